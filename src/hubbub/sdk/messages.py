@@ -321,7 +321,7 @@ def _check_new_message(content: str, metadata: dict[str, str] | None) -> None:
 
 
 def _check_content(content: str) -> None:
-    content_max = operations.user_messages.USER_MESSAGE_MAX
+    content_max = operations.user_messages.USER_MESSAGE_LENGTH_MAX
     if len(content) > content_max:
         raise validation_error(f"The message content must have at most {content_max} characters")
 

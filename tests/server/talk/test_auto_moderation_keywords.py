@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.enums import AutoModerationKeywordPresetType
-from hubbub.protocol.resources.auto_moderation import KEYWORD_MAX
+from hubbub.protocol.resources.auto_moderation import KEYWORD_LENGTH_MAX
 from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.talk.auto_moderation import keyword_matcher, presets
 from hubbub.server.talk.auto_moderation.keyword_matcher import (
@@ -113,7 +113,7 @@ def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
 
     for keyword_list in keyword_lists:
         assert isinstance(keyword_list._ranks, CountingList)
-        assert keyword_list._ranks.lookups <= (len(text) + KEYWORD_MAX) * KEYWORD_MAX
+        assert keyword_list._ranks.lookups <= (len(text) + KEYWORD_LENGTH_MAX) * KEYWORD_LENGTH_MAX
 
 
 class CountingList(list[Any]):
@@ -232,4 +232,4 @@ def test_profanity_is_distinguished_from_words_that_contain_it(text: str, is_mat
 def test_presets_contain_each_keyword_once(preset: AutoModerationKeywordPresetType) -> None:
     keywords = presets.list_keywords([preset], AutoModerationConfig())
     assert len(set(keywords)) == len(keywords)
-    assert all(0 < len(keyword) <= KEYWORD_MAX for keyword in keywords)
+    assert all(0 < len(keyword) <= KEYWORD_LENGTH_MAX for keyword in keywords)

@@ -16,7 +16,7 @@ from hubbub.protocol.resources.users import User
 
 APPLICATION_DESCRIPTION_MAX = 400
 APPLICATION_TAGS_MAX = 5
-APPLICATION_TAG_MAX = 20
+APPLICATION_TAG_LENGTH_MAX = 20
 URL_MAX = 2048
 APPLICATION_NAME_MIN = 2
 APPLICATION_NAME_MAX = 32
@@ -214,7 +214,9 @@ class UpdateApplication(Struct, kw_only=True):
     max_participants: Annotated[int, Meta(ge=-1, le=INT32_MAX)] | None | UnsetType = UNSET
     """New maximum of participants of an activity instance; -1 or null for no limit."""
     tags: (
-        Annotated[list[Annotated[str, Meta(max_length=APPLICATION_TAG_MAX)]], Meta(max_length=APPLICATION_TAGS_MAX)]
+        Annotated[
+            list[Annotated[str, Meta(max_length=APPLICATION_TAG_LENGTH_MAX)]], Meta(max_length=APPLICATION_TAGS_MAX)
+        ]
         | None
         | UnsetType
     ) = UNSET

@@ -52,9 +52,9 @@ ACTIONS_BY_TRIGGER: Final = {
 }
 """Actions that a rule can perform, by trigger type."""
 KEYWORDS_MAX: Final = 1000
-KEYWORD_MAX: Final = 60
+KEYWORD_LENGTH_MAX: Final = 60
 REGEX_PATTERNS_MAX: Final = 10
-REGEX_PATTERN_MAX: Final = 260
+REGEX_PATTERN_LENGTH_MAX: Final = 260
 ALLOW_LIST_MAX: Final = 100
 PRESET_ALLOW_LIST_MAX: Final = 1000
 MENTION_TOTAL_LIMIT_MAX: Final = 50
@@ -67,8 +67,8 @@ TIMEOUT_SECONDS_MAX: Final = 2_419_200
 EXEMPT_ROLES_MAX: Final = 20
 EXEMPT_CHANNELS_MAX: Final = 50
 
-Keyword = Annotated[str, Meta(min_length=1, max_length=KEYWORD_MAX)]
-Pattern = Annotated[str, Meta(min_length=1, max_length=REGEX_PATTERN_MAX)]
+Keyword = Annotated[str, Meta(min_length=1, max_length=KEYWORD_LENGTH_MAX)]
+Pattern = Annotated[str, Meta(min_length=1, max_length=REGEX_PATTERN_LENGTH_MAX)]
 
 
 class TriggerMetadata(Struct, kw_only=True):
@@ -211,7 +211,7 @@ class UpdateAutoModerationRule(Struct, kw_only=True):
     trigger_metadata: TriggerMetadataRequest | None | UnsetType = UNSET
     """New content that triggers the rule; replaces the previous metadata as a whole."""
     actions: Actions | None | UnsetType = UNSET
-    """New actions, 1 to 5; replaces the previous ones. Null keeps them."""
+    """New actions, 1 to 5; they replace the previous ones. Null keeps them."""
     enabled: bool | None | UnsetType = UNSET
     """Whether the rule is enabled."""
     exempt_roles: ExemptRoles | None | UnsetType = UNSET

@@ -22,7 +22,7 @@ FORM_FIELDS_MAX: Final = 5
 FORM_LABEL_MAX: Final = 300
 FORM_VALUES_MAX: Final = 16
 FORM_CHOICES_MAX: Final = 8
-FORM_CHOICE_MAX: Final = 150
+FORM_CHOICE_LENGTH_MAX: Final = 150
 TEXT_ANSWER_MAX: Final = 150
 PARAGRAPH_ANSWER_MAX: Final = 1000
 
@@ -46,7 +46,7 @@ class FormField(Struct, kw_only=True):
     """Rules to accept; only for `TERMS`."""
     choices: (
         Annotated[
-            list[Annotated[str, Meta(min_length=1, max_length=FORM_CHOICE_MAX)]],
+            list[Annotated[str, Meta(min_length=1, max_length=FORM_CHOICE_LENGTH_MAX)]],
             Meta(min_length=1, max_length=FORM_CHOICES_MAX),
         ]
         | UnsetType

@@ -42,7 +42,7 @@ LOBBY_HISTORY_MS: Final = 72 * 3_600_000
 ADDITIONAL_NAME_MAX: Final = 80
 OVERRIDE_URL_MAX: Final = 512
 MODERATION_METADATA_KEYS_MAX: Final = 5
-MODERATION_METADATA_KEY_MAX: Final = 1024
+MODERATION_METADATA_KEY_LENGTH_MAX: Final = 1024
 MODERATION_METADATA_VALUE_MAX: Final = 2000
 LOBBY_INVITE_LIFETIME_SECONDS: Final = 3600
 """Lifetime of an invite to the guild of the linked channel."""
@@ -57,7 +57,7 @@ Metadata = Annotated[
 """Key-value pairs defined by the game."""
 ModerationMetadata = Annotated[
     dict[
-        Annotated[str, Meta(min_length=1, max_length=MODERATION_METADATA_KEY_MAX)],
+        Annotated[str, Meta(min_length=1, max_length=MODERATION_METADATA_KEY_LENGTH_MAX)],
         Annotated[str, Meta(max_length=MODERATION_METADATA_VALUE_MAX)],
     ],
     Meta(max_length=MODERATION_METADATA_KEYS_MAX),

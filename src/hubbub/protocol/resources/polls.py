@@ -17,7 +17,7 @@ from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.protocol.resources.users import User
 
 POLL_QUESTION_MAX: Final = 300
-POLL_ANSWER_MAX: Final = 55
+POLL_ANSWER_LENGTH_MAX: Final = 55
 POLL_ANSWERS_MAX: Final = 10
 POLL_HOURS_DEFAULT: Final = 24
 """Default duration of a poll in hours."""
@@ -101,7 +101,7 @@ class PollQuestionRequest(Struct, kw_only=True):
 class PollAnswerMediaRequest(Struct, kw_only=True):
     """The text and emoji of an answer."""
 
-    text: Annotated[str, Meta(min_length=1, max_length=POLL_ANSWER_MAX)] | None | UnsetType = UNSET
+    text: Annotated[str, Meta(min_length=1, max_length=POLL_ANSWER_LENGTH_MAX)] | None | UnsetType = UNSET
     """Text of the answer."""
     emoji: PollEmojiRequest | None | UnsetType = UNSET
     """Emoji of the answer."""

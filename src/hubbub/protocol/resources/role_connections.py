@@ -14,7 +14,7 @@ from hubbub.protocol.resources.roles import GUILD_ROLE_UPDATE
 
 METADATA_RECORDS_MAX = 5
 """Maximum number of metadata records per application."""
-METADATA_KEY_MAX = 50
+METADATA_KEY_LENGTH_MAX = 50
 METADATA_NAME_MAX = 100
 METADATA_DESCRIPTION_MAX = 200
 METADATA_VALUE_MAX = 100
@@ -25,7 +25,7 @@ ALTERNATIVES_MAX = 5
 REQUIREMENTS_MAX = 15
 """Maximum number of requirements in one set. Open in the spec."""
 
-MetadataKey = Annotated[str, Meta(min_length=1, max_length=METADATA_KEY_MAX, pattern="^[a-z0-9_]+$")]
+MetadataKey = Annotated[str, Meta(min_length=1, max_length=METADATA_KEY_LENGTH_MAX, pattern="^[a-z0-9_]+$")]
 MetadataName = Annotated[str, Meta(min_length=1, max_length=METADATA_NAME_MAX)]
 MetadataDescription = Annotated[str, Meta(min_length=1, max_length=METADATA_DESCRIPTION_MAX)]
 MetadataValue = Annotated[str, Meta(min_length=1, max_length=METADATA_VALUE_MAX)]

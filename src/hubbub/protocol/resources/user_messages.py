@@ -21,7 +21,7 @@ from hubbub.protocol.resources.messages import (
 )
 from hubbub.protocol.resources.users import User
 
-USER_MESSAGE_MAX: Final = 2000
+USER_MESSAGE_LENGTH_MAX: Final = 2000
 USER_METADATA_KEYS_MAX: Final = 25
 USER_METADATA_MAX: Final = 1024
 USER_MESSAGES_MAX: Final = 200
@@ -40,7 +40,7 @@ UserMetadata = Annotated[
     ],
     Meta(max_length=USER_METADATA_KEYS_MAX),
 ]
-UserContent = Annotated[str, Meta(max_length=USER_MESSAGE_MAX)]
+UserContent = Annotated[str, Meta(max_length=USER_MESSAGE_LENGTH_MAX)]
 
 
 class SendActivity(Struct, kw_only=True):
@@ -70,7 +70,7 @@ class SendUserMessage(Struct, kw_only=True):
 class EditUserMessage(Struct, kw_only=True):
     """The new content of a message."""
 
-    content: Annotated[str, Meta(min_length=1, max_length=USER_MESSAGE_MAX)]
+    content: Annotated[str, Meta(min_length=1, max_length=USER_MESSAGE_LENGTH_MAX)]
     """New text of the message."""
 
 

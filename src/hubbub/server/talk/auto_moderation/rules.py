@@ -181,7 +181,7 @@ def _check_keywords(field: str, keywords: list[str], limit: int, form: FormError
     for index, keyword in enumerate(keywords):
         # Stars alone would match every text.
         if not keyword_matcher.parse_keyword(keyword).needle.strip("*"):
-            form.add(("trigger_metadata", field, index), *errors.bad_length(1, wire.KEYWORD_MAX))
+            form.add(("trigger_metadata", field, index), *errors.bad_length(1, wire.KEYWORD_LENGTH_MAX))
     return keywords
 
 

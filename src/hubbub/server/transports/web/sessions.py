@@ -20,7 +20,7 @@ SESSION_SECONDS: Final = 30 * 86_400
 """Lifetime of the session cookie after the last request."""
 NOTICE_SECONDS: Final = 60
 """Lifetime of the notice cookie."""
-NOTICE_MAX: Final = 1024
+NOTICE_LENGTH_MAX: Final = 1024
 """Maximum length of a notice in characters."""
 
 _VISITOR_BYTES: Final = 24
@@ -92,7 +92,7 @@ class WebSession:
 
     def set_notice(self, text: str) -> None:
         """Show a notice on the next page."""
-        self._next_notice = text[:NOTICE_MAX]
+        self._next_notice = text[:NOTICE_LENGTH_MAX]
 
     def take_notice(self) -> str | None:
         """Return the notice set by the previous page, or None."""

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from hubbub.server.transports.web.reference.examples import ExampleFile, ExampleRequest, authorization
 
-LINE_MAX: Final = 88
+LINE_LENGTH_MAX: Final = 88
 """Maximum length of a line in characters; a longer value is written over several lines."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _VARIABLE: Final = re.compile(r"\$([A-Z][A-Z0-9_]*)")
@@ -103,7 +103,7 @@ JAVASCRIPT: Final = Dialect(
 )
 
 
-def literal(value: Any, dialect: Dialect, indent: str = "", width: int = LINE_MAX) -> str:
+def literal(value: Any, dialect: Dialect, indent: str = "", width: int = LINE_LENGTH_MAX) -> str:
     """Return a JSON value as a literal of a language.
 
     `indent` is the indentation of the last line if there are several. `width` is the number of characters that are left
@@ -117,9 +117,9 @@ def literal(value: Any, dialect: Dialect, indent: str = "", width: int = LINE_MA
     if isinstance(value, dict):
         for name, item in value.items():
             start = f"{inner}{dialect.key(name)}: "
-            lines.append(start + literal(item, dialect, inner, LINE_MAX - len(start) - 1) + ",")
+            lines.append(start + literal(item, dialect, inner, LINE_LENGTH_MAX - len(start) - 1) + ",")
         return "{\n" + "\n".join(lines) + f"\n{indent}}}"
-    lines = [inner + literal(item, dialect, inner, LINE_MAX - len(inner) - 1) + "," for item in value]
+    lines = [inner + literal(item, dialect, inner, LINE_LENGTH_MAX - len(inner) - 1) + "," for item in value]
     return "[\n" + "\n".join(lines) + f"\n{indent}]"
 
 
@@ -173,7 +173,7 @@ def discord_py(request: ExampleRequest, root: str) -> str:
         f"        {route}",
     ]
     if request.body is not None:
-        lines.append(f"        body = {literal(request.body, PYTHON, '        ', LINE_MAX - 15)}")
+        lines.append(f"        body = {literal(request.body, PYTHON, '        ', LINE_LENGTH_MAX - 15)}")
     if request.file is not None:
         lines += _discord_py_form(request.file, request.body is not None)
     call = _format_call("client.http.request", arguments, "        ", "result = await ")
@@ -220,7 +220,7 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
         arguments.append("headers=headers")
     if request.body is not None:
         body = dict(form_fields(request.body)) if operation.form else request.body
-        lines.append(f"    body = {literal(body, PYTHON, '    ', LINE_MAX - 11)}")
+        lines.append(f"    body = {literal(body, PYTHON, '    ', LINE_LENGTH_MAX - 11)}")
         if request.file is None:
             arguments.append("data=body" if operation.form else "json=body")
     if request.file is not None:
@@ -260,7 +260,7 @@ def _python_program(lines: list[str]) -> str:
 def _format_call(function: str, arguments: list[str], indent: str, before: str, after: str = "") -> str:
     """Return a function call between `before` and `after`, over several lines if it is long."""
     line = f"{before}{function}({', '.join(arguments)}){after}"
-    if len(indent) + len(line) <= LINE_MAX:
+    if len(indent) + len(line) <= LINE_LENGTH_MAX:
         return line
     inner = "".join(f"{indent}    {argument},\n" for argument in arguments)
     return f"{before}{function}(\n{inner}{indent}){after}"
@@ -277,7 +277,7 @@ def discord_js(request: ExampleRequest, root: str) -> str:
     if request.query:
         options.append(f"query: new URLSearchParams({_inline(request.query, JAVASCRIPT)})")
     if request.body is not None:
-        options.append(f"body: {literal(request.body, JAVASCRIPT, '  ', LINE_MAX - 9)}")
+        options.append(f"body: {literal(request.body, JAVASCRIPT, '  ', LINE_LENGTH_MAX - 9)}")
     if request.file is not None:
         imports.insert(0, 'import { readFile } from "node:fs/promises";')
         file = request.file
@@ -311,17 +311,17 @@ def fetch(request: ExampleRequest, root: str) -> str:
     if request.file is not None:
         lines += ["const form = new FormData();"]
         if body is not None:
-            body_literal = literal(body, JAVASCRIPT, "", LINE_MAX - 44)
+            body_literal = literal(body, JAVASCRIPT, "", LINE_LENGTH_MAX - 44)
             lines.append(f'form.set("payload_json", JSON.stringify({body_literal}));')
         file = request.file
         lines.append(f'form.set("{file.field}", await openAsBlob("{file.name}"), "{file.name}");')
         options.append("body: form")
     elif body is not None and operation.form:
-        body_literal = literal(dict(form_fields(body)), JAVASCRIPT, "  ", LINE_MAX - 32)
+        body_literal = literal(dict(form_fields(body)), JAVASCRIPT, "  ", LINE_LENGTH_MAX - 32)
         options.append(f"body: new URLSearchParams({body_literal})")
     elif body is not None:
         headers.append('"Content-Type": "application/json"')
-        options.append(f"body: JSON.stringify({literal(body, JAVASCRIPT, '  ', LINE_MAX - 25)})")
+        options.append(f"body: JSON.stringify({literal(body, JAVASCRIPT, '  ', LINE_LENGTH_MAX - 25)})")
     if headers:
         options.insert(0 if operation.method == "GET" else 1, f"headers: {{ {', '.join(headers)} }}")
     result = "response.status"

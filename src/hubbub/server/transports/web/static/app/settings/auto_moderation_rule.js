@@ -13,11 +13,11 @@ import {
   EXEMPT_CHANNELS_MAX,
   EXEMPT_ROLES_MAX,
   KEYWORDS_MAX,
-  KEYWORD_MAX,
+  KEYWORD_LENGTH_MAX,
   MENTION_TOTAL_LIMIT_MAX,
   PRESET_ALLOW_LIST_MAX,
   REGEX_PATTERNS_MAX,
-  REGEX_PATTERN_MAX,
+  REGEX_PATTERN_LENGTH_MAX,
   RULE_NAME_MAX,
   TIMEOUT_SECONDS_MAX,
 } from "../generated/limits.js";
@@ -197,10 +197,10 @@ function triggerFields(type) {
   if (type === KEYWORD || type === MEMBER_PROFILE)
     return {
       keyword_filter: linesSetting("Words and phrases", {
-        hint: `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_MAX} characters. “cat” matches the word, “cat*” its start, “*cat*” any part.`,
+        hint: `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_LENGTH_MAX} characters. “cat” matches the word, “cat*” its start, “*cat*” any part.`,
       }),
       regex_patterns: linesSetting("Regular expressions", {
-        hint: `One per line, up to ${REGEX_PATTERNS_MAX} of ${REGEX_PATTERN_MAX} characters each.`,
+        hint: `One per line, up to ${REGEX_PATTERNS_MAX} of ${REGEX_PATTERN_LENGTH_MAX} characters each.`,
         class: "code-input",
       }),
       allow_list: linesSetting("Allowed words and phrases", {

@@ -3,7 +3,7 @@
 import { FormFieldType } from "../generated/enums.js";
 import {
   FORM_CHOICES_MAX,
-  FORM_CHOICE_MAX,
+  FORM_CHOICE_LENGTH_MAX,
   FORM_FIELDS_MAX,
   FORM_LABEL_MAX,
   FORM_VALUES_MAX,
@@ -127,7 +127,7 @@ function formFieldSetting() {
       hint: `One per line, up to ${FORM_VALUES_MAX} of ${FORM_LABEL_MAX} characters each.`,
     }),
     choices: linesSetting("Answers", {
-      hint: `One per line, up to ${FORM_CHOICES_MAX} of ${FORM_CHOICE_MAX} characters each.`,
+      hint: `One per line, up to ${FORM_CHOICES_MAX} of ${FORM_CHOICE_LENGTH_MAX} characters each.`,
     }),
     placeholder: textSetting("Placeholder", {
       hint: "Shown in the empty field.",
