@@ -983,6 +983,11 @@ FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA
 PRIVATE_TYPES: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
 """Types of channels outside guilds."""
 
+USER_MESSAGE_TYPES: Final = frozenset(
+    {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
+)
+"""Types of messages that users write, or applications on their behalf; all other types are system messages."""
+
 # fmt: off
 LOCALES: Final = frozenset((
     "id", "da", "de", "en-GB", "en-US", "es-ES", "es-419", "fr",

@@ -7,7 +7,14 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AllowedMentionType, AuditLogAction, MessageReferenceType, Scope
+from hubbub.protocol.enums import (
+    USER_MESSAGE_TYPES,
+    AllowedMentionType,
+    AuditLogAction,
+    MessageReferenceType,
+    MessageType,
+    Scope,
+)
 from hubbub.protocol.ids import (
     ApplicationId,
     ChannelId,
@@ -83,9 +90,19 @@ ANNOUNCEMENT_EDIT_LIMIT: Final = RateLimit(10, 3600.0, per="channel_id", code=er
 FORWARD_LIMIT: Final = RateLimit(5, 10.0, bucket="forwards")
 """Limit on forwards per user, counted in addition to the limit of CREATE_MESSAGE."""
 
-# spec/http.md#3.4: 0 default, 19 reply, 20 and 23 command responses can be forwarded; all but 1 to 5 and 21 can be deleted.
-FORWARDABLE_TYPES: Final = frozenset({0, 19, 20, 23})
-UNDELETABLE_TYPES: Final = frozenset({1, 2, 3, 4, 5, 21})
+FORWARDABLE_TYPES: Final = USER_MESSAGE_TYPES
+"""Types of messages that can be forwarded (spec/http.md#3.4)."""
+UNDELETABLE_TYPES: Final = frozenset(
+    {
+        MessageType.RECIPIENT_ADD,
+        MessageType.RECIPIENT_REMOVE,
+        MessageType.CALL,
+        MessageType.CHANNEL_NAME_CHANGE,
+        MessageType.CHANNEL_ICON_CHANGE,
+        MessageType.THREAD_STARTER_MESSAGE,
+    }
+)
+"""Types of messages that cannot be deleted (spec/http.md#3.4)."""
 
 Content = Annotated[str, Meta(max_length=CONTENT_MAX)]
 

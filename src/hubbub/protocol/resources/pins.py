@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import USER_MESSAGE_TYPES, AuditLogAction
 from hubbub.protocol.ids import ChannelId, GuildId, Timestamp
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation
@@ -19,8 +19,8 @@ PINS_MAX: Final = 250
 DEPRECATED_ROUTE_PINS_MAX: Final = 50
 """Maximum number of messages returned by the deprecated route."""
 
-# Message types that can be pinned: 0 default, 19 reply, 20 and 23 command responses.
-PINNABLE_TYPES: Final = frozenset({0, 19, 20, 23})
+PINNABLE_TYPES: Final = USER_MESSAGE_TYPES
+"""Types of messages that can be pinned."""
 
 
 class PinnedMessage(Struct, kw_only=True):
@@ -29,14 +29,14 @@ class PinnedMessage(Struct, kw_only=True):
     pinned_at: Timestamp
     """Time at which the message was pinned."""
     message: Message
-    """Pinned message."""
+    """Message with its current content."""
 
 
 class PinnedMessages(Struct, kw_only=True):
     """A page of pinned messages, newest pin first."""
 
     items: list[PinnedMessage]
-    """Pinned messages."""
+    """Pins of the page."""
     has_more: bool
     """Whether there are older pins."""
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import USER_MESSAGE_TYPES, MessageType
 from hubbub.protocol.ids import ChannelId, MessageId, Timestamp, UserId
 from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.users import User
-from hubbub.server.transports.web.message_views import USER_MESSAGE_TYPES, MentionNames, split_text, system_message_text
+from hubbub.server.transports.web.message_views import MentionNames, split_text, system_message_text
 
 NAMES = MentionNames(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"}, guild_path="9")
 

@@ -43,7 +43,7 @@ def check_type(channel_type: int, guild: GuildTraits, form: FormErrors) -> None:
     if not has_announcements(guild):
         creatable_types.discard(ChannelType.GUILD_ANNOUNCEMENT)
     if channel_type not in creatable_types:
-        form.add("type", *errors.choices(sorted(creatable_types)))
+        form.add("type", *errors.choices(sorted(int(allowed_type) for allowed_type in creatable_types)))
 
 
 def decode_features(guild: GuildTraits) -> frozenset[str]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import WebhookEventType
+from hubbub.protocol.enums import USER_MESSAGE_TYPES, WebhookEventType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake
 from hubbub.protocol.operation import Event
@@ -124,7 +124,7 @@ def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: 
 
 def on_message_created(call: Call, signal: MessageCreated) -> None:
     """Publish a linked channel's new message to the lobby's members."""
-    if signal.channel.linked_lobby is None or signal.row.type not in messages.history.USER_MESSAGE_TYPES:
+    if signal.channel.linked_lobby is None or signal.row.type not in USER_MESSAGE_TYPES:
         return
     row = _find_linked_lobby(call, signal.channel.linked_lobby)
     if row is None:

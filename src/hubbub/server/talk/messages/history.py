@@ -3,7 +3,6 @@
 from hubbub.server.talk.messages.nonces import find_duplicate
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
-    USER_MESSAGE_TYPES,
     can_read_history,
     has_attachment,
 )
@@ -19,7 +18,6 @@ from hubbub.server.talk.messages.store import (
 
 __all__ = [
     "MESSAGE_CHANNEL_TYPES",
-    "USER_MESSAGE_TYPES",
     "can_read_history",
     "find",
     "find_duplicate",

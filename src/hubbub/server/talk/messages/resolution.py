@@ -1,7 +1,7 @@
 """Resolve the mentions and the reference of a new message against stored users, roles and messages."""
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import MessageReferenceType, MessageType
+from hubbub.protocol.enums import USER_MESSAGE_TYPES, MessageReferenceType, MessageType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
@@ -42,7 +42,7 @@ def resolve_reference(
         if body.fail_if_not_exists is False:
             return None
         raise errors.invalid("message_reference", *errors.reply_unknown_message())
-    if row.type not in rules.USER_MESSAGE_TYPES:
+    if row.type not in USER_MESSAGE_TYPES:
         raise errors.invalid("message_reference", *errors.reply_system_message())
     return ResolvedReference(MessageType.REPLY, references.build_reference(channel_access.channel, row.id), replied=row)
 

@@ -6,7 +6,14 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol import changes, codec, errors
-from hubbub.protocol.enums import FORUM_TYPES, ChannelType, InGameMessages, MessageType, VerificationLevel
+from hubbub.protocol.enums import (
+    FORUM_TYPES,
+    USER_MESSAGE_TYPES,
+    ChannelType,
+    InGameMessages,
+    MessageType,
+    VerificationLevel,
+)
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
@@ -33,11 +40,6 @@ MESSAGE_CHANNEL_TYPES: Final = frozenset(
         ChannelType.PRIVATE_THREAD,
         ChannelType.GUILD_STAGE_VOICE,
     }
-)
-
-# spec/http.md#1.7: system messages cannot be replied to; these types are written by users, or by apps on their behalf.
-USER_MESSAGE_TYPES: Final = frozenset(
-    {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
 )
 
 ACCOUNT_AGE_MIN_MS: Final = 5 * 60_000

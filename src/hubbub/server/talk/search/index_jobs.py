@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from hubbub.protocol.enums import USER_MESSAGE_TYPES
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
@@ -65,7 +66,7 @@ def on_message_changed(
 ) -> None:
     """Record that a guild message was created, changed, pinned or unpinned, so that it is indexed again."""
     row = signal.row
-    if signal.channel.guild_id is not None and row.type in messages.history.USER_MESSAGE_TYPES:
+    if signal.channel.guild_id is not None and row.type in USER_MESSAGE_TYPES:
         if store.record_change(call.tx, signal.channel.guild_id, row.channel_id, row.id):
             _schedule_catch_up(call, signal.channel.guild_id)
 
@@ -77,9 +78,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
         return
     is_scheduled = True
     for row in signal.rows:
-        if row.type in messages.history.USER_MESSAGE_TYPES and store.record_change(
-            call.tx, guild_id, row.channel_id, row.id
-        ):
+        if row.type in USER_MESSAGE_TYPES and store.record_change(call.tx, guild_id, row.channel_id, row.id):
             is_scheduled = False
     if not is_scheduled:
         _schedule_catch_up(call, guild_id)
@@ -193,7 +192,7 @@ def _update_index(call: Call, guild_id: int, message_ids: Sequence[int], rows: I
     """Update the index for messages.
 
     IDs without a row in `rows`, and system messages, are removed from the index."""
-    indexable_rows = [row for row in rows if row.type in messages.history.USER_MESSAGE_TYPES]
+    indexable_rows = [row for row in rows if row.type in USER_MESSAGE_TYPES]
     channels_by_id = _find_channels(call, guild_id, {row.channel_id for row in indexable_rows})
     bot_ids = store.filter_bots(call.tx, (row.author_id for row in indexable_rows))
     author_ids_by_message = _find_replied_author_ids(call, indexable_rows)

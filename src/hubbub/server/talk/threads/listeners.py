@@ -1,7 +1,7 @@
 """Listeners that update threads after changes to messages, members and channels."""
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import USER_MESSAGE_TYPES, MessageType
 from hubbub.protocol.resources.threads import THREAD_MEMBERS_MAX
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels, members
@@ -17,7 +17,7 @@ def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> N
     # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != channel.id:
         channels.thread_channels.increment_message_counts(call.tx, channel.id)
-    is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None
+    is_user_message = message.type in USER_MESSAGE_TYPES and message.webhook_id is None
     is_new_member = (
         is_user_message and channels.thread_channels.find_thread_member(call.tx, channel.id, message.author_id) is None
     )

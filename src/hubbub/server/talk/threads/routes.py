@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import FORUM_TYPES, ChannelType, MessageType
+from hubbub.protocol.enums import FORUM_TYPES, USER_MESSAGE_TYPES, ChannelType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -33,7 +33,7 @@ def create_thread_from_message(
     The thread has the ID of the message."""
     channel_access, parent = rules.require_parent(call, channel_id, _TEXT_CHANNEL_TYPES)
     source = messages.history.get(call.tx, channel_id, message_id)
-    if source.type not in rules.USER_MESSAGE_TYPES:
+    if source.type not in USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
     if channels.find(call.tx, message_id) is not None:
         raise errors.MESSAGE_ALREADY_HAS_THREAD()

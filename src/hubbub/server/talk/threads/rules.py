@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import FORUM_TYPES, ChannelType, MessageType
+from hubbub.protocol.enums import FORUM_TYPES, ChannelType
 from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
 from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions
@@ -17,11 +17,6 @@ from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.threads import store
-
-USER_MESSAGE_TYPES: Final = frozenset(
-    {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
-)
-"""Message types that users send; other types are system messages."""
 
 AUTO_ARCHIVE_MINUTES_DEFAULT: Final = 1440
 """Inactivity in minutes after which a thread is archived, if neither the thread nor its parent has a duration."""

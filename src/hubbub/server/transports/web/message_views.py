@@ -6,17 +6,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import USER_MESSAGE_TYPES, MessageType
 from hubbub.protocol.flags import AttachmentFlags
 from hubbub.protocol.resources.attachments import Attachment
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia
 from hubbub.protocol.resources.messages import Message, MessageContent
 from hubbub.protocol.resources.users import User
-
-USER_MESSAGE_TYPES: Final = frozenset(
-    {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
-)
-"""Types of messages written by users and applications; all other types are system messages."""
 
 SNIPPET_MAX: Final = 120
 _SPOILER: Final = "SPOILER_"
