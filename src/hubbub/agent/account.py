@@ -184,7 +184,7 @@ class Account:
 
         `parameters` are the parameters of the operation's path. `bearer` is an access token to send instead of the
         user's token, and `anonymous` sends no token.
-        Raises ApiError for an error response, and RpcError SERVICE_UNAVAILABLE if the platform cannot be reached."""
+        Raise ApiError for an error response, and RpcError SERVICE_UNAVAILABLE if the platform cannot be reached."""
         authorization = f"Bearer {bearer}" if bearer is not None else None if anonymous else self._core.token
         try:
             body = await self._core.api.request(

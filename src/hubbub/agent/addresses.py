@@ -32,7 +32,7 @@ def find_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Pat
     """Return the writable directories in which games look for the socket, in their order.
 
     The first directory is the one named by the first variable of `DIRECTORY_VARIABLES` that is set, or /tmp. Some games
-    also look in the user's runtime directory if XDG_RUNTIME_DIR is not set. Raises `AddressUnavailable` if none of these
+    also look in the user's runtime directory if XDG_RUNTIME_DIR is not set. Raise `AddressUnavailable` if none of these
     is a writable directory."""
     first = next((Path(environ[name]) for name in DIRECTORY_VARIABLES if environ.get(name)), Path("/tmp"))
     candidates = [first]
@@ -52,7 +52,7 @@ def find_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Pat
 def claim(directories: Sequence[Path], index: int | None = None) -> list[ListeningSocket]:
     """Listen at the lowest index that is free with every prefix and in every directory.
 
-    All games then find the same agent. Raises `AddressUnavailable` if no index is free."""
+    All games then find the same agent. Raise `AddressUnavailable` if no index is free."""
     indexes = rpc.SOCKET_INDEXES if index is None else (index,)
     for socket_index in indexes:
         claimed = _claim_all(

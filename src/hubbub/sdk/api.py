@@ -105,7 +105,7 @@ class Api:
     ) -> ResultT:
         """Send an operation to the platform and return the decoded response, or None if it has no content.
 
-        `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raises
+        `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raise
         `ApiError` for an error response."""
         if files and operation.uploads is None:
             raise TypeError(f"{operation.method} {operation.path} does not accept files")
@@ -149,7 +149,7 @@ class Api:
         """Send a request without a model and return the response body.
 
         `parameters` fill the placeholders of `path`. The body is `json` or `form`; `authorization` is the whole header
-        value, and without it no header is sent. `tries` limits the attempts; None uses the limit of the client. Raises
+        value, and without it no header is sent. `tries` limits the attempts; None uses the limit of the client. Raise
         `ApiError` for an error response."""
         headers = {"User-Agent": USER_AGENT}
         if authorization is not None:

@@ -26,7 +26,7 @@ class Diagnostics:
     def set_log_dir(self, path: str, min_severity: LoggingSeverity) -> bool:
         """Write the log to `hubbub.log` in the directory `path`; an empty path is the directory of the library.
 
-        Returns False if the file cannot be opened."""
+        Return False if the file cannot be opened."""
         return self._core.logs.set_directory(path, min_severity)
 
     def set_voice_log_dir(self, path: str, min_severity: LoggingSeverity) -> None:

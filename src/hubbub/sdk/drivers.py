@@ -35,7 +35,7 @@ class Completion(Generic[T]):
     def result(self, timeout_seconds: float | None = None) -> T:
         """Block until the operation ends and return its value, or raise its `SdkError`.
 
-        Raises TimeoutError after `timeout_seconds` seconds. For scripts only: a game must not block, and on an event loop's
+        Raise TimeoutError after `timeout_seconds` seconds. For scripts only: a game must not block, and on an event loop's
         own thread this never returns."""
         return self._future.result(timeout_seconds)
 

@@ -116,7 +116,7 @@ class Gateway:
         self._is_restarting = False
         """Whether the client closes the connection itself to start a new session."""
         self.get_presence: Callable[[], dict[str, Any] | None] = lambda: None
-        """Returns the presence for Identify, or None to send none."""
+        """Function that returns the presence for Identify, or None to send none."""
         self.identify_fields: dict[str, Any] = {
             "capabilities": CAPABILITIES,
             "intents": INTENTS,

@@ -140,7 +140,7 @@ class Http:
     async def send(self, request: Request) -> HttpResponse:
         """Send a request and return the successful response.
 
-        Raises ApiError for an error response, and TimeoutError or aiohttp.ClientError if there is no response."""
+        Raise ApiError for an error response, and TimeoutError or aiohttp.ClientError if there is no response."""
         tries, loop_time = request.tries or self._tries, asyncio.get_running_loop().time
         # The timeout covers attempts and backoff, but not the waits required by rate limits.
         left_seconds = self.timeout_ms / 1000

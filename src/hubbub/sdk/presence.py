@@ -99,7 +99,7 @@ class Presence:
     def register_launch_command(self, application_id: int, command: str) -> bool:
         """Register the shell command with which the chat client launches the game.
 
-        An empty command is the path of the current executable. Returns False if the command could not be registered."""
+        An empty command is the path of the current executable. Return False if the command could not be registered."""
         from hubbub.sdk import launch_entries
 
         return launch_entries.register_command(application_id, command)
@@ -107,7 +107,7 @@ class Presence:
     def register_launch_steam_application(self, application_id: int, steam_app_id: int) -> bool:
         """Register a Steam app ID through which the chat client launches the game.
 
-        Returns False if it could not be registered."""
+        Return False if it could not be registered."""
         from hubbub.sdk import launch_entries
 
         return launch_entries.register_steam(application_id, steam_app_id)

@@ -65,7 +65,7 @@ class RpcClient:
         """Send a command and return the data of its response.
 
         `args` are the arguments, or None for a command without arguments. `client_id` is the application whose
-        connection is used; 0 means the client's own. Raises SdkError with RPCError for an error response, or with
+        connection is used; 0 means the client's own. Raise SdkError with RPCError for an error response, or with
         NetworkError without a chat client."""
         return await (await self.connect(client_id)).command(cmd, args)
 

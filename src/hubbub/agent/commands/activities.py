@@ -102,7 +102,7 @@ async def join_session(
 ) -> bool:
     """Send the join secret of a user's session to the programs of an application, launching one if needed.
 
-    `query` identifies the invite message. Returns False if no program runs or can be launched."""
+    `query` identifies the invite message. Return False if no program runs or can be launched."""
     try:
         response = await context.account.request(
             GET_ACTIVITY_JOIN_SECRET,

@@ -202,7 +202,9 @@ class Authenticator:
         self._db = db
         self._clock = clock
         self._is_receiving = is_receiving
-        """Returns whether revocations by other nodes are being received; while they are not, the cache is bypassed."""
+        """Function that returns whether revocations by other nodes are being received.
+
+        While they are not, the cache is bypassed."""
         self._cached: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
         """Actor and expiry (Unix ms or None) by token hash."""
         self._hashes: dict[int, set[bytes]] = {}

@@ -138,7 +138,7 @@ class Call:
 
     @property
     def actor(self) -> Actor:
-        """The caller. Raises UNAUTHORIZED if there is none; operations that work without a token use `actor_or_none`."""
+        """Return the caller, or raise UNAUTHORIZED; operations that work without a token use `actor_or_none`."""
         if self._actor is None:
             raise errors.UNAUTHORIZED()
         return self._actor

@@ -47,7 +47,7 @@ class Timer:
         return self.callback is not None
 
     def cancel(self) -> None:
-        """Cancel the timer. Does nothing if it has already fired."""
+        """Cancel the timer. Do nothing if it has already fired."""
         self.callback = None
         if self._handle is not None:
             self._handle.cancel()

@@ -94,7 +94,7 @@ class GuildView(msgspec.Struct, kw_only=True):
     visible: frozenset[int]
     """IDs of the channels that the viewer can see."""
     permissions: Callable[[int], int]
-    """Returns the viewer's permissions in a channel of the guild."""
+    """Function that returns the viewer's permissions in the channel of the guild with the given ID."""
 
 
 class GuildReader(Protocol):

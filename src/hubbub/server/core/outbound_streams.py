@@ -54,7 +54,7 @@ class OutboundStreams:
     def request(
         self, method: str, url: URL, *, headers: Mapping[str, str], body: AsyncIterator[bytes] | None
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Start a request whose response body is not yet read and not decompressed. Raises aiohttp's errors."""
+        """Start a request whose response body is not yet read and not decompressed. Raise aiohttp's errors."""
         self._require_allowed_target(url)
         return self._session(reuse_connections=method in IDEMPOTENT_METHODS).request(
             method,
@@ -68,7 +68,7 @@ class OutboundStreams:
     def websocket(
         self, url: URL, *, headers: Mapping[str, str], protocols: Iterable[str], message_bytes_max: int
     ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
-        """Open a WebSocket. Raises aiohttp's errors."""
+        """Open a WebSocket. Raise aiohttp's errors."""
         self._require_allowed_target(url)
         return self._session(reuse_connections=False).ws_connect(
             url,

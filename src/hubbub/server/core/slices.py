@@ -84,9 +84,9 @@ class Slice:
     guards: Mapping[str, Guard] = field(default_factory=dict)
     """Checks of the permissions that operations need, by path parameter; the first that a handler takes is used."""
     ready: ReadyPart | None = None
-    """Returns the fields that the slice adds to READY; None if it adds none."""
+    """Function that returns the fields that the slice adds to READY; None if it adds none."""
     guild: GuildPart | None = None
-    """Returns the fields that the slice adds to GUILD_CREATE; None if it adds none."""
+    """Function that returns the fields that the slice adds to GUILD_CREATE; None if it adds none."""
     assets: Mapping[str, FindAsset] = field(default_factory=dict)
     """CDN assets that are served by ID, by the first segment of their URL."""
     session_began: Callable[[Call, int, str], None] | None = None
@@ -95,7 +95,7 @@ class Slice:
     """Called in a write transaction with user ID and session ID after a gateway session ended and cannot be resumed."""
 
     stored_sessions: Callable[[Tx, int], list[tuple[int, str]]] | None = None
-    """Returns (user ID, session ID) of sessions with state stored before the given time in Unix milliseconds.
+    """Function that returns (user ID, session ID) of sessions with state stored before a time in Unix milliseconds.
 
     Used to clean up after a crash of all nodes, when no node reported the end of its sessions."""
 

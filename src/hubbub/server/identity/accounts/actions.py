@@ -124,8 +124,8 @@ def reset_password(call: Call, user_id: UserId, password_hash: str) -> None:
 def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str | None = None) -> None:
     """Ban an account until `ends_ms` (Unix milliseconds), or permanently if `ends_ms` is None.
 
-    Revokes every user token of the account and raises `AccountBanned`, which also revokes the tokens of its bots and of
-    applications. Lifting the ban does not restore tokens."""
+    Revoke every user token of the account and raise the signal `AccountBanned`, whose listeners also revoke the tokens of
+    its bots and of applications. Lifting the ban does not restore tokens."""
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.UNKNOWN_USER()

@@ -249,7 +249,7 @@ def harvest(call: Call) -> wire.Harvest:
 async def run_with_mfa(operation: AsyncOperation, code: str | UnsetType, action: Callable[[Call], T]) -> T:
     """Run `action` in a write transaction, after verifying the MFA code if the caller has an authenticator.
 
-    Use it for actions that a token alone must not allow. Raises TWO_FACTOR_REQUIRED if the code is missing. Each code is
+    Use it for actions that a token alone must not allow. Raise TWO_FACTOR_REQUIRED if the code is missing. Each code is
     accepted once."""
 
     def start_verification(call: Call) -> bool:

@@ -54,7 +54,7 @@ def for_ip(ip: str) -> FailureCounter:
 
 
 def record_attempt(call: Call, *counters: FailureCounter) -> None:
-    """Count an attempt as a failure in each counter. Raises RATE_LIMITED if a counter has reached its limit."""
+    """Count an attempt as a failure in each counter. Raise RATE_LIMITED if a counter has reached its limit."""
     for counter in counters:
         failures, ends_ms = store.find_failures(call.tx, counter.key, call.now_ms)
         if failures >= counter.failures_max:

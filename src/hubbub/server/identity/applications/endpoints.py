@@ -34,7 +34,7 @@ class EndpointSigner(msgspec.Struct, frozen=True):
 async def require_verified_endpoints(
     operation: AsyncOperation, require_application: Callable[[Call], ApplicationRow], body: UpdateApplication
 ) -> None:
-    """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail.
+    """Ping every endpoint URL in the request body. Raise form errors for the URLs that fail.
 
     `require_application` returns the application, and raises if the caller may not manage it."""
     urls = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}

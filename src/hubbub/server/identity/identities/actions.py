@@ -67,7 +67,7 @@ def _clean_display_name(text: str | None) -> str | None:
 def find_or_create_provisional(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
     """Return the provisional account of an identity, creating it if needed.
 
-    Raises ACCOUNT_NOT_PROVISIONAL if a full account has the identity."""
+    Raise ACCOUNT_NOT_PROVISIONAL if a full account has the identity."""
     identity = find_identity(call, application.family_id, verified)
     if identity is None:
         row = create_provisional(call, application.family_id, verified.name)
@@ -97,7 +97,7 @@ def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> Ide
 def find_identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
     """Return the identity that the application's server asserted for the account of an access token (spec/sdk.md#8.5).
 
-    Raises `InvalidCredential` if the token is invalid, or if its account has no such identity."""
+    Raise `InvalidCredential` if the token is invalid, or if its account has no such identity."""
     access = oauth2.credentials.find_valid_access_token(call.tx, token, call.now_ms)
     if access is None or applications.families.find_family_id(call.tx, access.application_id) != application.family_id:
         raise identity_providers.InvalidCredential()

@@ -105,7 +105,7 @@ async def _signed_response(operation: AsyncOperation, issued: TokenWithClaims) -
 async def partner_sdk_unmerge_provisional_account(operation: AsyncOperation, body: wire.ExternalCredentials) -> None:
     """Unmerge a provisional account.
 
-    Unlinks the full account that has the identity of the external credential."""
+    Unlink the full account that has the identity of the external credential."""
     verified = await _verify_credential(operation, body)
 
     def unmerge_account(call: Call) -> None:
@@ -120,7 +120,7 @@ async def partner_sdk_unmerge_provisional_account(operation: AsyncOperation, bod
 def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeBotAccount) -> None:
     """Unmerge a provisional account as a bot.
 
-    Unlinks the full account that has the given identity."""
+    Unlink the full account that has the given identity."""
     application = rules.require_bot_application(call)
     verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
     _unmerge_identity(call, _require_identity(actions.find_identity(call, application.family_id, verified)))

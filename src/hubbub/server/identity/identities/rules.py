@@ -33,7 +33,7 @@ def require_enabled(row: ApplicationRow) -> None:
 def require_client(call: Call, application_id: int, secret: str | None | UnsetType) -> ApplicationRow:
     """Return the application if the client secret is right, or absent for a public client.
 
-    Raises UNKNOWN_APPLICATION, PROVISIONAL_ACCOUNTS_NOT_ENABLED or INVALID_CLIENT_SECRET."""
+    Raise UNKNOWN_APPLICATION, PROVISIONAL_ACCOUNTS_NOT_ENABLED or INVALID_CLIENT_SECRET."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()

@@ -64,7 +64,7 @@ def require_authorized_party(token: ParsedToken, audiences: Container[object]) -
 
 
 def parse_token(text: str) -> ParsedToken:
-    """Parse a token. Raises an error if it is malformed, or has no key ID or no supported algorithm."""
+    """Parse a token. Raise an error if it is malformed, or has no key ID or no supported algorithm."""
     parts = text.split(".")
     if len(parts) != 3:
         raise errors.INVALID_OIDC_TOKEN()
@@ -108,7 +108,7 @@ def require_valid_claims(token: ParsedToken, now_ms: int) -> None:
 
 
 def decode_keys(data: bytes) -> KeySet:
-    """Parse the JSON of a provider's key set. Unusable keys are skipped. Raises ValueError for invalid data."""
+    """Parse the JSON of a provider's key set. Unusable keys are skipped. Raise ValueError for invalid data."""
     key_objects = codec.decode(data, dict[str, Any]).get("keys")
     if not isinstance(key_objects, list) or len(key_objects) > KEYS_MAX:
         raise ValueError("no keys")

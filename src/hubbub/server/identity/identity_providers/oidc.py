@@ -22,7 +22,7 @@ class Discovery(msgspec.Struct, frozen=True):
 async def find_keys_url(operation: AsyncOperation, issuer: str, now_ms: int, *, strict: bool) -> str:
     """Return the URL of an issuer's keys.
 
-    Raises OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid, and OIDC_KEYS_UNREACHABLE if
+    Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid, and OIDC_KEYS_UNREACHABLE if
     the URL of the keys is. `strict` is explained at `issuers.find_issuer_problem`."""
     if issuers.find_issuer_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()

@@ -53,7 +53,7 @@ class CredentialVerifier(Protocol):
         ...
 
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
-        """Return the identity of the credential. Raises the error codes of spec/sdk.md#8.4."""
+        """Return the identity of the credential. Raise the error codes of spec/sdk.md#8.4."""
         ...
 
 
@@ -244,7 +244,7 @@ def provider_url(config: Config, config_name: str, default_url: str) -> str:
 async def _request_json(operation: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
     """Send a request to a provider and return the JSON object of its response.
 
-    Raises `InvalidCredential` if the provider rejects the credential."""
+    Raise `InvalidCredential` if the provider rejects the credential."""
     try:
         response: OutboundResponse = await operation.outbound.request(method, url, headers=FORM_HEADERS, body=body)
         if response.status in (400, 401, 403, 404):

@@ -20,7 +20,7 @@ class _LoadedConfiguration(NamedTuple):
 async def verify(operation: AsyncOperation, application_id: int, auth_type: str, credential: str) -> VerifiedIdentity:
     """Return the identity of a credential, verified with the provider that the application configured.
 
-    `auth_type` is a key of `PROVIDERS`. Raises the error codes of spec/sdk.md#8.4."""
+    `auth_type` is a key of `PROVIDERS`. Raise the error codes of spec/sdk.md#8.4."""
     provider = PROVIDERS[auth_type]
 
     def load(call: Call) -> _LoadedConfiguration:

@@ -36,7 +36,7 @@ def request_friend(call: Call, body: wire.RequestFriend) -> None:
 def set_relationship(call: Call, user_id: UserId, body: wire.SetRelationship) -> None:
     """Create a relationship.
 
-    Sends or accepts a friend request, or blocks the user, depending on `type`."""
+    Send or accept a friend request, or block the user, depending on `type`."""
     if body.type not in (*REQUEST_TYPES, rules.BLOCKED):
         raise errors.invalid(
             "type", *errors.choices((wire.ACCEPT_OR_REQUEST_TYPE, int(rules.FRIEND), int(rules.BLOCKED)))
@@ -74,7 +74,7 @@ def _send_or_accept_request(call: Call, other: UserRow, family_id: int = PLATFOR
 def update_relationship(call: Call, user_id: UserId, body: wire.UpdateRelationship) -> None:
     """Update a relationship.
 
-    Sets the nickname of a friend."""
+    Set the nickname of a friend."""
     row = store.find(call.tx, call.user_id, user_id)
     if row is None or row.type != rules.FRIEND:
         raise errors.UNKNOWN_USER()
@@ -85,7 +85,7 @@ def update_relationship(call: Call, user_id: UserId, body: wire.UpdateRelationsh
 def delete_relationship(call: Call, user_id: UserId) -> None:
     """Delete a relationship.
 
-    Removes a friend, declines or cancels a request, or unblocks a user. Does nothing if there is no relationship."""
+    Remove a friend, decline or cancel a request, or unblock a user. Do nothing if there is no relationship."""
     rules.require_user(call, user_id)
     actions.remove(call, user_id)
 
@@ -108,7 +108,7 @@ def request_game_friend(call: Call, body: wire.RequestFriend) -> None:
 def set_game_relationship(call: Call, user_id: UserId, body: wire.SetGameRelationship) -> None:
     """Create a game relationship.
 
-    Sends a game friend request, or accepts one."""
+    Send a game friend request, or accept one."""
     if body.type not in REQUEST_TYPES:
         raise errors.invalid("type", *errors.choices((wire.ACCEPT_OR_REQUEST_TYPE, int(rules.FRIEND))))
     _send_or_accept_request(call, rules.require_user(call, user_id), _require_family_id(call))
@@ -118,7 +118,7 @@ def set_game_relationship(call: Call, user_id: UserId, body: wire.SetGameRelatio
 def delete_game_relationship(call: Call, user_id: UserId) -> None:
     """Delete a game relationship.
 
-    Removes a game friend, or declines or cancels a request."""
+    Remove a game friend, or decline or cancel a request."""
     rules.require_user(call, user_id)
     actions.remove(call, user_id, _require_family_id(call))
 

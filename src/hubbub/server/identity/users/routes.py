@@ -33,7 +33,7 @@ def get_user(call: Call, user_id: UserId) -> wire.User:
 def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
     """Update the current user.
 
-    Changes the username, display name, avatar or banner. The username can be changed twice an hour."""
+    Change the username, display name, avatar or banner. The username can be changed twice an hour."""
     row = store.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_USER()

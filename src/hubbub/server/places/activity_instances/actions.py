@@ -40,7 +40,7 @@ def launch(
 def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None = None) -> bool:
     """Remove a user from an activity, and end the activity if no participant remains.
 
-    `session_id` is a value of `store.public_session_id`; None removes all sessions of the user. Returns False if the
+    `session_id` is a value of `store.public_session_id`; None removes all sessions of the user. Return False if the
     user was not a participant."""
     if not store.delete_participant(call.tx, row.id, user_id, session_id):
         return False

@@ -250,7 +250,7 @@ def _updated_flags(row: ChannelRow, requested_flags: int) -> int:
 def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors, path: errors.Path) -> None:
     """Require that `parent_id` is a category of the channel's guild, is not full, and that the caller manages channels in it.
 
-    Adds a form error at `path`, or raises if a permission is missing."""
+    Add a form error at `path`, or raise if a permission is missing."""
     parent = store.find(call.tx, parent_id)
     if (
         parent is None
@@ -274,7 +274,7 @@ def build_overwrites(
 ) -> list[OverwriteRow]:
     """Build the overwrites in a request body, by ascending target ID.
 
-    Adds a form error for a target that is unknown or repeated. A target is a role of the guild, or any user."""
+    Add a form error for a target that is unknown or repeated. A target is a role of the guild, or any user."""
     if len(requests) > wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
     target_ids = [overwrite_request.id for overwrite_request in requests]

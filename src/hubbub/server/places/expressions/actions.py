@@ -26,7 +26,7 @@ def create(call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, row
 
 
 def update(call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, before: RowT, after: RowT) -> None:
-    """Update an expression of a guild. Does nothing if nothing changed."""
+    """Update an expression of a guild. Do nothing if nothing changed."""
     if after == before:
         return
     kind.table.update(call.tx, after)

@@ -28,9 +28,9 @@ class ExpressionKind(Generic[RowT, ViewT]):
 
     table: Table[RowT]
     view: Callable[[RowT], ViewT]
-    """Builds the wire model of a row, without the creator."""
+    """Function that builds the wire model of a row, without the creator."""
     event: Callable[[Tx, GuildId, RowT | None, RowT | None], tuple[Event[Any], Struct]]
-    """Returns the event and payload of a change from the guild ID and the rows before and after it.
+    """Function that returns the event and payload of a change from the guild ID and the rows before and after it.
 
     The row before is None for a new expression, the row after is None for a deleted one."""
     unknown_error: ErrorCode

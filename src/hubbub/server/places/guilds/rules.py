@@ -97,7 +97,7 @@ def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> N
 def updated_features(standing: GuildAccess, before: Iterable[str], requested: Iterable[str]) -> list[str]:
     """Return the sorted features of a guild with the features `before` after a request for the features `requested`.
 
-    Changes of features that members cannot set are ignored (spec/http.md#3.5). Raises if the caller lacks the permission
+    Changes of features that members cannot set are ignored (spec/http.md#3.5). Raise if the caller lacks the permission
     for a changed feature."""
     current, requested = set(before), set(requested)
     writable = set(_FEATURE_PERMISSIONS)

@@ -149,7 +149,7 @@ def list_member_ids(tx: Tx, guild_id: int) -> list[int]:
 def count_online(tx: Tx, guilds: Sequence[GuildRow], online_ids: Collection[int]) -> dict[int, int]:
     """Return the number of members of each guild whose user ID is in `online_ids`, by guild ID.
 
-    Reads either the members of the guilds or the memberships of the online users, whichever are fewer."""
+    Read either the members of the guilds or the memberships of the online users, whichever are fewer."""
     counts = {guild.id: 0 for guild in guilds}
     guild_ids = list(counts)
     if sum(guild.member_count for guild in guilds) < len(online_ids):

@@ -214,7 +214,7 @@ def move_to_channel(call: Call, guild_id: GuildId, user_id: UserId, channel_id: 
 
 
 def grant_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
-    """Add the roles that a member lacks, for example those of an invite. Does nothing for a user who is not a member."""
+    """Add the roles that a member lacks, for example those of an invite. Do nothing for a user who is not a member."""
     membership = store.find(call.tx, guild_id, user_id)
     if membership is not None:
         update(call, membership, membership.row, {*membership.role_ids, *role_ids})

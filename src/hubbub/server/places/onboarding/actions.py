@@ -43,7 +43,7 @@ def update(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
 def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids: Sequence[Snowflake]) -> Membership:
     """Store a member's responses, and replace the roles of the earlier responses with those of the new ones.
 
-    `option_ids` are the IDs of the chosen options. Returns the updated member."""
+    `option_ids` are the IDs of the chosen options. Return the updated member."""
     previous_option_ids = store.find_responses(call.tx, row.guild_id, member.row.user_id)
     store.put_responses(call.tx, row.guild_id, member.row.user_id, option_ids)
     # Managed roles and @everyone cannot be assigned (spec/http.md#2.3). An option may still list a role that became managed

@@ -47,7 +47,7 @@ def create(call: Call, row: RoleRow) -> wire.Role:
 
 
 def update(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
-    """Update a role. Does nothing if nothing changed."""
+    """Update a role. Do nothing if nothing changed."""
     role = views.role(after, call.now_ms)
     if after != before:
         store.update(call.tx, after)

@@ -67,7 +67,7 @@ def start_event(call: Call, row: StageInstanceRow) -> None:
 
 
 def update(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
-    """Update a stage instance. Does nothing if nothing changed."""
+    """Update a stage instance. Do nothing if nothing changed."""
     if after != before:
         if after.topic != before.topic:
             guilds.ports.check_names(call, (after.topic,))

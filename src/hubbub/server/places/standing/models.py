@@ -117,7 +117,7 @@ class ChannelAccess(msgspec.Struct, kw_only=True):
 
     @property
     def guild_id(self) -> GuildId:
-        """ID of the channel's guild. Raises CANNOT_EXECUTE_ON_DM if there is none."""
+        """Return the ID of the channel's guild; raise CANNOT_EXECUTE_ON_DM if there is none."""
         if self.guild is None:
             raise errors.CANNOT_EXECUTE_ON_DM()
         return self.guild.guild_id

@@ -161,7 +161,7 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
     """Cancel a user's pending joins of guild channels.
 
-    Returns the IDs of guilds, lobbies and private channels whose voice server recently rejected the user."""
+    Return the IDs of guilds, lobbies and private channels whose voice server recently rejected the user."""
     failed_server_ids = tuple(store.list_failed_servers(call.tx, user_id))
     for server_id in failed_server_ids:
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(server_id, user_id))

@@ -97,7 +97,7 @@ def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
 
 
 def update(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
-    """Store a changed rule, record and publish the change. Does nothing if the rules are equal."""
+    """Store a changed rule, record and publish the change. Do nothing if the rules are equal."""
     rule = views.rule(after)
     if after == before:
         return rule

@@ -15,7 +15,7 @@ from hubbub.server.talk.direct_messages import actions, rules, views
 def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
     """Create a DM.
 
-    Opens a direct message channel with one user, or creates a group. Bots add group members by OAuth2 access tokens,
+    Open a direct message channel with one user, or create a group. Bots add group members by OAuth2 access tokens,
     users by user IDs."""
     if body.recipient_id:
         return actions.open_direct_channel(call, rules.require_recipient(call, body.recipient_id))
@@ -66,7 +66,7 @@ def list_my_channels(call: Call) -> list[PrivateChannel]:
 def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: wire.AddGroupDmUser) -> Response:
     """Add a user to a group DM.
 
-    Returns 201 with the group, or 204 if the user is already in it."""
+    The response is 201 with the group, or 204 if the user is already in it."""
     group = rules.require_group(call, channel_id)
     rules.require_can_add(call, group)
     user = users.find(call.tx, user_id)

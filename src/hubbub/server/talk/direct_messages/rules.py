@@ -80,7 +80,7 @@ def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
 def require_consent(call: Call, token: str) -> UserId:
     """Return the ID of the user whose access token allows the calling application to add them to groups.
 
-    Raises INVALID_OAUTH2_ACCESS_TOKEN for a token of another application, and MISSING_OAUTH2_SCOPE for a token without
+    Raise INVALID_OAUTH2_ACCESS_TOKEN for a token of another application, and MISSING_OAUTH2_SCOPE for a token without
     the scope to join groups."""
     authenticated = auth.find_actor(call.tx, token, call.now_ms)
     if authenticated is None:

@@ -32,7 +32,7 @@ def list_installable_guilds(call: Call) -> list[GrantableGuild]:
 def check_installation(call: Call, request: InstallationRequest) -> int:
     """Return the bits of the requested permissions that the caller can grant.
 
-    Raises an error unless the caller may install the application in the guild."""
+    Raise an error unless the caller may install the application in the guild."""
     access.require_guild(call, request.guild_id, Permissions.MANAGE_GUILD)
     standing = access.get_guild_standing(call, request.guild_id)
     permissions = request.permissions

@@ -102,7 +102,7 @@ def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDelet
 def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
     """Crosspost a message.
 
-    Publishes the message to the channels that follow this announcement channel."""
+    Publish the message to the channels that follow this announcement channel."""
     channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_crosspost(call, channel_access, row)

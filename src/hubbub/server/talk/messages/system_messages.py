@@ -59,7 +59,7 @@ def create_stage_message(
 ) -> None:
     """Create the system message of a stage that started, ended, or has a new topic or speaker.
 
-    `mentions_everyone` notifies all members. Does nothing if the channel does not exist."""
+    `mentions_everyone` notifies all members. Do nothing if the channel does not exist."""
     channel = access.find_channel(call.tx, channel_id)
     if channel is not None:
         create_system_message(call, channel, message_type, user_id, content=topic, mentions_everyone=mentions_everyone)

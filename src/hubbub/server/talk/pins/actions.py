@@ -17,7 +17,7 @@ from hubbub.server.talk.pins import store
 
 
 def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Pin a message and post the system message about it. Does nothing if the message is already pinned."""
+    """Pin a message and post the system message about it. Do nothing if the message is already pinned."""
     if message.pinned_ms is not None:
         return
     if store.count(call.tx, channel.id) >= wire.PINS_MAX:
@@ -37,7 +37,7 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
 
 
 def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Unpin a message. Does nothing if the message is not pinned."""
+    """Unpin a message. Do nothing if the message is not pinned."""
     if message.pinned_ms is None:
         return
     other_pins = [row for row in store.list_newest(call.tx, channel.id, 2) if row.id != message.id]

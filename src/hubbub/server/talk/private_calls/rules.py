@@ -49,7 +49,7 @@ def list_ringable(
 ) -> list[int]:
     """Return the IDs of the users to ring: the users `requested_ids`, or all recipients if None, who are not in the call.
 
-    `participant_ids` are the IDs of the users in the call. Raises INVALID_RECIPIENTS if `requested_ids` contains a bot or a
+    `participant_ids` are the IDs of the users in the call. Raise INVALID_RECIPIENTS if `requested_ids` contains a bot or a
     user who is not a recipient. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
     recipient_ids = [
         recipient_id

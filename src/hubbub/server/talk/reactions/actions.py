@@ -16,7 +16,7 @@ from hubbub.server.talk.reactions.store import ReactionRow
 
 
 def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) -> None:
-    """Add the reaction `row` to a message. Does nothing if it exists."""
+    """Add the reaction `row` to a message. Do nothing if it exists."""
     if not store.insert(call.tx, row):
         return
     messages.changes.set_reacted(call.tx, channel.id, message.id, True)
@@ -43,7 +43,7 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
 def remove(call: Call, channel: ChannelRef, message: MessageRow, existing_reaction: ReactionRow, user_id: int) -> None:
     """Remove a user's reactions with the emoji of `existing_reaction`, which is any user's reaction to the message.
 
-    Does nothing if the user has none."""
+    Do nothing if the user has none."""
     burst_values = store.delete_one(call.tx, message.id, existing_reaction.emoji, user_id)
     if not burst_values:
         return

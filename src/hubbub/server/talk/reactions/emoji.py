@@ -24,7 +24,7 @@ class EmojiKey(NamedTuple):
 def parse(text: str) -> EmojiKey:
     """Parse the emoji of a path.
 
-    Raises UNKNOWN_EMOJI if the text is not an emoji."""
+    Raise UNKNOWN_EMOJI if the text is not an emoji."""
     match = _CUSTOM_EMOJI.fullmatch(text)
     if match is not None and int(match["id"]) <= WIDE_MAX:
         emoji_id = EmojiId(int(match["id"]))

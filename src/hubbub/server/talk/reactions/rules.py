@@ -72,7 +72,7 @@ def require_moderator(call: Call, channel_access: ChannelAccess) -> None:
 def find_existing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:
     """Return any user's reaction with an emoji to a message, or None.
 
-    Raises UNKNOWN_EMOJI for a custom emoji without reactions on the message."""
+    Raise UNKNOWN_EMOJI for a custom emoji without reactions on the message."""
     reaction = store.find_one(tx, message_id, emoji.key)
     if reaction is None and emoji.id is not None:
         raise errors.UNKNOWN_EMOJI()

@@ -124,7 +124,7 @@ def build_index(call: Call, job: Job) -> None:
 def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
     """Index a batch of existing messages, starting at `progress`.
 
-    Returns the progress to continue from, or None if all messages are indexed or the guild was deleted."""
+    Return the progress to continue from, or None if all messages are indexed or the guild was deleted."""
     if not store.is_building(call.tx, progress.guild_id):
         return None
     rows: list[MessageRow] = []

@@ -68,7 +68,7 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
 def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchScope:
     """Return the caller's scope in a guild; `include_nsfw` includes age-restricted channels.
 
-    Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
+    Raise MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
     standing = access.get_guild_standing(call, guild_id)
     actor = call.actor
     if actor.is_bot:

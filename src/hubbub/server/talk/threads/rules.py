@@ -33,7 +33,7 @@ _FIELDS_OF_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "fl
 
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
-    """Return the caller's access to a thread. Raises WRONG_CHANNEL_TYPE for other channels."""
+    """Return the caller's access to a thread. Raise WRONG_CHANNEL_TYPE for other channels."""
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()

@@ -80,7 +80,7 @@ def _insert_and_publish(call: Call, row: WebhookRow) -> WebhookRow:
 
 
 def update(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
-    """Store the new state of a webhook, record and publish the change. Does nothing if the states are equal."""
+    """Store the new state of a webhook, record and publish the change. Do nothing if the states are equal."""
     if after == before:
         return after
     store.update(call.tx, after)
@@ -159,7 +159,7 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
 def copy_to_followers(call: Call, source: MessageRow, after_id: int) -> int | None:
     """Copy a published message to a batch of followers: webhooks with IDs above `after_id`.
 
-    Returns the ID of the last webhook of the batch, or None if there are no more followers."""
+    Return the ID of the last webhook of the batch, or None if there are no more followers."""
     followers = store.list_followers(call.tx, source.channel_id, after_id, BATCH_SIZE)
     for follower in followers:
         channel = access.find_channel(call.tx, follower.channel_id)
@@ -179,7 +179,7 @@ def copy_to_followers(call: Call, source: MessageRow, after_id: int) -> int | No
 def update_copies(call: Call, channel_id: int, message_id: int, after_id: int) -> int | None:
     """Update a batch of copies of a message, with IDs above `after_id`, or mark them if the message was deleted.
 
-    Returns the ID of the last copy of the batch, or None if there are no more copies."""
+    Return the ID of the last copy of the batch, or None if there are no more copies."""
     source = messages.history.find(call.tx, channel_id, message_id)
     copies = store.list_crossposts(call.tx, channel_id, message_id, after_id, BATCH_SIZE)
     for copy in copies:

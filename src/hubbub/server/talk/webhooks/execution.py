@@ -26,7 +26,7 @@ def execute_webhook(
 ) -> Message | Response:
     """Execute a webhook.
 
-    Returns the message with `wait`, otherwise 204."""
+    The response contains the message with `wait`; otherwise it is 204."""
     sender = rules.require_sender(call, webhook_id, webhook_token)
     if not isinstance(sender, WebhookRow):
         return sender.create(call, body)
@@ -173,7 +173,7 @@ def _find_target(
 def _find_message(
     call: Call, row: WebhookRow, message_id: int, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageRow]:
-    """Return a message of the webhook with its channel. Raises UNKNOWN_MESSAGE for messages of other authors."""
+    """Return a message of the webhook with its channel. Raise UNKNOWN_MESSAGE for messages of other authors."""
     if query.thread_id:
         channel = rules.require_thread(call, row, query.thread_id)
     else:

@@ -52,7 +52,7 @@ def get_webhook(call: Call, webhook_id: WebhookId) -> wire.Webhook:
 def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) -> wire.Webhook:
     """Update a webhook.
 
-    Changes the name or avatar, or moves the webhook to another channel of its guild."""
+    Change the name or avatar, or move the webhook to another channel of its guild."""
     row = rules.get(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
     updated_row = _apply_update(row, body)

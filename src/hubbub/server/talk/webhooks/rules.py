@@ -156,7 +156,7 @@ def require_channel(call: Call, row: WebhookRow) -> ChannelRef:
 
 
 def require_thread(call: Call, row: WebhookRow, thread_id: int) -> ChannelRef:
-    """Return a thread of the webhook's channel. Raises UNKNOWN_CHANNEL for other threads."""
+    """Return a thread of the webhook's channel. Raise UNKNOWN_CHANNEL for other threads."""
     thread = access.find_channel(call.tx, thread_id)
     if thread is None or not thread.is_thread or thread.parent_id != row.channel_id:
         raise errors.UNKNOWN_CHANNEL()

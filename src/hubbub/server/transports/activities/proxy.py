@@ -55,7 +55,7 @@ class _IdleTimeout:
         await self._deadline.__aexit__(*exc_info)
 
     def restart(self) -> None:
-        """Restart the timeout. Has no effect after the block: request bodies are sent by another task."""
+        """Restart the timeout, unless the block has ended: request bodies are sent by another task."""
         with contextlib.suppress(RuntimeError):
             self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
 

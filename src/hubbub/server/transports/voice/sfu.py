@@ -56,7 +56,7 @@ class ForwardingGroup:
     def __init__(self, allows_unencrypted: Callable[[], bool]) -> None:
         self.peers: list[Peer] = []
         self.allows_unencrypted = allows_unencrypted
-        """Returns whether frames without end-to-end encryption may be forwarded."""
+        """Function that returns whether frames without end-to-end encryption may be forwarded."""
 
     def add(self, peer: "Peer") -> None:
         """Add a peer."""

@@ -20,7 +20,7 @@ from hubbub.server.places.standing import ChannelAccess, access
 def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> EmojiRow:
     """Return the emoji if the caller may use it in the channel.
 
-    Raises UNKNOWN_EMOJI for an emoji of another application or of a guild that the caller is not in, and
+    Raise UNKNOWN_EMOJI for an emoji of another application or of a guild that the caller is not in, and
     MISSING_PERMISSIONS if the caller may not use it. An application can use its own emojis everywhere. A guild emoji may
     be limited to roles; an emoji of another guild requires USE_EXTERNAL_EMOJIS."""
     row = EMOJIS.table.find(call.tx, emoji_id)
@@ -46,7 +46,7 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
 def require_roles(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] | None | UnsetType) -> str:
     """Return the role IDs of a request body (`requested_ids`) as a JSON list, without duplicates.
 
-    Raises UNKNOWN_ROLE for a role of another guild. @everyone means no limitation, like an empty list."""
+    Raise UNKNOWN_ROLE for a role of another guild. @everyone means no limitation, like an empty list."""
     role_ids = sorted({role_id for role_id in requested_ids or () if role_id is not None and int(role_id) != guild_id})
     if len(roles.find_many(tx, guild_id, role_ids)) < len(role_ids):
         raise errors.UNKNOWN_ROLE()

@@ -81,11 +81,11 @@ class Dialect:
     """The literals of a language."""
 
     constants: dict[Any, str]
-    """The words for true, false and null."""
+    """The literals of True, False and None."""
     variable: Callable[[str], str]
-    """Returns the expression that reads a variable."""
+    """Function that returns the expression that reads a variable."""
     key: Callable[[str], str]
-    """Returns a key of an object as it is written."""
+    """Function that returns a key of an object as it is written."""
     spaced: bool
     """Whether there are spaces inside the braces of an object on one line."""
     indent: str
