@@ -17,12 +17,13 @@ let fieldCount = 0;
 export function formField(label, input, hint) {
   const id = `field-${(fieldCount += 1)}`;
   input.id = id;
-  const error = h("p", { class: "error", hidden: true, role: "alert" });
+  const error = h("p", { class: "error", hidden: true, role: "alert", id: `${id}-error` });
+  input.setAttribute("aria-describedby", hint ? `${id}-hint ${id}-error` : `${id}-error`);
   const node = h(
     "div",
     { class: "field" },
     h("label", { for: id }, label),
-    hint ? h("p", { class: "hint" }, hint) : null,
+    hint ? h("p", { class: "hint", id: `${id}-hint` }, hint) : null,
     input,
     error,
   );
