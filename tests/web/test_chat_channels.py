@@ -306,7 +306,7 @@ async def test_members_are_shown_with_presence_and_current_name(platform: ChatPl
         async with platform.open_window(tom, general_path(guild)) as tom_window:
             await member_entry(nora_window, "tom").locator(".status.online").wait_for()
             await tom_window.page.get_by_role("button", name="change status").click()
-            await tom_window.page.get_by_role("menuitem", name="Do not disturb").click()
+            await tom_window.page.get_by_role("menuitemradio", name="Do not disturb").click()
             await member_entry(nora_window, "tom").locator(".status.dnd").wait_for()
         (await nora.patch(f"/guilds/{guild.id}/members/{tom.id}", json={"nick": "Tom of the Pier"})).ok()
         await member_entry(nora_window, "Tom of the Pier").wait_for()

@@ -69,7 +69,8 @@ function position(anchor, node) {
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label
- * @param {({label: string, icon?: string, danger?: boolean, onClick: () => void} | null | false)[]} items
+ * @param {({label: string, icon?: string, mark?: Element, isChosen?: boolean, danger?: boolean, onClick: () => void}
+ *   | null | false)[]} items with `isChosen` for a choice between several
  */
 export function openMenu(anchor, label, items) {
   const buttons = items.filter(Boolean).map(item =>
@@ -77,7 +78,8 @@ export function openMenu(anchor, label, items) {
       "button",
       {
         type: "button",
-        role: "menuitem",
+        role: item.isChosen === undefined ? "menuitem" : "menuitemradio",
+        "aria-checked": item.isChosen === undefined ? null : String(item.isChosen),
         tabindex: "-1",
         class: item.danger ? "danger" : null,
         onclick: () => {
@@ -85,8 +87,9 @@ export function openMenu(anchor, label, items) {
           item.onClick();
         },
       },
-      item.icon ? icon(item.icon) : null,
+      item.icon ? icon(item.icon) : (item.mark ?? null),
       item.label,
+      item.isChosen ? icon("check") : null,
     ),
   );
   const menu = h("div", { class: "menu", role: "menu", "aria-label": label }, buttons);
@@ -98,5 +101,7 @@ export function openMenu(anchor, label, items) {
     event.preventDefault();
     buttons[(to + buttons.length) % buttons.length].focus();
   });
-  openPopup(anchor, menu, { focus: buttons[0] });
+  openPopup(anchor, menu, {
+    focus: buttons.find(button => button.getAttribute("aria-checked") === "true") ?? buttons[0],
+  });
 }

@@ -59,7 +59,12 @@ class AccountPanel extends LayoutPart {
     openMenu(
       anchor,
       "Status",
-      Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, onClick: () => choose(status) })),
+      Object.entries(STATUS_LABELS).map(([status, label]) => ({
+        label,
+        mark: h("span", { class: `status ${status === "invisible" ? "offline" : status}`, "aria-hidden": "true" }),
+        isChosen: status === this.status,
+        onClick: () => choose(status),
+      })),
     );
   }
 
