@@ -73,7 +73,7 @@ function build(view) {
     layout: fields => [
       settingsSection("New members", fields.enabled.node, fields.manual_approval.node),
       settingsSection("Form", fields.description.node),
-      settingsSection("Questions", h("p", { class: "hint" }, SORTING_HINT), fields.form_fields.node),
+      settingsSection("Questions", h("p", { class: "hint sorting-hint" }, SORTING_HINT), fields.form_fields.node),
     ],
   });
 }

@@ -67,7 +67,7 @@ function build(view) {
         { class: "settings-form" },
         settingsSection("New members", fields.enabled.node, requirements),
         settingsSection("Channels", fields.default_channel_ids.node, fields.mode.node),
-        settingsSection("Questions", h("p", { class: "hint" }, SORTING_HINT), fields.prompts.node),
+        settingsSection("Questions", h("p", { class: "hint sorting-hint" }, SORTING_HINT), fields.prompts.node),
       );
       for (const event of ["input", "change"]) node.addEventListener(event, () => drawRequirements());
       return node;

@@ -35,7 +35,9 @@ function build(view, focusedId = null) {
     drawTools(tools, why, () => create(view, edit));
     const entries = order.flatMap(id => (roles.has(id) ? [roles.get(id)] : []));
     reconcile(list, [
-      ...entries.map(role => roleEntry(role, access.whyNotRole(role), counts?.[role.id] ?? null, edit)),
+      ...entries.map(role =>
+        roleEntry(role, { why: access.whyNotRole(role), isLocked: why !== null }, counts?.[role.id] ?? null, edit),
+      ),
       everyoneEntry(access.everyone, access.whyNotRole(access.everyone), edit),
     ]);
   };
@@ -167,18 +169,19 @@ async function create(view, edit) {
 
 const membersText = count => (count === null ? null : count === 1 ? "1 member" : `${count} members`);
 
-function roleEntry(role, why, count, edit) {
+/** Return the entry of a role. With `isLocked`, the screen says why the user can change no role. */
+function roleEntry(role, { why, isLocked }, count, edit) {
   const colors = colorsOf(role);
   return {
     key: role.id,
-    stamp: JSON.stringify([role.name, colors, role.managed, role.hoist, why, count]),
+    stamp: JSON.stringify([role.name, colors, role.managed, role.hoist, why, isLocked, count]),
     build: () =>
       listEntry({
         mark: [moveHandle(role.name, why), colorSwatch(colors)],
         title: [role.name, role.managed ? h("span", { class: "tag" }, "App") : null],
         details: [
           [membersText(count), role.hoist ? "shown separately" : null].filter(Boolean).join(" · ") || null,
-          why === null ? null : h("span", null, icon("lock"), ` ${why}`),
+          why === null || isLocked ? null : h("span", null, icon("lock"), ` ${why}`),
         ],
         actions: [editButton(role, why, edit)],
       }),
