@@ -56,13 +56,13 @@ def parse(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule
                 )
         case RecurrenceFrequency.WEEKLY:
             _allow_only(form, body, "by_weekday")
-            _require_single(form, "by_weekday", weekdays, required=False)
+            _validate_single(form, "by_weekday", weekdays, required=False)
         case RecurrenceFrequency.MONTHLY:
             _allow_only(form, body, "by_n_weekday")
-            _require_single(form, "by_n_weekday", nth_weekdays)
+            _validate_single(form, "by_n_weekday", nth_weekdays)
         case RecurrenceFrequency.YEARLY:
             _allow_only(form, body, "by_month", "by_month_day")
-            if _require_single(form, "by_month", months) and _require_single(form, "by_month_day", month_days):
+            if _validate_single(form, "by_month", months) and _validate_single(form, "by_month_day", month_days):
                 assert months is not None
                 assert month_days is not None
                 if not _is_day_of_month(months[0], month_days[0]):
@@ -106,8 +106,8 @@ def _allow_only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) ->
             _add_error(form, field, "RECURRENCE_RULE_FREQUENCY", "This field cannot be used with this frequency.")
 
 
-def _require_single(form: FormErrors, field: str, values: Sequence[object] | None, *, required: bool = True) -> bool:
-    """Return whether a list has exactly one value; add a form error if not. None is valid unless `required`."""
+def _validate_single(form: FormErrors, field: str, values: Sequence[object] | None, *, required: bool = True) -> bool:
+    """Return whether a list has exactly one value; add a form error if not. None adds an error only if `required`."""
     if values is None:
         if required:
             _add_error(form, field, *errors.required())

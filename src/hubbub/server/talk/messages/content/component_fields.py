@@ -135,20 +135,20 @@ class FieldValidator:
         """Reject disabled components in modals (spec/webhooks-and-interactions.md#4.3).
 
         A false value is accepted, because client libraries send it on every component."""
-        is_boolean = self.check_boolean(component, path, "disabled")
+        is_boolean = self.validate_boolean(component, path, "disabled")
         if component.pop("disabled", False) and is_boolean:
             self.add_error((*path, "disabled"), errors.component_field())
 
     def check_custom_id(self, component: Component, path: FieldPath) -> None:
         """Validate the custom ID, which must be unique in a message or modal."""
-        if self.check_string(
+        if self.validate_string(
             component, path, "custom_id", min_length=1, max_length=limits.CUSTOM_ID_MAX, required=True
         ):
             if component["custom_id"] in self.custom_ids:
                 self.add_error((*path, "custom_id"), errors.custom_id_duplicated())
             self.custom_ids.add(component["custom_id"])
 
-    def check_string(
+    def validate_string(
         self,
         component: Component,
         path: FieldPath,
@@ -174,7 +174,7 @@ class FieldValidator:
             return False
         return True
 
-    def check_number(
+    def validate_number(
         self, component: Component, path: FieldPath, key: str, *, minimum: int, maximum: int
     ) -> int | None:
         """Validate an integer and its bounds; return it, or None if absent or invalid."""
@@ -191,15 +191,15 @@ class FieldValidator:
             return value
         return None
 
-    def check_choice(self, value: Any, path: FieldPath, enum_type: type[IntEnum]) -> bool:
-        """Validate a value of the enum `enum_type`; 1.0 and true are rejected although they equal 1."""
+    def validate_choice(self, value: Any, path: FieldPath, enum_type: type[IntEnum]) -> bool:
+        """Validate a value of the enum `enum_type` and return whether it is valid; 1.0 and true are not, although they equal 1."""
         if type(value) is int and value in tuple(enum_type):
             return True
         self.add_error(path, errors.choices([int(choice) for choice in enum_type]))
         return False
 
-    def check_boolean(self, component: Component, path: FieldPath, key: str) -> bool:
-        """Validate a boolean; return False if it has another type."""
+    def validate_boolean(self, component: Component, path: FieldPath, key: str) -> bool:
+        """Validate a boolean and return whether it is valid; an absent value is."""
         if isinstance(component.get(key, False), bool):
             return True
         self.add_error((*path, key), errors.not_boolean())
@@ -212,13 +212,13 @@ class FieldValidator:
 
         `values_max` is the upper limit of both, `default` the value of an absent `max_values`, `max_values_min` the lower limit
         of `max_values`. A required input of a modal needs at least one value."""
-        min_values = self.check_number(component, path, "min_values", minimum=0, maximum=values_max)
-        max_values = self.check_number(component, path, "max_values", minimum=max_values_min, maximum=values_max)
+        min_values = self.validate_number(component, path, "min_values", minimum=0, maximum=values_max)
+        max_values = self.validate_number(component, path, "max_values", minimum=max_values_min, maximum=values_max)
         if min_values is not None and max_values is not None and max_values < min_values:
             self.add_error((*path, "max_values"), errors.number_min(min_values))
         if min_values is not None and component.get("max_values") is None and default < min_values:
             self.add_error((*path, "min_values"), errors.number_max(default))
-        if self.check_boolean(component, path, "required") and self.is_modal and component.get("required", True):
+        if self.validate_boolean(component, path, "required") and self.is_modal and component.get("required", True):
             if min_values == 0:
                 self.add_error((*path, "min_values"), errors.number_min(1))
             elif min_values is None and max_values == 0:
@@ -266,13 +266,13 @@ class FieldValidator:
             component, path, "options", min_items=min_options, max_items=max_options
         ):
             retain_keys(option, _OPTION_KEYS if allow_emoji else tuple(key for key in _OPTION_KEYS if key != "emoji"))
-            self.check_string(
+            self.validate_string(
                 option, option_path, "label", min_length=1, max_length=limits.OPTION_TEXT_MAX, required=True
             )
-            self.check_string(option, option_path, "description", max_length=limits.OPTION_TEXT_MAX)
-            self.check_boolean(option, option_path, "default")
+            self.validate_string(option, option_path, "description", max_length=limits.OPTION_TEXT_MAX)
+            self.validate_boolean(option, option_path, "default")
             self.check_emoji(option, option_path)
-            if self.check_string(
+            if self.validate_string(
                 option, option_path, "value", min_length=1, max_length=limits.OPTION_TEXT_MAX, required=True
             ):
                 if option["value"] in values:
@@ -297,7 +297,7 @@ class FieldValidator:
             except ValueError:
                 self.add_error((*path, "emoji", "id"), errors.not_snowflake(emoji["id"]))
                 return
-        elif not self.check_string(emoji, (*path, "emoji"), "name", min_length=1, max_length=32, required=True):
+        elif not self.validate_string(emoji, (*path, "emoji"), "name", min_length=1, max_length=32, required=True):
             return
         self.references.emojis.append(((*path, "emoji"), emoji))
 
@@ -316,8 +316,8 @@ class FieldValidator:
 
     def check_media_display(self, component: Component, path: FieldPath) -> None:
         """Validate the description and spoiler flag of media."""
-        self.check_string(component, path, "description", min_length=1, max_length=limits.MEDIA_DESCRIPTION_MAX)
-        self.check_boolean(component, path, "spoiler")
+        self.validate_string(component, path, "description", min_length=1, max_length=limits.MEDIA_DESCRIPTION_MAX)
+        self.validate_boolean(component, path, "spoiler")
 
     def check_media(
         self,
@@ -334,7 +334,7 @@ class FieldValidator:
             self.add_error((*path, key), errors.required())
         elif not isinstance(media, dict):
             self.add_error((*path, key), errors.not_model())
-        elif self.check_string(
+        elif self.validate_string(
             media, (*path, key), "url", min_length=1, max_length=limits.MEDIA_URL_MAX, required=True
         ):
             # The server sets all other media fields.
@@ -368,7 +368,7 @@ class FieldValidator:
             self.add_error(path, errors.not_list())
             return
         for index, channel_type in enumerate(channel_types):
-            self.check_choice(channel_type, (*path, index), ChannelType)
+            self.validate_choice(channel_type, (*path, index), ChannelType)
 
     def check_url(self, url: str, path: FieldPath, schemes: tuple[str, ...]) -> None:
         """Validate a URL and its scheme."""

@@ -234,9 +234,9 @@ class _ComponentValidator(FieldValidator):
         if style is None:
             self.add_error((*path, "style"), errors.required())
             return
-        if not self.check_choice(style, (*path, "style"), ButtonStyle):
+        if not self.validate_choice(style, (*path, "style"), ButtonStyle):
             return
-        self.check_boolean(component, path, "disabled")
+        self.validate_boolean(component, path, "disabled")
         if style == ButtonStyle.PREMIUM:
             self.forbid_keys(component, path, "custom_id", "label", "url", "emoji")
             self.check_sku(component, path)
@@ -246,14 +246,14 @@ class _ComponentValidator(FieldValidator):
             self.add_error((*path, "custom_id"), errors.button_custom_id_or_url())
         elif style == ButtonStyle.LINK:
             self.forbid_keys(component, path, "custom_id")
-            if self.check_string(component, path, "url", max_length=limits.BUTTON_URL_MAX, required=True):
+            if self.validate_string(component, path, "url", max_length=limits.BUTTON_URL_MAX, required=True):
                 self.check_url(component["url"], (*path, "url"), ("http", "https", "discord", "hubbub"))
         elif "custom_id" not in component:
             self.forbid_keys(component, path, "url")
             self.add_error((*path, "custom_id"), errors.button_custom_id_required())
         else:
             self.check_custom_id(component, path)
-        self.check_string(component, path, "label", max_length=limits.BUTTON_LABEL_MAX)
+        self.validate_string(component, path, "label", max_length=limits.BUTTON_LABEL_MAX)
         self.check_emoji(component, path)
         if not component.get("label") and "emoji" not in component:
             self.add_error((*path, "label"), errors.required())
@@ -266,7 +266,7 @@ class _ComponentValidator(FieldValidator):
             self.add_error((*path, "accessory"), errors.required())
 
     def check_text_display(self, component: Component, path: FieldPath) -> None:
-        if self.check_string(
+        if self.validate_string(
             component, path, "content", min_length=1, max_length=limits.COMPONENT_TEXT_MAX, required=True
         ):
             if component["content"].strip():
@@ -286,21 +286,21 @@ class _ComponentValidator(FieldValidator):
 
     def check_file(self, component: Component, path: FieldPath) -> None:
         self.check_media(component, "file", path, must_be_attachment=True)
-        self.check_boolean(component, path, "spoiler")
+        self.validate_boolean(component, path, "spoiler")
         # The server sets the name and size.
         component.pop("name", None)
         component.pop("size", None)
 
     def check_separator(self, component: Component, path: FieldPath) -> None:
-        self.check_boolean(component, path, "divider")
+        self.validate_boolean(component, path, "divider")
         spacing = component.get("spacing")
         if spacing is not None:
-            self.check_choice(spacing, (*path, "spacing"), SeparatorSpacing)
+            self.validate_choice(spacing, (*path, "spacing"), SeparatorSpacing)
 
     def check_container(self, component: Component, path: FieldPath) -> None:
         self.check_children(component, path, _CONTAINER_TYPES, children_max=self.container_max)
-        self.check_number(component, path, "accent_color", minimum=0, maximum=limits.COLOR_MAX)
-        self.check_boolean(component, path, "spoiler")
+        self.validate_number(component, path, "accent_color", minimum=0, maximum=limits.COLOR_MAX)
+        self.validate_boolean(component, path, "spoiler")
 
     # Components of messages and modals
 
@@ -334,15 +334,15 @@ class _ComponentValidator(FieldValidator):
 
     def check_select(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
-        self.check_string(component, path, "placeholder", max_length=limits.SELECT_PLACEHOLDER_MAX)
+        self.validate_string(component, path, "placeholder", max_length=limits.SELECT_PLACEHOLDER_MAX)
         self.check_value_range(component, path, limits.SELECT_VALUES_MAX)
-        self.check_boolean(component, path, "disabled")
+        self.validate_boolean(component, path, "disabled")
 
     # Components of modals
 
     def check_label(self, component: Component, path: FieldPath) -> None:
-        self.check_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
-        self.check_string(component, path, "description", min_length=1, max_length=limits.LABEL_DESCRIPTION_MAX)
+        self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
+        self.validate_string(component, path, "description", min_length=1, max_length=limits.LABEL_DESCRIPTION_MAX)
         if "component" in component:
             self.check_component(component["component"], (*path, "component"), self.input_types)
         else:
@@ -354,16 +354,16 @@ class _ComponentValidator(FieldValidator):
         if style is None:
             self.add_error((*path, "style"), errors.required())
         else:
-            self.check_choice(style, (*path, "style"), TextInputStyle)
+            self.validate_choice(style, (*path, "style"), TextInputStyle)
         if path[-1] == "component":
             self.forbid_keys(component, path, "label")
         else:
-            self.check_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
-        self.check_boolean(component, path, "required")
-        self.check_string(component, path, "value", max_length=limits.TEXT_INPUT_MAX)
-        self.check_string(component, path, "placeholder", max_length=limits.TEXT_INPUT_PLACEHOLDER_MAX)
-        min_length = self.check_number(component, path, "min_length", minimum=0, maximum=limits.TEXT_INPUT_MAX)
-        max_length = self.check_number(component, path, "max_length", minimum=1, maximum=limits.TEXT_INPUT_MAX)
+            self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
+        self.validate_boolean(component, path, "required")
+        self.validate_string(component, path, "value", max_length=limits.TEXT_INPUT_MAX)
+        self.validate_string(component, path, "placeholder", max_length=limits.TEXT_INPUT_PLACEHOLDER_MAX)
+        min_length = self.validate_number(component, path, "min_length", minimum=0, maximum=limits.TEXT_INPUT_MAX)
+        max_length = self.validate_number(component, path, "max_length", minimum=1, maximum=limits.TEXT_INPUT_MAX)
         if min_length is not None and max_length is not None and max_length < min_length:
             self.add_error((*path, "max_length"), errors.number_min(min_length))
 
@@ -390,7 +390,7 @@ class _ComponentValidator(FieldValidator):
 
     def check_radio_group(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
-        self.check_boolean(component, path, "required")
+        self.validate_boolean(component, path, "required")
         min_options, max_options = limits.RADIO_OPTIONS_MIN, limits.GROUP_OPTIONS_MAX
         if self.check_options(component, path, min_options=min_options, max_options=max_options) > 1:
             self.add_error((*path, "options"), errors.too_many_default_values())
@@ -408,7 +408,7 @@ class _ComponentValidator(FieldValidator):
 
     def check_checkbox(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
-        self.check_boolean(component, path, "default")
+        self.validate_boolean(component, path, "default")
         if component.get("required"):
             self.add_error((*path, "required"), errors.component_field())
 
