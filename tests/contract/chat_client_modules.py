@@ -195,7 +195,7 @@ def enums_module() -> str:
 
 def permissions_module() -> str:
     """Return `permissions.js`; permission bits exceed 2^31, so they are BigInts."""
-    bits = {name: f"1n << {value.bit_length() - 1}n" for name, value in permissions.BITS.items()}
+    bits = {name: f"1n << {value.bit_length() - 1}n" for name, value in permissions.PERMISSIONS_BY_NAME.items()}
     sets = {
         "ALL_PERMISSIONS": ("All permissions.", Permissions.ALL),
         "TIMED_OUT_PERMISSIONS": ("Permissions that a timed-out member keeps.", Permissions.TIMED_OUT),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hubbub.protocol import codec, permissions
 from hubbub.protocol.permissions import (
-    BITS,
+    PERMISSIONS_BY_NAME,
     Overwrite,
     Permissions,
     Rank,
@@ -35,8 +35,8 @@ overwrites = st.tuples(permission_bits, permission_bits)
 
 
 def test_there_are_52_bits_and_all_is_their_union() -> None:
-    assert len(BITS) == 52
-    assert sum(BITS.values()) == P.ALL
+    assert len(PERMISSIONS_BY_NAME) == 52
+    assert sum(PERMISSIONS_BY_NAME.values()) == P.ALL
     assert P.ALL & 1 << 47 == 0
 
 

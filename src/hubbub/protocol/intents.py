@@ -1,4 +1,4 @@
-"""Gateway intents: groups of events that a session subscribes to (spec/gateway.md#5)."""
+"""Gateway intents, groups of events that a session subscribes to (spec/gateway.md#5), and the capabilities of clients."""
 
 from typing import Final
 
@@ -76,7 +76,7 @@ class Intents:
     """Bits that bots may use."""
 
 
-BITS: Final[dict[str, int]] = {
+INTENTS_BY_NAME: Final[dict[str, int]] = {
     name: value
     for name, value in vars(Intents).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1

@@ -234,7 +234,7 @@ class Permissions(WideInt):
     """Bits that overwrites can change in any channel."""
 
 
-BITS: Final[dict[str, int]] = {
+PERMISSIONS_BY_NAME: Final[dict[str, int]] = {
     name: value
     for name, value in vars(Permissions).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
@@ -249,7 +249,7 @@ DEPENDENT_ON_SEND_MESSAGES: Final = (
 
 def permission_names(bits: int) -> list[str]:
     """Return the names of the known bits in a set, lowest bit first."""
-    return [name for name, bit in BITS.items() if bits & bit]
+    return [name for name, bit in PERMISSIONS_BY_NAME.items() if bits & bit]
 
 
 def base_permissions(is_owner: bool, everyone: int, roles: Iterable[int]) -> int:

@@ -38,8 +38,8 @@ RELEASES: Final = {
 }
 """Release date by version, oldest first."""
 
-SUPPORTED_MINORS: Final = 5
-"""Number of supported minor versions (spec/sdk.md#17)."""
+SUPPORTED_MINORS_MAX: Final = 5
+"""Maximum number of supported minor versions (spec/sdk.md#17)."""
 
 
 def version_tuple(version: str) -> tuple[int, ...]:
@@ -58,4 +58,4 @@ def is_supported(version: str, now_ms: int) -> bool:
     released = (version_tuple(name) for name, day in RELEASES.items() if day <= today)
     newest_major, newest_minor = max(released, default=(0, -1))[:2]
     major, minor = version_tuple(version)[:2]
-    return major == newest_major and newest_minor - SUPPORTED_MINORS < minor <= newest_minor
+    return major == newest_major and newest_minor - SUPPORTED_MINORS_MAX < minor <= newest_minor

@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 from hubbub.protocol import intents
 from hubbub.protocol.enums import ChannelType, GuildFeature, PremiumType
 from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
-from hubbub.protocol.permissions import BITS
+from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
 from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
 from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECRET_MAX, IdleTimeout, Metadata
 from hubbub.protocol.scopes import SCOPES
@@ -316,7 +316,7 @@ def parse_flags(names: Iterable[str], flags_by_name: Mapping[str, int], path: tu
 
 def parse_permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
     """Combine the permission bits with these names. Raise WorldError for an unknown name."""
-    return parse_flags(names, BITS, path, "permission")
+    return parse_flags(names, PERMISSIONS_BY_NAME, path, "permission")
 
 
 def parse_feature(name: str, path: tuple[str, ...]) -> str:
@@ -346,7 +346,7 @@ def _check_application(world: World, application: Application, path: tuple[str, 
     elif not world.users:
         raise WorldError((*path, "owner"), "an application needs an owner, but the world has no users")
     for intent in application.intents:
-        if intent in intents.BITS and intent not in PRIVILEGED_INTENT_FLAGS:
+        if intent in intents.INTENTS_BY_NAME and intent not in PRIVILEGED_INTENT_FLAGS:
             raise WorldError((*path, "intents"), f"{intent} is not privileged; every bot can use it")
     parse_flags(application.intents, PRIVILEGED_INTENT_FLAGS, (*path, "intents"), "privileged intent")
     parse_flags(application.flags, APPLICATION_FLAGS, (*path, "flags"), "application flag")

@@ -54,7 +54,7 @@ def missing_intents(session: GatewaySession, dispatch: Dispatch) -> str | None:
     """Return the reason if the session lacks all of the event's intents, or None."""
     if not dispatch.intents or session.intents & dispatch.intents:
         return None
-    required = [name for name, bit in intents.BITS.items() if dispatch.intents & bit]
+    required = [name for name, bit in intents.INTENTS_BY_NAME.items() if dispatch.intents & bit]
     return f"missing intent: {' or '.join(required)}"
 
 

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.permissions import BITS
+from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
 from hubbub.protocol.resources import developers
 from hubbub.protocol.resources.applications import REDIRECT_URIS_MAX, Application
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
@@ -107,7 +107,7 @@ async def change_public(request: PageRequest) -> web.Response:
 
 async def _client_context(request: PageRequest, application: Application) -> dict[str, Any]:
     scopes = [scope for scope in request.http_request.query.getall("scope", []) if scope in SCOPES]
-    permissions = [name for name in request.http_request.query.getall("permission", []) if name in BITS]
+    permissions = [name for name in request.http_request.query.getall("permission", []) if name in PERMISSIONS_BY_NAME]
     redirect_uri = request.query_parameter("redirect_uri")
     other_scopes = [
         name for name, rule in SCOPES.items() if name not in COMMON_SCOPES and not rule.client_credentials_only
@@ -134,7 +134,7 @@ def _authorization_url(
     """Return the URL at which users authorize the application with these scopes and permissions."""
     fields = {"client_id": f"{application.id:d}", "scope": " ".join(scopes)}
     if "bot" in scopes:
-        fields["permissions"] = str(sum(BITS[name] for name in set(permissions)))
+        fields["permissions"] = str(sum(PERMISSIONS_BY_NAME[name] for name in set(permissions)))
     if not INSTALL_SCOPES.issuperset(scopes):
         fields["response_type"] = "code"
     if redirect_uri in application.redirect_uris:

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.permissions import BITS
+from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
 from hubbub.protocol.resources import applications
 from hubbub.protocol.resources.applications import Application
 from hubbub.server.transports.web.page_requests import PageRequest
@@ -16,7 +16,7 @@ PORTAL_PATH: Final = "/developers"
 APPLICATION_PATH: Final = PORTAL_PATH + r"/{application_id:\d{1,19}}"
 """Path of an application's pages."""
 
-PERMISSIONS: Final = [(name, name.replace("_", " ").capitalize()) for name in BITS]
+PERMISSIONS: Final = [(name, name.replace("_", " ").capitalize()) for name in PERMISSIONS_BY_NAME]
 """Permissions as (name, label), for lists of checkboxes."""
 
 SECTIONS: Final = (

@@ -6,7 +6,7 @@ from aiohttp import web
 from msgspec import UNSET
 
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.permissions import BITS, permission_names
+from hubbub.protocol.permissions import PERMISSIONS_BY_NAME, permission_names
 from hubbub.protocol.resources.applications import Application, IntegrationTypeConfiguration
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.transports.web.page_requests import PageRequest, page
@@ -46,7 +46,10 @@ async def change_installation(request: PageRequest) -> web.Response:
             params = {
                 "scopes": form.trimmed(f"{name}_scopes").split(),
                 "permissions": str(
-                    sum(BITS[permission] for permission in set(form.all(f"{name}_permission")) & set(BITS))
+                    sum(
+                        PERMISSIONS_BY_NAME[permission]
+                        for permission in set(form.all(f"{name}_permission")) & set(PERMISSIONS_BY_NAME)
+                    )
                 ),
             }
             config[key] = {"oauth2_install_params": params} if params["scopes"] else {}
