@@ -189,7 +189,7 @@ PORTS: tuple[Binding, ...] = (
     stage_instances.ports.start_event.bind(scheduled_events.start_with_stage),
     stage_instances.ports.create_message.bind(messages.system_messages.create_stage_message),
     attachments.ports.has_attachment.bind(messages.history.has_attachment),
-    messages.ports.check_draft.bind(auto_moderation.check_message, lobbies.check_message),
+    messages.ports.check_draft.bind(auto_moderation.check_message, lobbies.check_lobby_authorization),
     messages.ports.check_direct_message.bind(direct_messages.require_reachable),
     messages.ports.find_active_skus.bind(skus.find_active),
     threads.ports.check_title.bind(auto_moderation.check_title),

@@ -11,7 +11,7 @@ from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, F
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
-from hubbub.server.play.lobbies.lobby_messages import check_message
+from hubbub.server.play.lobbies.lobby_messages import check_lobby_authorization
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import LobbyRow, find, list_member_ids, list_user_lobbies
 from hubbub.server.play.lobbies.views import voice_state
@@ -36,7 +36,7 @@ def _delete_idle(call: Call, job: Job) -> None:
 
 
 def _delete_expired_messages(call: Call, job: Job) -> None:
-    lobby_messages.delete_expired(call, job.decode(lobby_messages.LobbyMessageSweep))
+    lobby_messages.delete_expired(call, job.decode(lobby_messages.DeleteExpiredPayload))
 
 
 SLICE = Slice(
@@ -66,7 +66,7 @@ __all__ = [
     "ChannelLink",
     "LobbyMembersLeaving",
     "LobbyRow",
-    "check_message",
+    "check_lobby_authorization",
     "find",
     "create_world_lobby",
     "list_user_lobbies",

@@ -26,7 +26,9 @@ from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, 
 DELETE_EXPIRED: Final = "lobbies.delete_expired_messages"
 """Kind of the job that deletes a lobby's expired messages."""
 DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
-"""Delay in milliseconds between the expiry of a lobby's oldest message and the job that deletes expired messages."""
+"""Delay in milliseconds between the expiry of the oldest remaining message and the next job.
+
+A lobby's first job has no delay: it is due when the first message expires."""
 
 CHANNEL_ONLY_FIELDS: Final = (
     "embeds",
@@ -44,19 +46,19 @@ CHANNEL_ONLY_FLAGS: Final = MessageFlags.SETTABLE & ~LOBBY_FLAGS
 """Flags that require a linked channel."""
 
 
-class LobbyMessageSweep(msgspec.Struct):
+class DeleteExpiredPayload(msgspec.Struct):
     """Payload of the job that deletes a lobby's expired messages."""
 
     lobby_id: int
 
 
-def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
+def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
     """Create a lobby message, and post it in the linked channel unless the guild's moderation blocks it.
 
     `member` is the author's membership in the lobby."""
     form = errors.FormErrors()
     rules.check_metadata(form, "metadata", body.metadata)
-    if row.linked_channel_id is None:
+    if lobby.linked_channel_id is None:
         for name in CHANNEL_ONLY_FIELDS:
             if getattr(body, name):
                 form.add(name, "LOBBY_NOT_LINKED", "This field requires a lobby with a linked channel.")
@@ -66,18 +68,18 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
             form.add("flags", "LOBBY_NOT_LINKED", "These flags require a lobby with a linked channel.")
     form.raise_if_any()
     message_id = call.new_id(MessageId)
-    origin = messages.content.ApplicationOrigin(row.application_id)
+    origin = messages.content.ApplicationOrigin(lobby.application_id)
     flags = (body.flags or 0) & LOBBY_FLAGS
     message = _copy_message(
-        row,
+        lobby,
         messages.content.build_application_row(
-            row.id, message_id, call.user_id, body.content or "", origin, flags=flags
+            lobby.id, message_id, call.user_id, body.content or "", origin, flags=flags
         ),
     )._replace(additional_name=member.additional_name, metadata=encode_metadata(body.metadata or None))
-    if not message.content and row.linked_channel_id is None:
+    if not message.content and lobby.linked_channel_id is None:
         raise errors.EMPTY_MESSAGE()
     duplicate = messages.history.find_duplicate(
-        call, row.id, body, message_id, lambda earlier_id: store.find_message(call.tx, row.id, earlier_id)
+        call, lobby.id, body, message_id, lambda earlier_id: store.find_message(call.tx, lobby.id, earlier_id)
     )
     if duplicate is not None:
         return views.messages_with_authors(call, (duplicate,))[0]
@@ -85,24 +87,25 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
     jobs.enqueue_once(
         call.tx,
         DELETE_EXPIRED,
-        LobbyMessageSweep(row.id),
+        DeleteExpiredPayload(lobby.id),
         due_ms=call.now_ms + wire.LOBBY_HISTORY_MS,
-        key=f"{DELETE_EXPIRED}:{int(row.id)}",
+        key=f"{DELETE_EXPIRED}:{int(lobby.id)}",
     )
-    if row.linked_channel_id is None or not _post_in_channel(call, row, message, body):
+    if lobby.linked_channel_id is None or not _post_in_channel(call, lobby, message, body):
         if not message.content:
             raise errors.EMPTY_MESSAGE()
-        _publish_lobby_message(call, row, wire.LOBBY_MESSAGE_CREATE, message, WebhookEventType.LOBBY_MESSAGE_CREATE)
-    stored_message = store.find_message(call.tx, row.id, message.id)
+        _publish_lobby_message(call, lobby, wire.LOBBY_MESSAGE_CREATE, message, WebhookEventType.LOBBY_MESSAGE_CREATE)
+    stored_message = store.find_message(call.tx, lobby.id, message.id)
     assert stored_message is not None
     return views.messages_with_authors(call, (stored_message,))[0]
 
 
-def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
+def _post_in_channel(call: Call, lobby: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
     """Post a lobby message in the linked channel; `on_message_created` then publishes it to the lobby.
 
-    Return False if the guild's moderation blocks it: the message then exists only in the lobby (spec/sdk.md#12.6)."""
-    channel = access.find_channel(call.tx, row.linked_channel_id or 0)
+    Return False if the guild's moderation blocks it, or if the channel or the author no longer exists: the message then
+    exists only in the lobby (spec/sdk.md#12.6)."""
+    channel = access.find_channel(call.tx, lobby.linked_channel_id or 0)
     author = None if channel is None else messages.authors.find_author(call.tx, channel.guild_id, call.user_id)
     if channel is None or author is None:
         return False
@@ -113,7 +116,7 @@ def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: 
             body,
             message_id=MessageId(message.id),
             author=author,
-            origin=messages.content.ApplicationOrigin(row.application_id),
+            origin=messages.content.ApplicationOrigin(lobby.application_id),
         )
     except RejectedWithSideEffects as rejection:
         # Nothing was stored in the channel, so nothing is rolled back; the moderators' alert is part of the transaction.
@@ -126,12 +129,12 @@ def on_message_created(call: Call, signal: MessageCreated) -> None:
     """Publish a linked channel's new message to the lobby's members."""
     if signal.channel.linked_lobby is None or signal.row.type not in USER_MESSAGE_TYPES:
         return
-    row = _find_linked_lobby(call, signal.channel.linked_lobby)
-    if row is None:
+    lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
+    if lobby is None:
         return
-    existing = store.find_message(call.tx, row.id, signal.row.id)
+    existing = store.find_message(call.tx, lobby.id, signal.row.id)
     if existing is None:
-        message = _copy_message(row, signal.row)
+        message = _copy_message(lobby, signal.row)
         store.insert_message(call.tx, message)
     else:
         message = existing._replace(
@@ -142,7 +145,7 @@ def on_message_created(call: Call, signal: MessageCreated) -> None:
         )
         store.replace_message(call.tx, message)
     _publish_channel_message(
-        call, row, message, signal, wire.LOBBY_MESSAGE_CREATE, WebhookEventType.LOBBY_MESSAGE_CREATE
+        call, lobby, message, signal, wire.LOBBY_MESSAGE_CREATE, WebhookEventType.LOBBY_MESSAGE_CREATE
     )
 
 
@@ -152,9 +155,9 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
     An edit also clears the moderation metadata, which no longer applies (spec/sdk.md#11.4), and sends a webhook event."""
     if signal.channel.linked_lobby is None:
         return
-    row = _find_linked_lobby(call, signal.channel.linked_lobby)
-    existing = None if row is None else store.find_message(call.tx, row.id, signal.row.id)
-    if row is None or existing is None:
+    lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
+    existing = None if lobby is None else store.find_message(call.tx, lobby.id, signal.row.id)
+    if lobby is None or existing is None:
         return
     is_edited = signal.row.edited_ms != existing.edited_ms
     changed_message = existing._replace(content=signal.row.content, edited_ms=signal.row.edited_ms)
@@ -162,24 +165,24 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
         changed_message = changed_message._replace(moderation_metadata=None)
     store.update_message(call.tx, changed_message)
     webhook_event_type = WebhookEventType.LOBBY_MESSAGE_UPDATE if is_edited else None
-    _publish_channel_message(call, row, changed_message, signal, wire.LOBBY_MESSAGE_UPDATE, webhook_event_type)
+    _publish_channel_message(call, lobby, changed_message, signal, wire.LOBBY_MESSAGE_UPDATE, webhook_event_type)
 
 
 def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     """Publish the deletion of a linked channel's messages to the lobby's members."""
     if signal.channel.linked_lobby is None:
         return
-    row = _find_linked_lobby(call, signal.channel.linked_lobby)
-    if row is None:
+    lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
+    if lobby is None:
         return
-    member_ids = store.list_member_ids(call.tx, row.id)
-    for message_id in store.delete_messages(call.tx, row.id, [message.id for message in signal.rows]):
-        payload = wire.LobbyMessageDeleted(id=MessageId(message_id), lobby_id=LobbyId(row.id))
-        actions.publish(call, row, wire.LOBBY_MESSAGE_DELETE, payload, member_ids)
-        _send_webhook_event(call, row, WebhookEventType.LOBBY_MESSAGE_DELETE, payload)
+    member_ids = store.list_member_ids(call.tx, lobby.id)
+    for message_id in store.delete_messages(call.tx, lobby.id, [message.id for message in signal.rows]):
+        payload = wire.LobbyMessageDeleted(id=MessageId(message_id), lobby_id=LobbyId(lobby.id))
+        actions.publish(call, lobby, wire.LOBBY_MESSAGE_DELETE, payload, member_ids)
+        _send_webhook_event(call, lobby, WebhookEventType.LOBBY_MESSAGE_DELETE, payload)
 
 
-def check_message(call: Call, draft: MessageDraft) -> None:
+def check_lobby_authorization(call: Call, draft: MessageDraft) -> None:
     """Raise MISSING_PERMISSIONS if the channel's linked lobby requires authors to authorize its application.
 
     Nothing is raised if the author has authorized it, or if the application itself sends the message."""
@@ -192,7 +195,7 @@ def check_message(call: Call, draft: MessageDraft) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def set_moderation_metadata(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:
+def set_moderation_metadata(call: Call, lobby: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:
     """Store moderation metadata of a message and publish it to the lobby's members only (spec/sdk.md#11.4)."""
     changed_message = message._replace(moderation_metadata=encode_metadata(metadata))
     if changed_message == message:
@@ -202,21 +205,21 @@ def set_moderation_metadata(call: Call, row: LobbyRow, message: LobbyMessageRow,
     if payload is not None:
         # Send an empty map too; otherwise clients would retain their old metadata.
         payload.moderation_metadata = metadata
-        actions.publish(call, row, wire.LOBBY_MESSAGE_UPDATE, payload, store.list_member_ids(call.tx, row.id))
+        actions.publish(call, lobby, wire.LOBBY_MESSAGE_UPDATE, payload, store.list_member_ids(call.tx, lobby.id))
 
 
-def delete_expired(call: Call, sweep: LobbyMessageSweep) -> None:
+def delete_expired(call: Call, payload: DeleteExpiredPayload) -> None:
     """Delete messages that are too old to be read."""
-    oldest = store.delete_messages_up_to(call.tx, sweep.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
+    oldest = store.delete_messages_up_to(call.tx, payload.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
     if oldest is not None:
         due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now_ms) + DELETE_EXPIRED_INTERVAL_MS
-        call.tx.enqueue(DELETE_EXPIRED, sweep, due_ms=due_ms, key=f"{DELETE_EXPIRED}:{int(sweep.lobby_id)}")
+        call.tx.enqueue(DELETE_EXPIRED, payload, due_ms=due_ms, key=f"{DELETE_EXPIRED}:{int(payload.lobby_id)}")
 
 
-def _copy_message(row: LobbyRow, message: messages.MessageRow) -> LobbyMessageRow:
+def _copy_message(lobby: LobbyRow, message: messages.MessageRow) -> LobbyMessageRow:
     """Return the lobby's copy of a message."""
     return LobbyMessageRow(
-        lobby_id=row.id,
+        lobby_id=lobby.id,
         id=message.id,
         channel_id=message.channel_id,
         author_id=message.author_id,
@@ -233,21 +236,25 @@ def _find_linked_lobby(call: Call, linked_lobby: str) -> LobbyRow | None:
 
 
 def _publish_lobby_message(
-    call: Call, row: LobbyRow, event: Event[Any], message: LobbyMessageRow, webhook_event_type: WebhookEventType | None
+    call: Call,
+    lobby: LobbyRow,
+    event: Event[Any],
+    message: LobbyMessageRow,
+    webhook_event_type: WebhookEventType | None,
 ) -> None:
     """Publish a message that exists only in the lobby to its members and, unless the type is None, as a webhook event."""
     author = users.find(call.tx, message.author_id)
     if author is None:
         return
     payload = views.message(message, users.user_view(author))
-    actions.publish(call, row, event, payload, store.list_member_ids(call.tx, row.id))
+    actions.publish(call, lobby, event, payload, store.list_member_ids(call.tx, lobby.id))
     if webhook_event_type is not None:
-        _send_webhook_event(call, row, webhook_event_type, payload)
+        _send_webhook_event(call, lobby, webhook_event_type, payload)
 
 
 def _publish_channel_message(
     call: Call,
-    row: LobbyRow,
+    lobby: LobbyRow,
     message: LobbyMessageRow,
     signal: MessageCreated | MessageChanged,
     event: Event[Any],
@@ -261,11 +268,11 @@ def _publish_channel_message(
     payload = views.linked_message(message, messages.views.dispatched(related, signal.channel, signal.row))
     if event is wire.LOBBY_MESSAGE_UPDATE and message.moderation_metadata is None:
         payload.moderation_metadata = {}
-    actions.publish(call, row, event, payload, store.list_member_ids(call.tx, row.id))
+    actions.publish(call, lobby, event, payload, store.list_member_ids(call.tx, lobby.id))
     if webhook_event_type is not None:
-        _send_webhook_event(call, row, webhook_event_type, views.message(message, payload.author))
+        _send_webhook_event(call, lobby, webhook_event_type, views.message(message, payload.author))
 
 
-def _send_webhook_event(call: Call, row: LobbyRow, event_type: WebhookEventType, data: Any) -> None:
-    url = row.override_event_webhooks_url
-    webhook_events.send(call, ApplicationId(row.application_id), event_type, data, subject_id=row.id, url=url)
+def _send_webhook_event(call: Call, lobby: LobbyRow, event_type: WebhookEventType, data: Any) -> None:
+    url = lobby.override_event_webhooks_url
+    webhook_events.send(call, ApplicationId(lobby.application_id), event_type, data, subject_id=lobby.id, url=url)
