@@ -374,8 +374,8 @@ def _record_exception(
 ) -> None:
     exception = after or before
     assert exception is not None
-    previous_view = None if before is None else views.exception(before)
-    new_view = None if after is None else views.exception(after)
+    previous_view = None if before is None else views.event_exception(before)
+    new_view = None if after is None else views.event_exception(after)
     audit.record(
         call,
         row.guild_id,

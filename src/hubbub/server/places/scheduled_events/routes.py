@@ -123,7 +123,7 @@ def create_guild_scheduled_event_exception(
         raise errors.invalid(field, *errors.duplicate())
     exception = _apply_exception_body(call, row, exception, body)
     actions.put_exception(call, row, None, exception)
-    return views.exception(exception)
+    return views.event_exception(exception)
 
 
 @handles(wire.UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION)
@@ -139,7 +139,7 @@ def update_guild_scheduled_event_exception(
     before = _require_exception(call, row, exception_id)
     after = _apply_exception_body(call, row, before, body)
     actions.put_exception(call, row, before, after)
-    return views.exception(after)
+    return views.event_exception(after)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION)
@@ -201,7 +201,7 @@ def create_guild_scheduled_event_user(
     rules.require_open(row)
     response = EventUserRow(row.id, 0, call.user_id, int(ScheduledEventResponse.INTERESTED))
     actions.respond(call, row, response)
-    return views.response(response)
+    return views.user_response(response)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT_USER)
@@ -227,7 +227,7 @@ def create_guild_scheduled_event_exception_user(
     rules.require_occurrence_ms(row, guild_scheduled_event_exception_id)
     response = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
     actions.respond(call, row, response)
-    return views.response(response)
+    return views.user_response(response)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
@@ -301,7 +301,7 @@ def _list_users(
     member_views = members.views.find_views(call.tx, row.guild_id, user_ids) if query.with_member else {}
     response_views = []
     for response in responses:
-        view = views.response(response)
+        view = views.user_response(response)
         view.user = users.user_view(users_by_id[response.user_id]) if response.user_id in users_by_id else UNSET
         view.member = member_views.get(response.user_id, UNSET)
         response_views.append(view)

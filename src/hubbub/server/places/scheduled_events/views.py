@@ -39,7 +39,7 @@ def scheduled_event(
         entity_metadata=None if row.location is None else wire.EntityMetadata(location=row.location),
         recurrence_rule=row.rule,
         user_count=user_count,
-        guild_scheduled_event_exceptions=[exception(exception_row) for exception_row in exceptions],
+        guild_scheduled_event_exceptions=[event_exception(exception_row) for exception_row in exceptions],
     )
 
 
@@ -63,7 +63,7 @@ def scheduled_events(
     ]
 
 
-def exception(row: ExceptionRow) -> wire.ScheduledEventException:
+def event_exception(row: ExceptionRow) -> wire.ScheduledEventException:
     return wire.ScheduledEventException(
         event_id=ScheduledEventId(row.event_id),
         event_exception_id=Snowflake(row.id),
@@ -85,7 +85,7 @@ def guild_exception(row: ExceptionRow, guild_id: int) -> wire.GuildScheduledEven
     )
 
 
-def response(row: EventUserRow) -> wire.ScheduledEventUser:
+def user_response(row: EventUserRow) -> wire.ScheduledEventUser:
     """Return a user's response without the user object."""
     return wire.ScheduledEventUser(
         guild_scheduled_event_id=ScheduledEventId(row.event_id),
