@@ -149,6 +149,7 @@ def _require_linked_role_and_member(call: Call, guild_id: GuildId, role_id: Role
 
 def _connection_view(row: RoleConnectionRow) -> wire.RoleConnection:
     return wire.RoleConnection(
+        # The public API has no null for this field, unlike for `platform_username`.
         platform_name=UNSET if row.platform_name is None else row.platform_name,
         platform_username=row.platform_username,
         metadata=row.values,

@@ -90,14 +90,14 @@ def find(tx: Tx, command_id: int) -> CommandRow | None:
     return tx.find(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id = ?", command_id)
 
 
-def find_by_name(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:
+def find_by_name(tx: Tx, application_id: int, guild_id: int, command_type: int, name: str) -> CommandRow | None:
     """Return the command with this type and name in a scope, or None."""
     return tx.find(
         CommandRow,
         f"SELECT {COLUMNS} FROM commands WHERE application_id = ? AND guild_id = ? AND type = ? AND name = ?",
         application_id,
         guild_id,
-        kind,
+        command_type,
         name,
     )
 
@@ -174,7 +174,7 @@ def delete(tx: Tx, command_ids: Iterable[int]) -> None:
 
 def delete_guild_commands(tx: Tx, guild_id: int) -> None:
     """Delete the commands and permissions of a guild."""
-    tx.run("DELETE FROM commands WHERE guild_id = ? AND guild_id <> 0", guild_id)
+    tx.run("DELETE FROM commands WHERE guild_id = ? AND guild_id <> ?", guild_id, GLOBAL_GUILD_ID)
     tx.run("DELETE FROM command_permissions WHERE guild_id = ?", guild_id)
 
 
@@ -207,7 +207,7 @@ def list_guild_permissions(tx: Tx, guild_id: int) -> dict[int, list[CommandPermi
 def set_permissions(
     tx: Tx, guild_id: int, application_id: int, target_id: int, permissions: list[CommandPermission]
 ) -> None:
-    """Replace the permissions of a command in a guild. An empty list deletes the row."""
+    """Replace the permissions of a command or an application in a guild. An empty list deletes the row."""
     if not permissions:
         tx.run("DELETE FROM command_permissions WHERE guild_id = ? AND target_id = ?", guild_id, target_id)
         return
