@@ -748,7 +748,7 @@ class SkuType(IntEnum):
 
 
 class EntitlementType(IntEnum):
-    """How an entitlement was acquired."""
+    """Origin of an entitlement."""
 
     PURCHASE = 1
     PREMIUM_SUBSCRIPTION = 2

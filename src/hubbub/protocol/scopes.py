@@ -13,7 +13,7 @@ class ScopeRule:
     """Description and rules of a scope."""
 
     description: str
-    """What the scope allows an application to do, as shown to the user."""
+    """Access that the scope gives to an application, as shown to the user."""
     requires_approval: bool = False
     """Whether the application needs the operator's approval to request the scope."""
     included_scopes: tuple[str, ...] = ()

@@ -152,7 +152,7 @@ class AnyChannel(Struct, kw_only=True):
     default_forum_layout: int | UnsetType = UNSET
     """Default layout of posts; forum channels only."""
     default_tag_setting: str | None | UnsetType = UNSET
-    """How posts are filtered by several tags: `match_all` or `match_some`; null if not set."""
+    """Filter of posts by several tags: `match_all` or `match_some`; null if not set."""
     owner_id: UserId | UnsetType = UNSET
     """ID of the user who created the thread or owns the group."""
     thread_metadata: ThreadMetadata | UnsetType = UNSET
@@ -301,7 +301,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
     """Default layout of posts; forum channels only."""
     default_tag_setting: TagSetting | None | UnsetType = UNSET
-    """How posts are filtered by several tags: `match_all` or `match_some`."""
+    """Filter of posts by several tags: `match_all` or `match_some`."""
     available_tags: ForumTags | None | UnsetType = UNSET
     """Tags that posts can have, at most 20."""
     flags: Bits | None | UnsetType = UNSET
@@ -346,7 +346,7 @@ class UpdateChannel(Struct, kw_only=True):
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
     """New default layout of posts; forum channels only."""
     default_tag_setting: TagSetting | None | UnsetType = UNSET
-    """How posts are filtered by several tags: `match_all` or `match_some`; null resets it."""
+    """Filter of posts by several tags: `match_all` or `match_some`; null resets it."""
     available_tags: ForumTags | None | UnsetType = UNSET
     """New tags that posts can have, at most 20; tags without an entry are deleted."""
     flags: Bits | None | UnsetType = UNSET

@@ -165,7 +165,7 @@ class Approval(Struct, kw_only=True):
     name: str
     """Name of the scope or intent."""
     description: str
-    """What the scope or intent gives access to."""
+    """Access that the scope or intent gives to an application."""
     state: Literal["open", "none", "pending", "approved", "denied", "expired"]
     """State of the approval: `open` requires none at present, `none` requires one that was not requested yet."""
     enabled: bool | UnsetType = UNSET

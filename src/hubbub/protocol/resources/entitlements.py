@@ -39,7 +39,7 @@ class Entitlement(Struct, kw_only=True):
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild that owns the entitlement; absent if a user owns it."""
     type: EntitlementType
-    """How the entitlement was acquired."""
+    """Origin of the entitlement."""
     deleted: bool
     """Whether the entitlement was deleted."""
     consumed: bool

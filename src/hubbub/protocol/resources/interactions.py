@@ -271,7 +271,7 @@ class Interaction(Struct, kw_only=True):
     authorizing_integration_owners: dict[str, Snowflake]
     """Owners of the installation by context: "0" is the guild ID, or 0 in a DM with the bot; "1" is the user ID."""
     context: int
-    """Where the interaction took place: 0 guild, 1 DM with the bot, 2 other private channel."""
+    """Context of the interaction: 0 guild, 1 DM with the bot, 2 other private channel."""
     attachment_size_limit: int | UnsetType = UNSET
     """Maximum size in bytes of each file in a response. Sent from changes.ATTACHMENT_SIZE_LIMIT on."""
 

@@ -82,7 +82,7 @@ class Invite(Struct, kw_only=True):
     inviter: User | UnsetType = UNSET
     """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
-    """What the invite leads to in the channel; an `InviteTargetType`."""
+    """Type of the target of the invite in the channel; an `InviteTargetType`."""
     target_user: User | UnsetType = UNSET
     """User whose stream the invite leads to."""
     target_application: PublicApplication | UnsetType = UNSET
@@ -136,7 +136,7 @@ class InviteCreated(Struct, kw_only=True):
     inviter: User | UnsetType = UNSET
     """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
-    """What the invite leads to in the channel; an `InviteTargetType`."""
+    """Type of the target of the invite in the channel; an `InviteTargetType`."""
     target_user: User | UnsetType = UNSET
     """User whose stream the invite leads to."""
     target_application: PublicApplication | UnsetType = UNSET
@@ -185,7 +185,7 @@ class CreateChannelInvite(Struct, kw_only=True):
     unique: bool | None | UnsetType = UNSET
     """Whether to create a new invite even if an equal one exists; false or absent may return the existing one."""
     target_type: InviteTargetType | None | UnsetType = UNSET
-    """What the invite leads to in a voice channel."""
+    """Type of the target of the invite in a voice channel."""
     target_user_id: UserId | None | UnsetType = UNSET
     """ID of the user whose stream the invite leads to; required for target type 1."""
     target_application_id: ApplicationId | None | UnsetType = UNSET

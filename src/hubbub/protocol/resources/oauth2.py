@@ -155,7 +155,7 @@ class ScopeDescription(Struct, kw_only=True):
     name: str
     """Name of the scope."""
     description: str
-    """What the scope allows an application to do."""
+    """Access that the scope gives to an application."""
 
 
 class AuthorizationPreview(Struct, kw_only=True):

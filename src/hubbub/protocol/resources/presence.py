@@ -111,7 +111,7 @@ class Activity(Struct, kw_only=True):
     status_display_type: int | None | UnsetType = UNSET
     """Field shown in the member list: 0 name, 1 state, 2 details."""
     details: str | None | UnsetType = UNSET
-    """What the user is doing, the first line of text."""
+    """Details of the activity, the first line of text."""
     details_url: str | None | UnsetType = UNSET
     """URL opened when the details are clicked."""
     state: str | None | UnsetType = UNSET
@@ -183,7 +183,7 @@ class SetActivity(Struct, kw_only=True):
     state_url: str | None | UnsetType = UNSET
     """URL opened when the state is clicked."""
     details: str | None | UnsetType = UNSET
-    """What the user is doing, the first line of text."""
+    """Details of the activity, the first line of text."""
     details_url: str | None | UnsetType = UNSET
     """URL opened when the details are clicked."""
     status_display_type: int | None | UnsetType = UNSET

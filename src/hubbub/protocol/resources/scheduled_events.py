@@ -173,7 +173,7 @@ class ScheduledEvent(Struct, kw_only=True):
     status: int
     """Status of the event: 1 scheduled, 2 active, 3 completed, 4 canceled."""
     entity_type: int
-    """Where the event takes place: 1 stage channel, 2 voice channel, 3 external."""
+    """Kind of place of the event: 1 stage channel, 2 voice channel, 3 external."""
     entity_id: Snowflake | None
     """ID of the stage instance while the event takes place on a stage; null otherwise."""
     entity_metadata: EntityMetadata | None
@@ -235,7 +235,7 @@ class CreateScheduledEvent(Struct, kw_only=True):
     privacy_level: EventPrivacyLevel
     """Visibility of the event; must be 2."""
     entity_type: EventEntityType
-    """Where the event takes place: 1 stage channel, 2 voice channel, 3 external."""
+    """Kind of place of the event: 1 stage channel, 2 voice channel, 3 external."""
     description: EventDescription | None | UnsetType = UNSET
     """Description of the event."""
     image: ImageData | None | UnsetType = UNSET
@@ -266,7 +266,7 @@ class UpdateScheduledEvent(Struct, kw_only=True):
     privacy_level: EventPrivacyLevel | UnsetType = UNSET
     """Visibility of the event; must be 2."""
     entity_type: EventEntityType | None | UnsetType = UNSET
-    """Where the event takes place; 3, external, requires a null `channel_id`, a location and an end time."""
+    """Kind of place of the event; 3, external, requires a null `channel_id`, a location and an end time."""
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the stage or voice channel; null for external events."""
     entity_metadata: EntityMetadata | None | UnsetType = UNSET
