@@ -7,7 +7,7 @@ from hubbub.protocol.permissions import Permissions
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
-from tests.web.settings import open_settings
+from tests.web.settings import open_screen, open_settings
 from tests.world import NOW_MS
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
@@ -128,6 +128,26 @@ async def test_pages_of_a_screen_lead_back_to_it_and_then_to_the_list_on_a_phone
         await window.wait_until("() => document.activeElement.textContent === 'Roles'")
 
 
+async def test_a_long_dialog_shows_its_buttons_and_describes_its_fields_on_a_phone(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    async with platform.open_window(nora, general_path(guild), width=PHONE_WIDTH) as window:
+        await window.page.get_by_role("button", name="Channels and conversations").click()
+        settings = await open_settings(window, "Invites")
+        await settings.get_by_role("button", name="Create invite").click()
+        dialog = window.page.get_by_role("dialog", name="Create invite")
+        await dialog.wait_for()
+        assert await dialog.locator(".window-body").evaluate("body => body.scrollHeight > body.clientHeight")
+        button = await dialog.get_by_role("button", name="Create and copy link").bounding_box()
+        box = await dialog.bounding_box()
+        assert button["y"] + button["height"] <= box["y"] + box["height"]
+        field = dialog.get_by_label("Only for these users")
+        description = await field.evaluate(
+            "field => field.getAttribute('aria-describedby').split(' ').map(id => document.getElementById(id).textContent)"
+        )
+        assert description[0].startswith("Optional.")
+
+
 async def test_settings_explain_missing_permissions(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
@@ -141,6 +161,12 @@ async def test_settings_explain_missing_permissions(platform: ChatPlatform) -> N
         settings = await open_settings(window)
         await settings.get_by_text("You need the permission “Manage guild”.").wait_for()
         assert await settings.get_by_label("Name").is_disabled()
+        await open_screen(settings, "Roles")
+        await settings.get_by_text("You need the permission “Manage roles”.").wait_for()
+        assert await settings.get_by_text("To change the order").is_hidden()
+    async with platform.open_window(nora, general_path(guild)) as window:
+        settings = await open_settings(window, "Roles")
+        await settings.get_by_text("To change the order").wait_for()
 
 
 async def test_members_are_found_named_and_given_roles(platform: ChatPlatform) -> None:
