@@ -136,7 +136,10 @@ function inviteEntry(view, invite, onChange) {
       const copy = actionButton("Copy link", () => copyLink(context, invite), { name: `Copy link of ${invite.code}` });
       copy.dataset.focus = "copy";
       return listEntry({
-        mark: invite.inviter ? userAvatar(invite.inviter, invite.inviter.global_name || invite.inviter.username) : null,
+        // The invite of the widget has no inviter.
+        mark: invite.inviter
+          ? userAvatar(invite.inviter, invite.inviter.global_name || invite.inviter.username)
+          : h("span", { class: "entry-mark" }, icon("link")),
         title: invite.code,
         details,
         actions: [
