@@ -197,7 +197,9 @@ function triggerFields(type) {
   if (type === KEYWORD || type === MEMBER_PROFILE)
     return {
       keyword_filter: linesSetting("Words and phrases", {
-        hint: `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_LENGTH_MAX} characters. “cat” matches the word, “cat*” its start, “*cat*” any part.`,
+        hint:
+          `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_LENGTH_MAX} characters. ` +
+          "“cat” matches the word, “cat*” its start, “*cat*” any part.",
       }),
       regex_patterns: linesSetting("Regular expressions", {
         hint: `One per line, up to ${REGEX_PATTERNS_MAX} of ${REGEX_PATTERN_LENGTH_MAX} characters each.`,
