@@ -193,7 +193,7 @@ class InvalidPattern(Exception):
 
 
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern with RE2, which never backtracks. Raise BadPattern."""
+    """Compile a pattern with RE2, which never backtracks. Raise InvalidPattern."""
     # The import is local because guilds without patterns, and nodes without the HTTP server, never need re2.
     import re2  # type: ignore[import-untyped]
 
