@@ -73,5 +73,4 @@ def delete(tx: Tx, user_id: int, type: str, id: str) -> bool:
 
 
 def delete_user_connections(tx: Tx, user_id: int) -> None:
-    """Delete the connections of a user."""
     tx.run("DELETE FROM connections WHERE user_id = ?", user_id)

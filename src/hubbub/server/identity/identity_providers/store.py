@@ -35,7 +35,6 @@ def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
 
 
 def list_application_providers(tx: Tx, application_id: int) -> list[ProviderRow]:
-    """List the providers of an application."""
     return tx.fetch(
         ProviderRow, f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? ORDER BY type", application_id
     )
@@ -57,5 +56,4 @@ def delete(tx: Tx, application_id: int, type: str) -> bool:
 
 
 def delete_application_providers(tx: Tx, application_id: int) -> None:
-    """Delete all providers of an application."""
     tx.run("DELETE FROM identity_providers WHERE application_id = ?", application_id)

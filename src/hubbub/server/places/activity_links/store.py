@@ -77,7 +77,6 @@ def delete_expired(tx: Tx, application_id: int, now_ms: int) -> None:
 
 
 def delete_application_links(tx: Tx, application_id: int) -> None:
-    """Delete all links of an application."""
     tx.run("DELETE FROM activity_links WHERE application_id = ?", application_id)
 
 

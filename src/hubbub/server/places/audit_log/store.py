@@ -110,5 +110,4 @@ def set_deletion_count(tx: Tx, guild_id: int, entry_id: int, channel_id: int, co
 
 
 def delete_guild_log(tx: Tx, guild_id: int) -> None:
-    """Delete the log of a guild."""
     tx.run("DELETE FROM audit_log WHERE guild_id = ?", guild_id)

@@ -57,5 +57,4 @@ def delete(tx: Tx, guild_id: int, user_id: int) -> bool:
 
 
 def delete_guild_bans(tx: Tx, guild_id: int) -> None:
-    """Delete all bans of a guild."""
     tx.run("DELETE FROM bans WHERE guild_id = ?", guild_id)

@@ -144,5 +144,4 @@ def delete_linked_of_guild(tx: Tx, guild_id: int) -> None:
 
 
 def delete_user_connections(tx: Tx, user_id: int) -> None:
-    """Delete all connections of a user."""
     tx.run("DELETE FROM role_connections WHERE user_id = ?", user_id)

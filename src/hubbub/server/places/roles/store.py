@@ -110,7 +110,6 @@ def delete(tx: Tx, row: RoleRow) -> None:
 
 
 def delete_guild_roles(tx: Tx, guild_id: int) -> None:
-    """Delete all roles of a guild."""
     tx.run("DELETE FROM member_roles WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM roles WHERE guild_id = ?", guild_id)
 

@@ -64,5 +64,4 @@ def delete(tx: Tx, code: str) -> None:
 
 
 def delete_guild_template(tx: Tx, guild_id: int) -> None:
-    """Delete the template of a guild."""
     tx.run("DELETE FROM guild_templates WHERE guild_id = ?", guild_id)

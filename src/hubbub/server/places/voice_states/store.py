@@ -263,7 +263,6 @@ def put_participant(tx: Tx, row: CallStateRow) -> None:
 
 
 def delete_participant(tx: Tx, call_id: int, user_id: int) -> None:
-    """Delete a participant."""
     tx.run("DELETE FROM call_states WHERE call_id = ? AND user_id = ?", call_id, user_id)
 
 

@@ -137,7 +137,6 @@ def delete(tx: Tx, lobby_id: int) -> None:
 
 
 def list_application_lobbies(tx: Tx, application_id: int) -> list[LobbyRow]:
-    """Return all lobbies of an application."""
     return tx.fetch(LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE application_id = ?", application_id)
 
 

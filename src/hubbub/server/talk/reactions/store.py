@@ -100,6 +100,5 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, l
 
 
 def delete_reactions_to_messages(tx: Tx, message_ids: Sequence[int]) -> None:
-    """Delete all reactions to messages."""
     for batch in batches(message_ids):
         tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(batch)})", *batch)
