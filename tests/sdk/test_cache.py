@@ -87,8 +87,8 @@ def test_an_accepted_request_is_no_longer_spam() -> None:
         RelationshipPayload(id=2, type=RelationshipType.PENDING_INCOMING, user=ZOE, is_spam_request=True)
     )
     relationship = cache.update_relationship(RelationshipPayload(id=2, nickname="Zo"))
-    assert relationship.spam
+    assert relationship.is_spam
 
     cache.update_relationship(RelationshipPayload(id=2, type=RelationshipType.FRIEND, user=ZOE))
 
-    assert not relationship.spam
+    assert not relationship.is_spam

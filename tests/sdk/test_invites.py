@@ -117,7 +117,7 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
         # From received events, without a request.
         for reader, other in ((zoe, mary), (mary, zoe)):
             history = reader.client._core.cache.histories[other.id]
-            assert not history.complete
+            assert not history.is_complete
             assert history.can_serve(limit)
             cached_messages = await reader.client.get_user_messages_with_limit(other.id, limit)
             assert [message.id for message in cached_messages] == expected

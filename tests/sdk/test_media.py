@@ -138,7 +138,7 @@ class VoiceSettings:
     """The voice settings of a call."""
 
     audio_mode = AudioModeType.MODE_VAD
-    ptt_active = False
+    is_ptt_active = False
     ptt_release_delay_ms = 0
     vad_threshold: tuple[bool, float] = (False, -60.0)
 
@@ -166,9 +166,9 @@ def test_push_to_talk_stays_open_for_the_release_delay() -> None:
     gate = VoiceGate(settings)
 
     assert not gate.passes(0.0)
-    settings.ptt_active = True
+    settings.is_ptt_active = True
     assert gate.passes(-100.0)
-    settings.ptt_active = False
+    settings.is_ptt_active = False
     assert [gate.passes(0.0) for _ in range(3)] == [True, True, False]
 
 

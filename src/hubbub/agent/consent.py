@@ -27,7 +27,7 @@ class ConsentRequest(NamedTuple):
 class ConsentResponse(NamedTuple):
     """The user's decision on a consent request."""
 
-    granted: bool
+    is_granted: bool
     """Whether the user agreed."""
     redirect_query: dict[str, str] | None = None
     """Query parameters of the redirect if the user decided on the platform's consent page; None otherwise."""
@@ -35,7 +35,7 @@ class ConsentResponse(NamedTuple):
     """Redirect URI that was passed to the consent page; None if the user decided elsewhere."""
 
 
-DENIED: Final = ConsentResponse(granted=False)
+DENIED: Final = ConsentResponse(is_granted=False)
 
 
 class Consent(Protocol):

@@ -148,7 +148,7 @@ class Authorization:
         try:
             return await self._authorization_task
         except asyncio.CancelledError:
-            if self._core.destroyed:
+            if self._core.is_destroyed:
                 raise
             if not self._authorization_task.cancelled():
                 self._authorization_task.cancel()

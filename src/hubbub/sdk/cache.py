@@ -42,7 +42,7 @@ class CachedRelationship(Struct):
     """Type of the platform relationship; 0 if there is none."""
     game: int = 0
     """Type of the game relationship; 0 if there is none."""
-    spam: bool = False
+    is_spam: bool = False
     """Whether the platform classified an incoming friend request as spam."""
     has_played: bool = False
     """Whether the other user has played the game."""
@@ -78,12 +78,12 @@ class CachedMessage:
 class MessageHistory:
     """The newest direct messages with one user, without gaps."""
 
-    __slots__ = ("complete", "messages")
+    __slots__ = ("is_complete", "messages")
 
     def __init__(self) -> None:
         self.messages: deque[CachedMessage] = deque(maxlen=HISTORY_MESSAGES_MAX)
         """The messages, newest first."""
-        self.complete = False
+        self.is_complete = False
         """Whether the platform has no older messages."""
 
     def add(self, message: CachedMessage) -> None:
@@ -102,7 +102,7 @@ class MessageHistory:
 
     def can_serve(self, limit: int) -> bool:
         """Return whether the history can serve `limit` messages without a request."""
-        return len(self.messages) >= limit or self.complete
+        return len(self.messages) >= limit or self.is_complete
 
 
 class Cache:
@@ -222,9 +222,9 @@ class Cache:
         relation = self.relationships.setdefault(payload.id, CachedRelationship())
         if payload.type is not None:
             # The spam flag is sent with each new type, and only if it is set.
-            relation.platform, relation.spam = payload.type, bool(payload.is_spam_request)
+            relation.platform, relation.is_spam = payload.type, bool(payload.is_spam_request)
         elif payload.is_spam_request is not None:
-            relation.spam = payload.is_spam_request
+            relation.is_spam = payload.is_spam_request
         if payload.has_played_game is not None:
             relation.has_played = payload.has_played_game
         return relation
@@ -245,7 +245,7 @@ class Cache:
         if game:
             relation.game = 0
         else:
-            relation.platform, relation.spam = 0, False
+            relation.platform, relation.is_spam = 0, False
         if not relation.game and not relation.platform:
             del self.relationships[user_id]
 

@@ -22,14 +22,14 @@ class CallbackQueue:
         """Called after each `put`, from any thread; None if only the game's thread calls `run`."""
         self.owner_thread: int | None = None if _free_threaded else threading.get_ident()
         """Identifier of the only thread that may use the client; None if every thread may."""
-        self.closed = False
+        self.is_closed = False
         with _guard:
             _queues.add(self)
 
     def put(self, function: Callable[..., object], *args: Any) -> None:
         """Queue a call; safe to call from any thread."""
         self._queue.append((function, args))
-        if self.closed:
+        if self.is_closed:
             # An operation started after `close` still completes with an error, which `run_callbacks` delivers only from
             # a registered queue.
             with _guard:
@@ -50,7 +50,7 @@ class CallbackQueue:
                 break
             delivered += 1
             function(*args)
-        if self.closed:
+        if self.is_closed:
             self._unregister_if_empty()
         return delivered
 
@@ -63,13 +63,13 @@ class CallbackQueue:
 
     def close(self) -> None:
         """Unregister the queue once it is empty; calls that are already queued can still be delivered."""
-        self.closed = True
+        self.is_closed = True
         self._unregister_if_empty()
 
     def clear(self) -> None:
         """Drop all queued calls."""
         self._queue.clear()
-        if self.closed:
+        if self.is_closed:
             self._unregister_if_empty()
 
     def _unregister_if_empty(self) -> None:

@@ -51,7 +51,7 @@ class CallState:
         self.volumes: dict[int, float] = {}
         """Playback volumes in percent by user ID; 100 if a user is missing."""
         self.audio_mode = AudioModeType.MODE_VAD
-        self.ptt_active = False
+        self.is_ptt_active = False
         """Whether the push-to-talk key is pressed."""
         self.ptt_release_delay_ms = 0
         self.vad_threshold = (True, -60.0)
@@ -74,7 +74,7 @@ class CallState:
         """Whether a user speaks, by user ID."""
         self._delivered_speaking: dict[int, bool] = {}
         """The users who speak according to the last callback, by user ID; the values are True."""
-        self._speaking_is_queued = False
+        self._is_speaking_queued = False
         """Whether `_deliver_speaking` is in the callback queue."""
 
     @property
@@ -120,13 +120,13 @@ class CallState:
         """Record that a user starts or stops speaking; changes between two `run_callbacks` are merged per user."""
         with self._core.lock:
             self._speaking[user_id] = speaks
-            was_queued, self._speaking_is_queued = self._speaking_is_queued, True
+            was_queued, self._is_speaking_queued = self._is_speaking_queued, True
         if not was_queued:
             self._core.callback_queue.put(self._deliver_speaking)
 
     def _deliver_speaking(self) -> None:
         with self._core.lock:
-            self._speaking_is_queued = False
+            self._is_speaking_queued = False
             delivered = self._delivered_speaking
             changes = [
                 (user_id, speaks)
@@ -142,7 +142,7 @@ class CallState:
         """Drop all callbacks."""
         self.callbacks.clear()
         self.received_audio = self.captured_audio = None
-        self._speaking_is_queued = False
+        self._is_speaking_queued = False
 
 
 class Call(Copyable):
@@ -231,11 +231,11 @@ class Call(Copyable):
     @checks_arguments
     def set_ptt_active(self, active: bool) -> None:
         """Set whether the push-to-talk key is pressed; it has an effect in `MODE_PTT` only."""
-        self._state.ptt_active = active
+        self._state.is_ptt_active = active
 
     def get_ptt_active(self) -> bool:
         """Return whether the push-to-talk key is pressed."""
-        return self._state.ptt_active
+        return self._state.is_ptt_active
 
     @checks_arguments
     def set_ptt_release_delay(self, release_delay_ms: Int32) -> None:

@@ -98,7 +98,7 @@ class Core:
         """Coroutine functions with which the parts release their resources when the client closes."""
         self.status_watchers: Final[list[Callable[[ClientStatus], None]]] = []
         """Functions called on every change of `status`."""
-        self.destroyed = False
+        self.is_destroyed = False
 
     # Objects
 
@@ -273,7 +273,7 @@ class Core:
 
     def _outcome(self, task: "asyncio.Task[Any] | None") -> "tuple[Any, ClientResult | BaseException]":
         """Return the value and the result of an operation; the result is an exception if that was unexpected."""
-        if task is None or (task.cancelled() and self.destroyed):
+        if task is None or (task.cancelled() and self.is_destroyed):
             return None, result_of_exception(client_destroyed_error())
         if task.cancelled():
             return None, ClientResult(ErrorType.ABORTED, "The operation was canceled")
@@ -372,7 +372,7 @@ class Core:
         """Destroy the client; pending operations complete with `ErrorType.CLIENT_DESTROYED`."""
         completion: Completion[None] = Completion()
         with self.lock:
-            self.destroyed = True
+            self.is_destroyed = True
         self.driver.stop(self._shut_down, completion)
         self.callback_queue.close()
         return completion

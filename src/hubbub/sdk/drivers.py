@@ -85,19 +85,19 @@ class LoopDriver:
     def __init__(self, callback_queue: CallbackQueue) -> None:
         self._loop = asyncio.get_running_loop()
         self._callback_queue = callback_queue
-        self._delivery_is_scheduled = False
-        self._stopped = False
+        self._is_delivery_scheduled = False
+        self._is_stopped = False
         self._stop_task: asyncio.Task[None] | None = None
         callback_queue.on_put = self._schedule_delivery
 
     def _schedule_delivery(self) -> None:
-        if self._delivery_is_scheduled or self._loop.is_closed():
+        if self._is_delivery_scheduled or self._loop.is_closed():
             return
-        self._delivery_is_scheduled = True
+        self._is_delivery_scheduled = True
         self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
-        self._delivery_is_scheduled = False
+        self._is_delivery_scheduled = False
         try:
             self._callback_queue.run()
         finally:
@@ -108,7 +108,7 @@ class LoopDriver:
         self, work: Callable[[], Coroutine[Any, Any, T]], on_done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
         """Run `work` as a task of the loop and pass the finished task to `on_done`."""
-        if self._stopped or self._loop.is_closed():
+        if self._is_stopped or self._loop.is_closed():
             on_done(None)
             return
         task = self._loop.create_task(work())
@@ -121,10 +121,10 @@ class LoopDriver:
 
     def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
         """Run `final_work` as a task, and complete `completion` when it ends."""
-        if self._stopped or self._loop.is_closed():
+        if self._is_stopped or self._loop.is_closed():
             completion.succeed(None)
             return
-        self._stopped = True
+        self._is_stopped = True
         self._stop_task = self._loop.create_task(final_work())
         self._stop_task.add_done_callback(lambda _: completion.succeed(None))
 
@@ -137,7 +137,7 @@ class ThreadDriver:
         """Guards the attributes of the driver."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._stopped = False
+        self._is_stopped = False
 
     def _ensure_loop(self) -> asyncio.AbstractEventLoop:
         """Return the loop of the network thread, which is started first if needed."""
@@ -164,7 +164,7 @@ class ThreadDriver:
     ) -> None:
         """Run `work` on the network thread and pass the finished task to `on_done`, which runs on that thread as well."""
         with self._guard:
-            if not self._stopped:
+            if not self._is_stopped:
                 loop = self._ensure_loop()
                 loop.call_soon_threadsafe(_create_task, loop, work, on_done)
                 return
@@ -173,13 +173,13 @@ class ThreadDriver:
     def post(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function on the network thread, if it is running."""
         with self._guard:
-            if self._loop is not None and not self._stopped:
+            if self._loop is not None and not self._is_stopped:
                 self._loop.call_soon_threadsafe(function, *args)
 
     def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
         """Run `final_work` on the network thread and wait for the thread to end."""
         with self._guard:
-            was_stopped, self._stopped = self._stopped, True
+            was_stopped, self._is_stopped = self._is_stopped, True
             loop, thread = self._loop, self._thread
             if not was_stopped and loop is not None:
                 # The loop runs its callbacks in order, so operations that were spawned earlier start before `final_work`.

@@ -105,7 +105,7 @@ class Gateway:
         """The current session; None if the next connection starts a new one."""
         self._sequence: int | None = None
         """Sequence number of the last event of the session; None before the first event."""
-        self._acknowledged = True
+        self._is_heartbeat_acknowledged = True
         """Whether the platform acknowledged the last heartbeat."""
         self._attempts = 0
         """Number of failed attempts since the client was last ready, for the backoff."""
@@ -319,14 +319,14 @@ class Gateway:
             await self._close_socket(socket)
 
     async def _close_socket(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        ends_session = self._core.destroyed or self._core.status is ClientStatus.DISCONNECTING
+        ends_session = self._core.is_destroyed or self._core.status is ClientStatus.DISCONNECTING
         close_task = asyncio.ensure_future(socket.close(code=END_CLOSE_CODE if ends_session else RESUMABLE_CLOSE_CODE))
         try:
             # Destroying the client must not wait for a platform that does not respond.
-            await asyncio.wait([close_task], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else None)
+            await asyncio.wait([close_task], timeout=DESTROY_TIMEOUT_SECONDS if self._core.is_destroyed else None)
         except asyncio.CancelledError:
             await asyncio.wait(
-                [close_task], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else CLOSE_TIMEOUT_SECONDS
+                [close_task], timeout=DESTROY_TIMEOUT_SECONDS if self._core.is_destroyed else CLOSE_TIMEOUT_SECONDS
             )
             raise
         finally:
@@ -363,7 +363,7 @@ class Gateway:
                 self._session = None
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0)
         elif frame.op == GatewayOpcode.HEARTBEAT_ACK:
-            self._acknowledged = True
+            self._is_heartbeat_acknowledged = True
 
     def _handle_event(self, event: str, data: msgspec.Raw) -> None:
         """Dispatch an event, and track whether the session is ready."""
@@ -393,17 +393,17 @@ class Gateway:
 
     async def _heartbeat(self, interval_seconds: float) -> None:
         """Send heartbeats, the first after a random delay; close the connection if one is not acknowledged."""
-        self._acknowledged = True
+        self._is_heartbeat_acknowledged = True
         await asyncio.sleep(interval_seconds * random.random())
         while True:
             socket = self._socket
             if socket is None:
                 return
-            if not self._acknowledged:
+            if not self._is_heartbeat_acknowledged:
                 self._core.logs.warning("A heartbeat was not acknowledged")
                 await socket.close(code=RESUMABLE_CLOSE_CODE)
                 return
-            self._acknowledged = False
+            self._is_heartbeat_acknowledged = False
             try:
                 await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
             except (ConnectionError, aiohttp.ClientError):

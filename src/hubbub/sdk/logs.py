@@ -45,7 +45,7 @@ class Logs:
         self._file_severity = LoggingSeverity.NONE
         self._voice_file: TextIO | None = None
         self._voice_severity = LoggingSeverity.NONE
-        self._warned_of_debug = False
+        self._has_warned_of_debug = False
         """Whether the warning about debug messages was logged."""
         self._secrets: set[str] = set()
         self._guard = threading.Lock()
@@ -113,8 +113,8 @@ class Logs:
     def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, voice: bool = False) -> None:
         """Add a callback for messages of at least `min_severity`, or with `voice` for those of the voice log."""
         (self._voice_callbacks if voice else self._callbacks).append((callback, min_severity))
-        if self._debug and not voice and min_severity < LoggingSeverity.WARNING and not self._warned_of_debug:
-            self._warned_of_debug = True
+        if self._debug and not voice and min_severity < LoggingSeverity.WARNING and not self._has_warned_of_debug:
+            self._has_warned_of_debug = True
             self.warning("Debug messages are logged; turn them off in released games")
 
     def set_directory(self, path: str, min_severity: LoggingSeverity) -> bool:

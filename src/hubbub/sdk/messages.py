@@ -273,7 +273,7 @@ class Messages:
                 message for message in (previous.messages if previous else ()) if message.payload.id > newest
             )
             history.messages.extend(messages)
-            history.complete = len(messages) < limit
+            history.is_complete = len(messages) < limit
             core.cache.histories[recipient_id] = history
         return [core.make(MessageHandle, core, message) for message in messages]
 

@@ -51,7 +51,7 @@ class Presence:
         self.activity: Activity | None = None
         """The activity that is currently shown, or None."""
         self._status = StatusType.ONLINE
-        self._showing_chat = False
+        self._is_showing_chat = False
         self._is_shown_locally = False
         """Whether the chat client on this machine shows the activity."""
         self._shown_application_id = 0
@@ -91,7 +91,7 @@ class Presence:
 
     def set_showing_chat(self, showing_chat: bool) -> None:
         """Set whether the game displays chat, so that the chat client does not notify about the same messages."""
-        self._showing_chat = showing_chat
+        self._is_showing_chat = showing_chat
         self._revision += 1
         if self._core.status is ClientStatus.READY:
             self._core.run_in_background(self._send_presence)
@@ -141,14 +141,14 @@ class Presence:
             "afk": False,
             "activities": [] if activity is None else [to_wire(activity, self._core.application_id)],
         }
-        if self._showing_chat:
+        if self._is_showing_chat:
             payload["showing_chat"] = True
         return payload
 
     def _presence_for_identify(self) -> dict[str, Any] | None:
         """Return the presence to send in Identify, or None if it is the default."""
         self._sent_revision = self._revision
-        if self.activity is None and self._status == StatusType.ONLINE and not self._showing_chat:
+        if self.activity is None and self._status == StatusType.ONLINE and not self._is_showing_chat:
             return None
         return self._presence_payload()
 

@@ -357,7 +357,7 @@ class Tokens:
         try:
             return await self._poll_task
         except asyncio.CancelledError:
-            if self._core.destroyed or not self._poll_task.cancelled():
+            if self._core.is_destroyed or not self._poll_task.cancelled():
                 self._poll_task.cancel()
                 raise
             raise sdk_error(ErrorType.ABORTED, "The authorization was aborted") from None

@@ -60,7 +60,7 @@ class VoiceCalls:
         self._tls: ssl.SSLContext | bool | None = None
         """TLS configuration for voice servers, or True for the default; None until the first call."""
         self._aec_dump: AecDump | None = None
-        self._no_call_started = True
+        self._has_started_call = False
         self._input_volume = 100.0
         self._output_volume = 100.0
         self.input_device = self.output_device = DEFAULT_DEVICE
@@ -112,7 +112,7 @@ class VoiceCalls:
 
     def _start_call(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
         require_extra()
-        self._no_call_started = False
+        self._has_started_call = True
         core = self._core
         with core.lock:
             previous = self._calls.get(lobby_id)
@@ -187,7 +187,7 @@ class VoiceCalls:
     def _mark_left(self, state: CallState) -> None:
         """Notify the platform that the client left a call."""
         was_wanted, state.should_be_joined = state.should_be_joined, False
-        if was_wanted and not self._core.destroyed:
+        if was_wanted and not self._core.is_destroyed:
             self._signaling.refresh()
 
     async def _shared_resources(self) -> "tuple[AudioEngine, aiohttp.ClientSession, ssl.SSLContext | bool]":
@@ -474,7 +474,7 @@ class VoiceCalls:
         """Accept a preference for hardware coding of Opus; it has no effect, because libopus runs in software.
 
         Call this right after creating the client; it is ignored once a call was started."""
-        if not self._no_call_started:
+        if self._has_started_call:
             self._core.logs.warning("Ignored set_opus_hardware_coding(): call it before the first call is started")
             return
         self.options["opus_hardware_coding"] = (encode, decode)

@@ -91,13 +91,13 @@ async def authorize(context: AgentContext, connection: ProgramConnection, reques
         # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no
         # prompt.
         if "rpc_token" in args:
-            decision, query["rpc_token"] = ConsentResponse(granted=True), args["rpc_token"]
+            decision, query["rpc_token"] = ConsentResponse(is_granted=True), args["rpc_token"]
         elif args.get("prompt") == "none" and preview["authorized"]:
-            decision = ConsentResponse(granted=True)
+            decision = ConsentResponse(is_granted=True)
         else:
             decision = await context.consent.ask(_consent_request(context, preview, query))
         if decision.redirect_query is None:
-            body: dict[str, Any] = {"authorize": decision.granted}
+            body: dict[str, Any] = {"authorize": decision.is_granted}
             response = await context.account.request(AUTHORIZE_OAUTH2_APPLICATION, query=query, json=body)
             redirect_query, redirect_uri = dict(parse_qsl(urlsplit(response["url"]).query)), preview["redirect_uri"]
         else:

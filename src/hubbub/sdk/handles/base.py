@@ -15,7 +15,7 @@ class Handle(Copyable):
     @property
     def _alive(self) -> bool:
         """Whether the client has not been destroyed."""
-        return not self._core.destroyed
+        return not self._core.is_destroyed
 
     @property
     def id(self) -> int:

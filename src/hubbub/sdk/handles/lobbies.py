@@ -46,7 +46,7 @@ class CallInfoHandle(Copyable):
     @property
     def channel_id(self) -> int:
         """ID of the lobby."""
-        return 0 if self._core.destroyed else self._lobby_id
+        return 0 if self._core.is_destroyed else self._lobby_id
 
     @property
     def guild_id(self) -> int:

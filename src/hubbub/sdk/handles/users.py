@@ -139,7 +139,7 @@ class RelationshipHandle(Handle):
     @property
     def is_spam_request(self) -> bool:
         """Whether the platform classified the incoming friend request as spam."""
-        return self._data().spam
+        return self._data().is_spam
 
     @property
     def user(self) -> UserHandle | None:

@@ -75,7 +75,7 @@ class AudioEngine:
         self._thread: threading.Thread | None = None
         self._devices = ("", "")
         """IDs of the microphone and the speaker that the backend was started with; empty if it is stopped."""
-        self._input_detected = True
+        self._is_input_detected = True
         """Whether the microphone is audible."""
         self._quiet_frames = 0
         """Number of consecutive frames below the threshold."""
@@ -170,12 +170,12 @@ class AudioEngine:
         """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""
         threshold = self._options.no_input_threshold
         if threshold <= DETECTION_OFF_DBFS:
-            self._input_detected, self._quiet_frames = True, 0
+            self._is_input_detected, self._quiet_frames = True, 0
             return
         self._quiet_frames = 0 if level >= threshold else self._quiet_frames + 1
-        detected = self._quiet_frames < QUIET_FRAMES if self._input_detected else self._quiet_frames == 0
-        if detected != self._input_detected:
-            self._input_detected = detected
+        detected = self._quiet_frames < QUIET_FRAMES if self._is_input_detected else self._quiet_frames == 0
+        if detected != self._is_input_detected:
+            self._is_input_detected = detected
             self._options.on_input_detected(detected)
 
     def _try(self, action: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

@@ -20,7 +20,7 @@ class JitterBuffer:
         """Buffered frames by sequence number without wraparound."""
         self._next: int | None = None
         """Sequence number to play next, without wraparound; frames with lower numbers are too late."""
-        self._playing = False
+        self._is_playing = False
         """Whether playback has started; a missing frame then counts as lost."""
         self._waited = 0
         """Number of reads that waited for enough frames to start, or for more frames while the buffer was empty."""
@@ -34,7 +34,7 @@ class JitterBuffer:
         number = self._next + ((sequence - self._next + 0x8000) & 0xFFFF) - 0x8000
         if abs(number - self._next) > SEQUENCE_JUMP_MAX:
             self._frames.clear()
-            self._playing, self._waited, self._next = False, 0, number - PLAYOUT_DELAY_FRAMES
+            self._is_playing, self._waited, self._next = False, 0, number - PLAYOUT_DELAY_FRAMES
         elif number < self._next:
             return
         self._frames[number] = frame
@@ -45,13 +45,13 @@ class JitterBuffer:
 
     def take(self) -> tuple[bytes | None, bool]:
         """Return the frame to play next, or None, and whether a frame was lost; call this every 20 ms."""
-        if not self._playing:
+        if not self._is_playing:
             if not self._frames:
                 return None, False
             self._waited += 1
             if len(self._frames) < PLAYOUT_DELAY_FRAMES and self._waited < PLAYOUT_DELAY_FRAMES:
                 return None, False
-            self._playing, self._waited, self._next = True, 0, min(self._frames)
+            self._is_playing, self._waited, self._next = True, 0, min(self._frames)
         assert self._next is not None
         frame = self._frames.pop(self._next, None)
         if frame is not None:
@@ -63,7 +63,7 @@ class JitterBuffer:
             return None, True
         self._waited += 1
         if self._waited >= EMPTY_READS_MAX:
-            self._playing, self._waited = False, 0
+            self._is_playing, self._waited = False, 0
         return None, self._waited == 1
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ class GateSettings(Protocol):
     """The settings of a call that the gate reads."""
 
     audio_mode: AudioModeType
-    ptt_active: bool
+    is_ptt_active: bool
     """Whether the push-to-talk key is pressed."""
     ptt_release_delay_ms: int
     vad_threshold: tuple[bool, float]
@@ -54,7 +54,7 @@ class VoiceGate:
 
     def _passes_push_to_talk(self) -> bool:
         """Return whether the key is pressed, or was released less than the release delay ago."""
-        if self._settings.ptt_active:
+        if self._settings.is_ptt_active:
             self._open_frames = -(-self._settings.ptt_release_delay_ms // FRAME_MS)
             return True
         self._open_frames -= 1
