@@ -176,7 +176,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
         # Simulates a kill: claimed jobs are neither finished nor released.
         assert app.worker is not None
         tasks = list(app.worker._running.values())
-        app.worker._stopped = True
+        app.worker._is_stopped = True
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)

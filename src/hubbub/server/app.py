@@ -300,7 +300,7 @@ class App:
 
     async def stop(self) -> None:
         """Drain and stop: sessions receive Reconnect, requests finish, then everything closes."""
-        self._operator_endpoints.draining = True
+        self._operator_endpoints.is_draining = True
         if self.voice is not None:
             await self.voice.close()
         if self.gateway is not None:

@@ -233,7 +233,7 @@ async def test_an_image_that_stays_too_large_is_rejected(converter: ImageConvert
 async def test_an_image_can_be_converted_to_any_type(converter: ImageConverter, content_type: str) -> None:
     for data in (media.png(64, 32), media.jpeg(64, 32), media.animated("GIF", width=64, height=32)):
         converted = await converter.convert(data, to=content_type, side=16)
-        assert (converted.content_type, converted.width, converted.height, converted.animated) == (
+        assert (converted.content_type, converted.width, converted.height, converted.is_animated) == (
             content_type,
             16,
             8,

@@ -325,7 +325,7 @@ async def test_a_job_of_a_dead_worker_is_released_when_its_lease_ends(harness: J
     while not executed:
         await asyncio.sleep(0)
     # The worker dies: nothing of it runs any more, and it returns no job.
-    dead_worker._stopped = True
+    dead_worker._is_stopped = True
     task = next(iter(dead_worker._running.values()))
     task.cancel()
     await asyncio.wait([task])

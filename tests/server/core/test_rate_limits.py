@@ -40,11 +40,11 @@ def test_a_window_starts_with_the_first_call_and_resets_completely() -> None:
     now = ManualTime()
     limits, rule = RateLimits(now), make_rule()
     first = check(limits, rule)
-    assert (first.allowed, first.limit, first.remaining, first.reset_after_ms) == (True, 2, 1, 5000)
+    assert (first.is_allowed, first.limit, first.remaining, first.reset_after_ms) == (True, 2, 1, 5000)
     now.ms += 4000
     assert check(limits, rule).remaining == 0
     rejected = check(limits, rule)
-    assert (rejected.allowed, rejected.remaining, rejected.reset_after_ms) == (False, 0, 1000)
+    assert (rejected.is_allowed, rejected.remaining, rejected.reset_after_ms) == (False, 0, 1000)
     now.ms += 1000
     assert check(limits, rule).remaining == 1
 
@@ -52,10 +52,10 @@ def test_a_window_starts_with_the_first_call_and_resets_completely() -> None:
 def test_callers_and_major_parameters_have_separate_buckets() -> None:
     limits, rule = RateLimits(ManualTime()), make_rule()
     for _ in range(2):
-        assert check(limits, rule).allowed
-    assert not check(limits, rule).allowed
-    assert check(limits, rule, caller=2).allowed
-    assert check(limits, rule, values=("8",)).allowed
+        assert check(limits, rule).is_allowed
+    assert not check(limits, rule).is_allowed
+    assert check(limits, rule, caller=2).is_allowed
+    assert check(limits, rule, values=("8",)).is_allowed
 
 
 def test_operations_that_name_a_bucket_share_it() -> None:
@@ -67,8 +67,8 @@ def test_operations_that_name_a_bucket_share_it() -> None:
     assert put.bucket == delete.bucket
     assert put.bucket != make_rule().bucket
     limits = RateLimits(ManualTime())
-    assert check(limits, put).allowed
-    assert not check(limits, delete).allowed
+    assert check(limits, put).is_allowed
+    assert not check(limits, delete).is_allowed
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_ages_of_the_target_have_separate_buckets() -> None:
         for message in (under_10_seconds, from_10_seconds, under_14_days, from_14_days)
     ]
 
-    assert [verdict.allowed for verdict in verdicts] == [True, True, False, True]
+    assert [verdict.is_allowed for verdict in verdicts] == [True, True, False, True]
     assert len({verdict.bucket for verdict in verdicts}) == 3
     assert check(limits, rule, values=("7", "word")).bucket == verdicts[0].bucket
 
@@ -128,7 +128,12 @@ def test_the_global_limit_is_per_caller_and_second() -> None:
     assert all(limits.check_global(1) is None for _ in range(50))
     rejected = limits.check_global(1)
     assert rejected is not None
-    assert (rejected.allowed, rejected.scope, rejected.bucket, rejected.reset_after_ms) == (False, "global", "", 1000)
+    assert (rejected.is_allowed, rejected.scope, rejected.bucket, rejected.reset_after_ms) == (
+        False,
+        "global",
+        "",
+        1000,
+    )
     assert limits.check_global(2) is None
     now.ms += 1000
     assert limits.check_global(1) is None
@@ -147,7 +152,7 @@ def test_mode_report_rejects_nothing_and_records_exceeded_limits() -> None:
     now = ManualTime()
     limits, rule = RateLimits(now, "report", global_calls=1), make_rule()
     for _ in range(5):
-        assert check(limits, rule).allowed
+        assert check(limits, rule).is_allowed
         assert limits.check_global(1) is None
         now.ms += 1
     by_name = {entry.name: entry for entry in limits.report()}

@@ -393,12 +393,12 @@ class ControlApi:
         events = trace.find(event=query.get("event"), user_id=user_id, after=int(after))
         refused = trace.find_rejected(user_id=user_id, after=int(after))
         closed = trace.find_closed(user_id=user_id, after=int(after))
-        return bodies.TraceState(on=trace.enabled, events=events, refused=refused, closed=closed)
+        return bodies.TraceState(on=trace.is_enabled, events=events, refused=refused, closed=closed)
 
     async def _set_trace(self, request: web.Request) -> bodies.TraceState:
         body: bodies.SetTrace = await self._read_body(request, bodies.SetTrace)
         trace = self.app.trace
-        trace.enabled = body.on
+        trace.is_enabled = body.on
         return bodies.TraceState(
             on=body.on, events=trace.find(), refused=trace.find_rejected(), closed=trace.find_closed()
         )

@@ -165,7 +165,7 @@ class NatsBus(Bus[BusMessage]):
         self._flushing: dict[asyncio.Future[None], None] = {}
         """Futures that wait for the next confirmation, in order."""
         self._writer: asyncio.Task[None] | None = None
-        self._closing = False
+        self._is_closing = False
 
     async def start(self) -> None:
         """Connect to NATS."""
@@ -201,7 +201,7 @@ class NatsBus(Bus[BusMessage]):
 
     async def close(self) -> None:
         """Send buffered messages for at most a few seconds, then disconnect."""
-        if self._closing:
+        if self._is_closing:
             return
         if self._writer is not None and (self._outbox or self._connected.is_set()):
             try:
@@ -209,7 +209,7 @@ class NatsBus(Bus[BusMessage]):
                     await self.flush()
             except (TimeoutError, BusError):
                 log.error("The bus closed with unsent messages", extra={"messages": len(self._outbox)})
-        self._closing = True
+        self._is_closing = True
         tasks = [task for task in (self._writer, *self._request_tasks) if task is not None]
         for task in tasks:
             task.cancel()
@@ -222,7 +222,7 @@ class NatsBus(Bus[BusMessage]):
     @property
     def is_healthy(self) -> bool:
         """Whether NATS is connected and every dropped message has been reported to other processes."""
-        return self._connected.is_set() and self._dropped == self._reported_dropped and not self._closing
+        return self._connected.is_set() and self._dropped == self._reported_dropped and not self._is_closing
 
     def publish(self, subject: str, message: BusMessage) -> None:
         """Encode the message once and put it into the outbox."""
@@ -253,7 +253,7 @@ class NatsBus(Bus[BusMessage]):
 
     async def flush(self) -> None:
         """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects."""
-        if self._writer is None or self._closing:
+        if self._writer is None or self._is_closing:
             raise BusError("the bus is not running")
         confirmation: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._flushing[confirmation] = None
@@ -477,7 +477,7 @@ class NatsBus(Bus[BusMessage]):
         self._client.forget_unsent()
         if self._disconnected is not None and not self._disconnected.done():
             self._disconnected.set_result(None)
-        if not self._closing:
+        if not self._is_closing:
             log.warning("The bus lost its connection to NATS")
 
     async def _on_reconnected(self) -> None:
@@ -491,7 +491,7 @@ class NatsBus(Bus[BusMessage]):
 
     async def _on_closed(self) -> None:
         self._connected.clear()
-        if not self._closing:
+        if not self._is_closing:
             log.error("The connection to NATS was closed permanently")
             self._fail_flushes()
 

@@ -51,7 +51,7 @@ class MemberState(msgspec.Struct, kw_only=True):
     roles: tuple[int, ...]
     timed_out_until_ms: int = 0
     """The end of the member's timeout in Unix milliseconds; 0 without a timeout."""
-    restricted: bool = False
+    is_restricted: bool = False
     """Whether the member is pending or quarantined; they then have the permissions of a timed-out member."""
     joined_at: str = ""
 

@@ -53,7 +53,7 @@ class EncodedImage(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str
     width: int
     height: int
-    animated: bool
+    is_animated: bool
     duration_ms: int = 0
 
 
@@ -75,7 +75,7 @@ class ImageConverter:
         self._waiting = 0
         self._idle: list[_ImageProcess] = []
         self._all: set[_ImageProcess] = set()
-        self._closed = False
+        self._is_closed = False
 
     async def reencode(self, image: ImageData) -> None:
         """Re-encode an uploaded image: the same pixels, scaled down to the limit of its field, without metadata.
@@ -85,13 +85,13 @@ class ImageConverter:
         encoded = await self.convert(
             image.data, to=image.content_type, side=image.side_pixels_max, animated=is_animatable
         )
-        if len(encoded.data) > image.bytes_max and encoded.animated and "image/webp" in image.animated_types:
+        if len(encoded.data) > image.bytes_max and encoded.is_animated and "image/webp" in image.animated_types:
             # WebP needs a fraction of the size for the same frames.
             encoded = await self.convert(encoded.data, to="image/webp", side=image.side_pixels_max, animated=True)
         if len(encoded.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
         image.replace_content(
-            encoded.data, encoded.content_type, is_animated=encoded.animated, duration_ms=encoded.duration_ms
+            encoded.data, encoded.content_type, is_animated=encoded.is_animated, duration_ms=encoded.duration_ms
         )
 
     async def convert(
@@ -121,19 +121,19 @@ class ImageConverter:
             content_type=result["type"],
             width=result["width"],
             height=result["height"],
-            animated=result["frames"] > 1,
+            is_animated=result["frames"] > 1,
             duration_ms=result["duration_ms"],
         )
 
     async def close(self) -> None:
         """Terminate every process."""
-        self._closed = True
+        self._is_closed = True
         for worker in list(self._all):
             await self._end(worker)
         self._idle.clear()
 
     async def _submit(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-        if self._waiting >= QUEUED_IMAGES_MAX or self._closed:
+        if self._waiting >= QUEUED_IMAGES_MAX or self._is_closed:
             raise errors.RESOURCE_OVERLOADED()
         self._waiting += 1
         try:
@@ -154,7 +154,7 @@ class ImageConverter:
             log.warning("An image process failed: %s", type(error).__name__)
             raise InvalidImageError("the image process failed") from None
         finally:
-            if healthy and worker.tasks < self._tasks_max and not self._closed:
+            if healthy and worker.tasks < self._tasks_max and not self._is_closed:
                 self._idle.append(worker)
             else:
                 await self._end(worker)

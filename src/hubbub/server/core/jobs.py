@@ -250,18 +250,18 @@ class Worker:
         self._name = secrets.token_hex(8)
         self._running: dict[int, asyncio.Task[None]] = {}
         self._scan_task: asyncio.Task[None] | None = None
-        self._rescan = False
+        self._needs_rescan = False
         self._timer: Timer | None = None
-        self._stopped = True
+        self._is_stopped = True
 
     def start(self) -> None:
         """Start: scan for due jobs now, and again when one becomes due or `wake` is called."""
-        self._stopped = False
+        self._is_stopped = False
         self.wake()
 
     async def stop(self, *, grace_seconds: float = 5.0) -> None:
         """Stop accepting jobs, wait for running ones for a limited time, and release the leases of the rest."""
-        self._stopped = True
+        self._is_stopped = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -283,10 +283,10 @@ class Worker:
 
     def wake(self) -> None:
         """Scan now: a job was enqueued, or one just ended."""
-        if self._stopped:
+        if self._is_stopped:
             return
         if self._scan_task is not None:
-            self._rescan = True
+            self._needs_rescan = True
             return
         self._scan_task = asyncio.get_running_loop().create_task(self._scan())
 
@@ -305,14 +305,14 @@ class Worker:
         next_ms: int | None = None
         try:
             with self._clock.working():
-                while not self._stopped:
-                    self._rescan = False
+                while not self._is_stopped:
+                    self._needs_rescan = False
                     claimed, next_ms = list[Job](), None
                     if any(pool.free_slots > 0 for pool in self._pools):
                         claimed, next_ms = await self._db.write(partial(self._claim, now_ms=self._clock.now_ms()))
                     for job in claimed:
                         self._start_job(job)
-                    if not claimed and not self._rescan:
+                    if not claimed and not self._needs_rescan:
                         break
         except StoreUnavailable:
             next_ms = self._clock.now_ms() + STORE_RETRY_MS
@@ -324,12 +324,12 @@ class Worker:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._stopped:
+        if self._is_stopped:
             return
         if self._poll_ms is not None:
             poll_ms = self._clock.now_ms() + self._poll_ms
             next_ms = poll_ms if next_ms is None else min(next_ms, poll_ms)
-        if self._rescan:
+        if self._needs_rescan:
             self.wake()
         elif next_ms is not None:
             if next_ms <= self._clock.now_ms():

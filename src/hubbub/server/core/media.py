@@ -44,7 +44,7 @@ class Media(NamedTuple):
     content_type: str | None
     width: int | None = None
     height: int | None = None
-    animated: bool = False
+    is_animated: bool = False
 
 
 def inspect_file(data: bytes, filename: str = "") -> Media:

@@ -260,7 +260,7 @@ class PostgresDatabase(Database):
         self._units: SimpleQueue[_Unit | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._write_lock = _WriteLock()
-        self._open = False
+        self._is_open = False
         self._loop: asyncio.AbstractEventLoop
         self._delivery: CommitDelivery
         self._commit_order: _CommitOrder
@@ -276,13 +276,13 @@ class PostgresDatabase(Database):
             thread = threading.Thread(target=self._work_loop, name=f"hubbub-store-{number}", daemon=True)
             self._threads.append(thread)
             thread.start()
-        self._open = True
+        self._is_open = True
 
     async def close(self) -> None:
         """Finish accepted units of work, then release all connections and threads."""
-        if not self._open:
+        if not self._is_open:
             return
-        self._open = False
+        self._is_open = False
         for _ in self._threads:
             self._units.put(None)
         for thread in self._threads:
@@ -309,7 +309,7 @@ class PostgresDatabase(Database):
 
     def _accept(self, work: Callable[[Tx], Any], writes: bool) -> "asyncio.Future[Any]":
         """Queue a unit of work and return the future of its result."""
-        if not self._open:
+        if not self._is_open:
             raise StoreUnavailable("the store is not open")
         if self._units.qsize() >= self._waiting_max:
             raise StoreUnavailable("the store is overloaded")

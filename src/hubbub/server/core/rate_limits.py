@@ -73,7 +73,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The result of checking one request against a limit."""
 
-    allowed: bool
+    is_allowed: bool
     limit: int = 0
     remaining: int = 0
     reset_ms: int = 0
@@ -241,7 +241,9 @@ class RateLimits:
         self._record_hit("global", "", str(caller), (), "global", now, rejected)
         if not rejected:
             return None
-        return Verdict(allowed=False, limit=self.global_calls, reset_ms=end, reset_after_ms=end - now, scope="global")
+        return Verdict(
+            is_allowed=False, limit=self.global_calls, reset_ms=end, reset_after_ms=end - now, scope="global"
+        )
 
     def check(self, rule: Rule, caller: str | int, values: Sequence[str] = ()) -> Verdict | None:
         """Count a request against its bucket; `values` are the path parameters in order.
@@ -261,7 +263,7 @@ class RateLimits:
             self._record_hit(rule.name, bucket, str(caller), major, "user", now, rejected)
             allowed = not rejected
         return Verdict(
-            allowed=allowed,
+            is_allowed=allowed,
             limit=rule.calls,
             remaining=max(0, rule.calls - used),
             reset_ms=end,
@@ -285,7 +287,7 @@ class RateLimits:
         self._record_hit(name, "", str(application_id), (), "approval", now, rejected)
         if not rejected:
             return None
-        return Verdict(allowed=False, limit=calls, reset_ms=end, reset_after_ms=end - now, scope="shared")
+        return Verdict(is_allowed=False, limit=calls, reset_ms=end, reset_after_ms=end - now, scope="shared")
 
     def rejects(self, name: str, caller: str | int, *major: str | int) -> bool:
         """Report an excess that a transport has counted itself, and return whether to reject it."""
@@ -329,7 +331,9 @@ class RateLimits:
         self._record_hit("failed lookups", "", ip, (), "invalid", now, rejected)
         if not rejected:
             return None
-        return Verdict(allowed=False, limit=FAILED_LOOKUPS_MAX, reset_ms=end, reset_after_ms=end - now, scope="global")
+        return Verdict(
+            is_allowed=False, limit=FAILED_LOOKUPS_MAX, reset_ms=end, reset_after_ms=end - now, scope="global"
+        )
 
     def report(self) -> list[RateLimitHit]:
         """Return the requests over a limit since the last `clear`; one entry per caller and bucket."""

@@ -67,7 +67,7 @@ class SqliteDatabase(Database):
         """Number of entries of the writer's queue that are done."""
         self._quick: deque[Unit] = deque()
         """Quick units that wait for the connection."""
-        self._quick_active = False
+        self._is_quick_active = False
         """Whether a batch of quick units waits for the connection or its commit; further quick units are collected."""
         self._reads: SimpleQueue[Unit | None] = SimpleQueue()
         self._pending_reads: deque[Unit] = deque()
@@ -77,7 +77,7 @@ class SqliteDatabase(Database):
         self._helper_signals: SimpleQueue[bool] = SimpleQueue()
         self._helpers = helpers
         self._threads: list[threading.Thread] = []
-        self._open = False
+        self._is_open = False
         self._sequence = 0
         """The commit number of the latest write."""
         self._has_stamp = False
@@ -110,16 +110,16 @@ class SqliteDatabase(Database):
                 loop_connection.execute("PRAGMA query_only = ON")
                 self._loop_cursor = loop_connection.cursor()
         except BaseException:
-            self._open = True
+            self._is_open = True
             await self.close()
             raise
-        self._open = True
+        self._is_open = True
 
     async def close(self) -> None:
         """Finish accepted units of work, then release all files and threads."""
-        if not self._open:
+        if not self._is_open:
             return
-        self._open = False
+        self._is_open = False
         while self._quick:
             self._submit(self._quick.popleft())
         self._writes.put(None)
@@ -143,7 +143,7 @@ class SqliteDatabase(Database):
 
         Quick work runs on the event loop, like a short read and for the same reason; only the commit, which waits for
         the disk, runs on the writer thread (decisions/0034)."""
-        if not self._open or self._writes.qsize() + len(self._quick) >= self._waiting_max:
+        if not self._is_open or self._writes.qsize() + len(self._quick) >= self._waiting_max:
             raise self._unavailable()
         future = self._loop.create_future()
         unit = (work, future, True)
@@ -163,9 +163,9 @@ class SqliteDatabase(Database):
 
     def _run_quick(self) -> None:
         """Run the waiting quick units now if the writer is idle, otherwise when it hands the connection over."""
-        if self._quick_active or not self._quick:
+        if self._is_quick_active or not self._quick:
             return
-        self._quick_active = True
+        self._is_quick_active = True
         if self._submitted == self._completed:
             batch = self._quick_batch()
             if batch is not None:
@@ -202,7 +202,7 @@ class SqliteDatabase(Database):
         return self._quick.popleft() if self._quick else None
 
     def _end_quick(self, _: "asyncio.Future[None] | None" = None) -> None:
-        self._quick_active = False
+        self._is_quick_active = False
         self._run_quick()
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
@@ -211,11 +211,11 @@ class SqliteDatabase(Database):
         A short read runs on the event loop: passing it to a thread, and competing with that thread for the interpreter
         at every row, costs several times the read itself (decisions/0003)."""
         if self._path is not None and not long:
-            if not self._open:
+            if not self._is_open:
                 raise self._unavailable()
             return self._read_on_loop(work)
         queue: SimpleQueue[Any] = self._writes if self._path is None else self._reads
-        if not self._open or queue.qsize() >= self._waiting_max:
+        if not self._is_open or queue.qsize() >= self._waiting_max:
             raise self._unavailable()
         future = self._loop.create_future()
         if self._path is None:
@@ -267,11 +267,11 @@ class SqliteDatabase(Database):
             await asyncio.to_thread(self._copy_file, path)
 
     def _unavailable(self) -> StoreUnavailable:
-        return StoreUnavailable("the store is overloaded" if self._open else "the store is not open")
+        return StoreUnavailable("the store is overloaded" if self._is_open else "the store is not open")
 
     async def _between_batches(self, work: Callable[[], T]) -> T:
         """Run a function on the writer thread between two batches and return its result."""
-        if not self._open:
+        if not self._is_open:
             raise self._unavailable()
         task = ExclusiveTask(work, self._loop.create_future())
         self._submit(task)

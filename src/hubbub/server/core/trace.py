@@ -1,7 +1,7 @@
 """The delivery trace: recipients of events, with reasons for non-delivery, rejected requests and closed connections.
 
 It is off by default and holds only the latest entries. The gateway and the HTTP server fill it; while it is off they
-only check `enabled`.
+only check `is_enabled`.
 """
 
 from collections import deque
@@ -76,7 +76,7 @@ class Trace:
     """The latest events and their outcomes."""
 
     def __init__(self, entries_max: int = TRACE_ENTRIES_MAX) -> None:
-        self.enabled = False
+        self.is_enabled = False
         self._events: deque[TracedEvent] = deque(maxlen=entries_max)
         self._rejected: deque[RejectedRequest] = deque(maxlen=entries_max)
         self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)

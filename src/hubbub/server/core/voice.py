@@ -53,7 +53,7 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the user is muted, by themselves or the guild, or suppressed: their audio is not forwarded."""
     is_suppressed: bool
     """Whether the user is in the audience of a stage or may not speak: neither audio nor video is forwarded."""
-    deaf: bool
+    is_deaf: bool
     """Whether the user is deafened: no audio is forwarded to them."""
     is_stage: bool
     """Whether the channel is a stage channel."""

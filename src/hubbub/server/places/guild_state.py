@@ -59,7 +59,7 @@ def read_member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[i
             user_id=user_id,
             roles=role_ids_by_user.get(user_id, ()),
             timed_out_until_ms=row.timed_out_until_ms,
-            restricted=access.is_restricted(row.pending, row.flags),
+            is_restricted=access.is_restricted(row.pending, row.flags),
             joined_at=codec.timestamp(row.joined_ms),
         )
         for user_id, row in rows.items()

@@ -19,7 +19,7 @@ class TextSpan(NamedTuple):
 
     text: str
     href: str = ""
-    code: bool = False
+    is_code: bool = False
 
 
 Spans = tuple[TextSpan, ...]
@@ -47,12 +47,12 @@ def parse_docstring(text: str | None, constants: Mapping[str, Any] | None = None
             spans.append(TextSpan(joined[position : match.start()]))
         position = match.end()
         if match["code"]:
-            spans.append(TextSpan(match["code"], code=True))
+            spans.append(TextSpan(match["code"], is_code=True))
         elif match["change"]:
-            spans.append(TextSpan(match["change"].lower(), f"{CHANGES}#{match['change'].lower()}", code=True))
+            spans.append(TextSpan(match["change"].lower(), f"{CHANGES}#{match['change'].lower()}", is_code=True))
         else:
             value = _format_value((constants or {}).get(match["constant"]))
-            spans.append(TextSpan(value) if value else TextSpan(match["constant"], code=True))
+            spans.append(TextSpan(value) if value else TextSpan(match["constant"], is_code=True))
     if position < len(joined):
         spans.append(TextSpan(joined[position:]))
     return tuple(spans)
@@ -91,7 +91,7 @@ def markdown(spans: Spans) -> str:
 
 
 def _span_markdown(span: TextSpan) -> str:
-    text = f"`{span.text}`" if span.code else span.text
+    text = f"`{span.text}`" if span.is_code else span.text
     return f"[{text}]({span.href})" if span.href else text
 
 

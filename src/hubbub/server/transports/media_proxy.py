@@ -37,14 +37,14 @@ class ImageRequest(NamedTuple):
     """The maximum height in pixels; None for no limit."""
     format: str | None
     """The file extension of the requested type; None for the stored type."""
-    animated: bool
+    is_animated: bool
     """Whether to keep the animation."""
 
     @property
     def name(self) -> str:
         """A string that identifies this conversion, for use in ETags."""
         kind = self.format or "same"
-        return f"{self.width or ''}x{self.height or ''}-{'moving' if self.animated else 'still'}-{kind}"
+        return f"{self.width or ''}x{self.height or ''}-{'moving' if self.is_animated else 'still'}-{kind}"
 
 
 def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
@@ -101,7 +101,7 @@ class MediaProxy:
                     to=stored_type if image_request.format is None else _FORMATS[image_request.format],
                     side=SIDE_MAX,
                     box=(image_request.width or SIDE_MAX, image_request.height or SIDE_MAX),
-                    animated=image_request.animated,
+                    animated=image_request.is_animated,
                 )
         finally:
             self._waiting -= 1

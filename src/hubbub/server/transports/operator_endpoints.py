@@ -19,7 +19,7 @@ class OperatorEndpoints:
         self._database = database
         self._bus = bus
         self._metrics = metrics
-        self.draining = False
+        self.is_draining = False
         """Whether the process is shutting down, so that it is not ready for new requests."""
 
     def routes(self) -> list[web.RouteDef]:
@@ -35,7 +35,7 @@ class OperatorEndpoints:
 
     async def _get_readiness(self, _: web.Request) -> web.Response:
         problems = []
-        if self.draining:
+        if self.is_draining:
             problems.append("draining")
         if not self._bus.is_healthy:
             problems.append("bus")

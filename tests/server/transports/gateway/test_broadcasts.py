@@ -27,7 +27,7 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
     subscription = world.app.bus.subscribe(
         event_dispatch.BROADCAST_SUBJECT, lambda dispatch: published.append(dispatch.event)
     )
-    world.app.trace.enabled = traced
+    world.app.trace.is_enabled = traced
 
     message = (await players[0].post(f"/lobbies/{lobby_id}/messages", json={"content": "hello"})).ok()
 

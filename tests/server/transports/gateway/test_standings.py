@@ -35,7 +35,7 @@ GUILD = GuildState(
 
 
 def make_member(user_id: int, *roles: int, timed_out_until_ms: int = 0, restricted: bool = False) -> MemberState:
-    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=timed_out_until_ms, restricted=restricted)
+    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=timed_out_until_ms, is_restricted=restricted)
 
 
 def test_same_roles_share_a_standing_unless_a_channel_names_the_member() -> None:

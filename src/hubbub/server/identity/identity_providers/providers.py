@@ -40,7 +40,7 @@ class ProviderQuery(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     now_ms: int
     """Current time in Unix milliseconds."""
-    strict: bool
+    is_strict: bool
     """Whether issuer URLs must pass the strict validation of `issuers.find_issuer_problem`."""
 
 
@@ -74,7 +74,7 @@ class OidcVerifier:
         if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         jwts.require_authorized_party(token, [id for id, url in issuer_urls.items() if url == token.issuer])
-        keys_url = await oidc.find_keys_url(operation, token.issuer, query.now_ms, strict=query.strict)
+        keys_url = await oidc.find_keys_url(operation, token.issuer, query.now_ms, strict=query.is_strict)
         await jwts.require_signature(operation, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
         # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.

@@ -36,6 +36,6 @@ async def verify(operation: AsyncOperation, application_id: int, auth_type: str,
         credential=credential,
         config=configuration.config,
         now_ms=configuration.now_ms,
-        strict=strict,
+        is_strict=strict,
     )
     return await provider.verify(operation, query)

@@ -122,7 +122,7 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
     platform's event in that game, since games have no event of their own (spec/sdk.md#9.6); so do users who
     share a private channel with the changed user."""
-    if signal.tag_only:
+    if signal.is_tag_only:
         return
     related_by_family = store.list_related_by_family(call.tx, signal.row.id)
     platform_ids = related_by_family.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))

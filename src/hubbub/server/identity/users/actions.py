@@ -54,7 +54,7 @@ def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild
         call.tx, row.id, primary_guild.identity_guild_id if primary_guild and has_tag else None, row.primary_guild
     )
     publish_user(call, row)
-    call.notify(UserChanged(row, tag_only=True))
+    call.notify(UserChanged(row, is_tag_only=True))
     return row
 
 

@@ -10,7 +10,7 @@ class UserChanged(msgspec.Struct, frozen=True):
     """Raised after a user's profile or displayed guild tag changed. Listeners publish the change to other users."""
 
     row: UserRow
-    tag_only: bool = False
+    is_tag_only: bool = False
     """Whether only the guild tag changed. Guilds change the tags of many users at once."""
 
 

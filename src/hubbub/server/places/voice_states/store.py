@@ -334,7 +334,7 @@ def _ticket_from_row(row: tuple[Any, ...] | None) -> VoiceTicket | None:
         endpoint=server,
         is_silent=any(states[:4]),
         is_suppressed=bool(states[2]),
-        deaf=any(states[4:]),
+        is_deaf=any(states[4:]),
         is_stage=channel_type == ChannelType.GUILD_STAGE_VOICE,
         failures=failures or 0,
     )

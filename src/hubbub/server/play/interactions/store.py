@@ -215,7 +215,7 @@ class LoadedInvocation(NamedTuple):
     """ApplicationIntegrationTypes of the application's installations in the guild and by the user."""
     has_skus: bool
     """Whether the application has SKUs."""
-    timeout_scheduled: bool
+    is_timeout_scheduled: bool
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: InvocationLocation
     channel_ref: ChannelRef

@@ -284,7 +284,7 @@ def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> Non
 
 def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Publish a user's changed profile to the members of their lobbies, unless only the guild tag changed."""
-    if signal.tag_only or signal.row.bot:
+    if signal.is_tag_only or signal.row.bot:
         return
     for application_id in sorted(
         {membership.application_id for membership in store.list_memberships(call.tx, signal.row.id)}

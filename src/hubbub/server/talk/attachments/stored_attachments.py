@@ -61,7 +61,7 @@ def build_attachment(
     )
     if filename != original_filename:
         stored.title = original_filename.rpartition(".")[0] or original_filename
-    if file_info.animated:
+    if file_info.is_animated:
         stored.flags |= AttachmentFlags.IS_ANIMATED
     if filename.startswith(SPOILER_PREFIX):
         stored.flags |= AttachmentFlags.IS_SPOILER

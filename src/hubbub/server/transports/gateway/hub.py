@@ -347,7 +347,7 @@ class GuildHub:
 
     def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
         """Send an event to the sessions that may receive it, or only to one, and trace it if enabled."""
-        if self._context.trace.enabled:
+        if self._context.trace.is_enabled:
             sessions = list(self.seats) if only is None else [only.session]
             delivery_trace.deliver_traced(
                 self._context,

@@ -103,7 +103,7 @@ class Gateway:
         self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
         self._connections: set[GatewayConnection] = set()
         self._disconnected = asyncio.Event()
-        self._draining = False
+        self._is_draining = False
         self._sweeper: asyncio.Task[None] | None = None
         metrics.watch(metrics.gateway_connections, lambda: len(self._connections))
 
@@ -117,7 +117,7 @@ class Gateway:
 
         New connections are asked to reconnect at once.
         """
-        self._draining = True
+        self._is_draining = True
         for connection in list(self._connections):
             connection.send_payload(GatewayOpcode.RECONNECT)
         try:
@@ -130,7 +130,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Close every connection and end every session."""
-        self._draining = True
+        self._is_draining = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
@@ -178,7 +178,7 @@ class Gateway:
             self.sessions.detach(connection, code)
         if connection.close_task is not None:
             self._metrics.gateway_closes(str(connection.code)).inc()
-            if self._context.trace.enabled:
+            if self._context.trace.is_enabled:
                 at = codec.timestamp(self._context.clock.now_ms())
                 self._context.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
             await connection.close_task
@@ -209,7 +209,7 @@ class Gateway:
             raise CloseConnection(CloseCode.DECODE_ERROR, f"Encoding {encoding[:20]} is not supported; use json")
         if compress not in COMPRESSIONS or (connection.compression is Compression.ZSTD_STREAM and not has_zstd()):
             raise CloseConnection(CloseCode.DECODE_ERROR, f"Compression {compress[:20]} is not supported")
-        if self._draining:
+        if self._is_draining:
             connection.send_payload(GatewayOpcode.RECONNECT, starts_stream=True)
             raise CloseConnection(CloseCode.UNKNOWN_ERROR, "Reconnect")
         interval = self._config.gateway.heartbeat_interval_ms

@@ -64,7 +64,7 @@ class GatewaySession:
         "connection",
         "device",
         "early_events",
-        "ended",
+        "has_ended",
         "expiry_timer",
         "id",
         "intents",
@@ -137,7 +137,7 @@ class GatewaySession:
         """The last sequence number that the client acknowledged in a heartbeat."""
         self.expiry_timer: Timer | None = None
         """Ends the session when it can no longer be resumed; None while a client is connected."""
-        self.ended = False
+        self.has_ended = False
 
     def send(self, packet: Packet) -> None:
         """Assign a sequence number to an event, buffer it for a resume, and write it if a client is connected."""

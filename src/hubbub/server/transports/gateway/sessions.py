@@ -185,7 +185,7 @@ class GatewaySessions:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
             raise
-        if gaps != self._gaps or session.ended:
+        if gaps != self._gaps or session.has_ended:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
@@ -234,7 +234,7 @@ class GatewaySessions:
     async def _admit_to_guilds(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
         """Admit a session to its guilds, a few at a time, at the pace of the client."""
         remaining = iter(seats)
-        while not session.ended and (batch := list(islice(remaining, CONCURRENT_GUILD_READS_MAX))):
+        while not session.has_ended and (batch := list(islice(remaining, CONCURRENT_GUILD_READS_MAX))):
             await asyncio.gather(*(hub.admit(seat) for hub, seat in batch if not seat.is_removed))
             if session.connection is not None:
                 await session.connection.wait_writable()
@@ -264,7 +264,7 @@ class GatewaySessions:
         if session.is_oauth2:
             self._spawn(self._send_guild_name(session, guild_id))
             return
-        if session.ended or guild_id in session.seats or not session.in_shard(guild_id):
+        if session.has_ended or guild_id in session.seats or not session.in_shard(guild_id):
             return
         hub, seat = self._create_seat(session, guild_id, joins=True)
 
@@ -281,7 +281,7 @@ class GatewaySessions:
         """Send an OAuth2 session the ID and name of a guild that its user joined, and nothing else (spec/sdk.md#5.4)."""
         if session.intents & Intents.GUILDS:
             name = await self._context.guild_name(guild_id)
-            if name is not None and not session.ended:
+            if name is not None and not session.has_ended:
                 body = codec.encode({"id": GuildId(guild_id), "name": name})
                 session.send(self.packet(GUILD_CREATE.name, body))
 
@@ -318,7 +318,7 @@ class GatewaySessions:
             recipients = [user_sessions for user_id, user_sessions in by_user.items() if user_id in users]
         else:
             recipients = [by_user[user_id] for user_id in users if user_id in by_user]
-        if self._context.trace.enabled:
+        if self._context.trace.is_enabled:
             for user_sessions in recipients:
                 user_sessions.deliver_traced(dispatch)
             return
@@ -382,7 +382,7 @@ class GatewaySessions:
         `code` is None if the client sent no close frame.
         """
         session = connection.session
-        if session is None or session.ended:
+        if session is None or session.has_ended:
             return
         if session.resuming is connection:
             session.resuming = None
@@ -417,9 +417,9 @@ class GatewaySessions:
 
     def _end(self, session: GatewaySession) -> None:
         """Remove a session from its guilds and from this node; does nothing if it has already ended."""
-        if session.ended:
+        if session.has_ended:
             return
-        session.ended = True
+        session.has_ended = True
         session.connection = session.resuming = None
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()

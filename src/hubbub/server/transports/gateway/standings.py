@@ -105,7 +105,7 @@ class Standings:
 
     def standing_of(self, member: MemberState, now_ms: int, *, is_bot: bool = False) -> MemberStanding:
         """Return a member's standing at a time in Unix milliseconds; `is_bot` is whether the member is a bot."""
-        restricted = member.restricted or member.timed_out_until_ms > now_ms
+        restricted = member.is_restricted or member.timed_out_until_ms > now_ms
         key = (member.user_id if member.user_id in self._individual_ids else 0, member.roles, restricted, is_bot)
         standing = self._shared_standings.get(key)
         if standing is None:

@@ -95,7 +95,7 @@ class UserSessions:
 
     def deliver_traced(self, dispatch: Dispatch) -> None:
         """Deliver an event to the user's sessions, and record it if the trace is on."""
-        if self._context.trace.enabled:
+        if self._context.trace.is_enabled:
             delivery_trace.deliver_traced(
                 self._context,
                 dispatch,

@@ -211,7 +211,7 @@ class HttpServer:
         method = state.method if state.method in KNOWN_METHODS else "other"
         self._metrics.http_requests(method, state.route, str(encoded.status)).inc()
         self._metrics.http_seconds(method, state.route).observe(seconds)
-        if encoded.status >= 400 and self._trace.enabled:
+        if encoded.status >= 400 and self._trace.is_enabled:
             user_id = None if state.actor is None else state.actor.user_id
             timestamp = codec.timestamp(self._clock.now_ms())
             self._trace.add_rejected(timestamp, method, state.route, user_id, encoded.status, encoded.body)
@@ -434,7 +434,7 @@ class HttpServer:
 
     def _require_allowed(self, verdict: Verdict | None) -> None:
         """Raise the rate limit error of a verdict that rejects the request."""
-        if verdict is not None and not verdict.allowed:
+        if verdict is not None and not verdict.is_allowed:
             raise request_limits.rate_limit_error(verdict)
 
     async def _store_uploads(self, body: DecodedBody, endpoint: Endpoint) -> list[Upload]:

@@ -27,7 +27,7 @@ class VoiceSession:
         "connection",
         "dave_version",
         "detached_number",
-        "ended",
+        "has_ended",
         "is_member",
         "resume_timer",
         "media_session_id",
@@ -68,7 +68,7 @@ class VoiceSession:
         """The number of the newest message at the time the last connection was lost."""
         self.resume_timer: Timer | None = None
         """Ends the session when it can no longer be resumed; None while a client is connected."""
-        self.ended = False
+        self.has_ended = False
 
     @property
     def user_id(self) -> int:
@@ -200,7 +200,7 @@ class VoiceCall:
 
     def handle_dave_message(self, session: VoiceSession, op: int, payload: bytes | protocol.TransitionReport) -> None:
         """Handle a DAVE message of a member; ignore it from a session that is not a member."""
-        if session.is_member and not session.ended:
+        if session.is_member and not session.has_ended:
             data = payload if isinstance(payload, bytes) else {"transition_id": payload.transition_id}
             self._send(self._group.received(session.user_id, op, data, _now()))
 

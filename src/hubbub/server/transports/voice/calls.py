@@ -163,9 +163,9 @@ class Calls:
         With a `code` of None the connection is not closed. `report_left` also reports to the platform that the user has
         left.
         """
-        if session.ended:
+        if session.has_ended:
             return
-        session.ended = True
+        session.has_ended = True
         if session.resume_timer is not None:
             session.resume_timer.cancel()
         if self._sessions.get(session.key) is session:
@@ -223,7 +223,7 @@ class Calls:
     def _apply_ticket(self, session: VoiceSession, ticket: VoiceTicket) -> None:
         session.ticket = ticket
         peer = session.peer
-        peer.is_muted, peer.is_suppressed, peer.is_deaf = ticket.is_silent, ticket.is_suppressed, ticket.deaf
+        peer.is_muted, peer.is_suppressed, peer.is_deaf = ticket.is_silent, ticket.is_suppressed, ticket.is_deaf
 
     def sweep(self, now: float) -> None:
         """Discard messages that are too old to be replayed; `now` is in seconds of the event loop's clock."""

@@ -155,7 +155,7 @@ class VoiceServer:
         finally:
             self._connections.discard(connection)
             session, connection.session = connection.session, None
-            if session is not None and session.connection is connection and not session.ended:
+            if session is not None and session.connection is connection and not session.has_ended:
                 self.calls.connection_lost(session, client_left=client_left)
         if connection.close_task is not None:
             self._metrics.voice_closes(str(connection.code)).inc()
@@ -343,7 +343,7 @@ class VoiceServer:
 
     async def _connect_media(self, session: VoiceSession, describe: Callable[[], object]) -> None:
         """Send a client the description of its media transport; the first one makes the client a member."""
-        if session.ended:
+        if session.has_ended:
             return
         is_new_member = not session.is_member
         if is_new_member:

@@ -39,7 +39,7 @@ def _deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
         responses.launch_activity(call, row, prepared.state, application)
         return
     view = views.interaction(invocation, prepared, token)
-    if not invocation.timeout_scheduled:
+    if not invocation.is_timeout_scheduled:
         timeouts.schedule(call)
     shard_guild_id = channel.guild_id if invocation.bot_access is not None else None
     actions.deliver(call, row, application, token, view, shard_guild_id)

@@ -65,7 +65,7 @@ class Invocation(NamedTuple):
     """Owners of the application's installations that apply in the channel, by integration type."""
     has_skus: bool
     """Whether the application has SKUs."""
-    timeout_scheduled: bool
+    is_timeout_scheduled: bool
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: store.InvocationLocation
     command: CommandWithPermissions | None
@@ -115,7 +115,7 @@ def build_invocation(call: Call, body: wire.InteractionRequest) -> Invocation:
         invoker,
         owners,
         loaded.has_skus,
-        loaded.timeout_scheduled,
+        loaded.is_timeout_scheduled,
         loaded.location,
         loaded.command,
     )

@@ -67,7 +67,7 @@ def respond(call: Call, pending: PendingInteraction, body: interaction_callbacks
             result.message = _update_component_message(
                 call, row, state, application, body.data or interaction_callbacks.CallbackMessage()
             )
-        result.ephemeral = state.ephemeral_message
+        result.is_ephemeral = state.ephemeral_message
     elif isinstance(body, interaction_callbacks.DeferredUpdateCallback):
         original_id = state.message_id
     elif isinstance(body, interaction_callbacks.AutocompleteCallback):

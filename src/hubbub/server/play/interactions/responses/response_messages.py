@@ -43,7 +43,7 @@ class ResponseResult(msgspec.Struct):
 
     message: Message | None = None
     """The message that the response created or updated, or None."""
-    ephemeral: bool = False
+    is_ephemeral: bool = False
     """Whether only the invoking user can see the message."""
     activity_id: str | None = None
     """Instance ID of the activity that was launched, or None."""
@@ -80,7 +80,7 @@ def create(
     message = messages.creation.create(
         call, channel_access, _create_message_body(body), author=author, response=response
     )
-    return ResponseResult(message=message, ephemeral=bool(message_flags & MessageFlags.EPHEMERAL))
+    return ResponseResult(message=message, is_ephemeral=bool(message_flags & MessageFlags.EPHEMERAL))
 
 
 def create_premium_upsell(
@@ -97,7 +97,7 @@ def create_premium_upsell(
     author = responders.author(call, application, row, channel_access.channel)
     return ResponseResult(
         message=messages.creation.create(call, channel_access, CreateMessage(), author=author, response=response),
-        ephemeral=True,
+        is_ephemeral=True,
     )
 
 

@@ -23,7 +23,7 @@ def callback_response(
     if result.message is not None:
         response.interaction.response_message_id = MessageId(result.message.id)
         response.interaction.response_message_loading = bool(result.message.flags & MessageFlags.LOADING)
-        response.interaction.response_message_ephemeral = result.ephemeral
+        response.interaction.response_message_ephemeral = result.is_ephemeral
         # spec/webhooks-and-interactions.md#3: only these two response types include the message itself.
         if callback_type in (
             InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,

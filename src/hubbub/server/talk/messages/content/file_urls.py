@@ -12,13 +12,13 @@ class _FileUrls(NamedTuple):
 
     signer: AttachmentSigner
     channel_id: int
-    ephemeral: bool
+    is_ephemeral: bool
     files_by_url: dict[str, StoredAttachment]
     """Files by the `attachment://` URL that refers to them."""
 
     def sign(self, file: StoredAttachment) -> tuple[str, str]:
         """Return the signed URL of a file, and its proxy URL."""
-        url = self.signer.sign_url(self.channel_id, file, ephemeral=self.ephemeral)
+        url = self.signer.sign_url(self.channel_id, file, ephemeral=self.is_ephemeral)
         return url, self.signer.proxy_url(url)
 
 

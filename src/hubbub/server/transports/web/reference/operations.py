@@ -81,7 +81,7 @@ class Operations:
             name: self._catalogue.operation_href(endpoint) for name, endpoint in self._catalogue.by_name.items()
         }
         return tuple(
-            TextSpan(span.text, (operations | events).get(span.text, ""), code=True) if span.code else span
+            TextSpan(span.text, (operations | events).get(span.text, ""), is_code=True) if span.is_code else span
             for span in parse_docstring(text)
         )
 

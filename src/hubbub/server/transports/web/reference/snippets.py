@@ -86,7 +86,7 @@ class Dialect:
     """Function that returns the expression that reads a variable."""
     key: Callable[[str], str]
     """Function that returns a key of an object as it is written."""
-    spaced: bool
+    has_spaces: bool
     """Whether there are spaces inside the braces of an object on one line."""
     indent: str
 
@@ -126,7 +126,7 @@ def literal(value: Any, dialect: Dialect, indent: str = "", width: int = LINE_LE
 def _inline(value: Any, dialect: Dialect) -> str:
     if isinstance(value, dict):
         pairs = ", ".join(f"{dialect.key(name)}: {_inline(item, dialect)}" for name, item in value.items())
-        return f"{{ {pairs} }}" if dialect.spaced and pairs else f"{{{pairs}}}"
+        return f"{{ {pairs} }}" if dialect.has_spaces and pairs else f"{{{pairs}}}"
     if isinstance(value, list):
         return f"[{', '.join(_inline(item, dialect) for item in value)}]"
     if isinstance(value, bool) or value is None:

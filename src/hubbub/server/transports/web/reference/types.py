@@ -119,7 +119,7 @@ def _describe_single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> I
     elif origin is Literal:
         for index, value in enumerate(arguments):
             yield TextSpan(" or " if index else "")
-            yield TextSpan(repr(value).replace("'", '"'), code=True)
+            yield TextSpan(repr(value).replace("'", '"'), is_code=True)
     elif origin in _ARRAYS:
         yield TextSpan("array of ")
         yield from _yield_spans(arguments[0], links)
