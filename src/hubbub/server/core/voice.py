@@ -28,7 +28,7 @@ class VoiceChanged(msgspec.Struct, kw_only=True):
     server_id: Snowflake
     user_id: UserId
     ended: bool = False
-    """Whether the whole call ended because its channel was deleted."""
+    """Whether the voice call ended for all participants, for example because its channel was deleted."""
 
 
 VOICE_CHANGED = Event("_VOICE_CHANGED", VoiceChanged)

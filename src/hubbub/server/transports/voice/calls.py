@@ -106,7 +106,7 @@ class Calls:
         session.attach(connection)
         self._apply_ticket(session, ticket)
         # Changes of the ticket since it was read were missed, so it is read again.
-        self._refresh(key, ended=False)
+        self._refresh(key, has_voice_call_ended=False)
         return session
 
     def find_session(self, token_hash: bytes) -> VoiceSession | None:
@@ -189,18 +189,18 @@ class Calls:
     def _receive(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
             changed = codec.decode(dispatch.body, VoiceChanged)
-            self._refresh((int(changed.server_id), int(changed.user_id)), ended=changed.ended)
+            self._refresh((int(changed.server_id), int(changed.user_id)), has_voice_call_ended=changed.ended)
 
     def refresh_all(self) -> None:
         """Re-read every ticket, because the bus may have lost events."""
         for key in self._sessions:
-            self._refresh(key, ended=False)
+            self._refresh(key, has_voice_call_ended=False)
 
-    def _refresh(self, key: SessionKey, *, ended: bool) -> None:
+    def _refresh(self, key: SessionKey, *, has_voice_call_ended: bool) -> None:
         if key in self._sessions:
-            self._spawn(self._reread_ticket(key, ended))
+            self._spawn(self._reread_ticket(key, has_voice_call_ended))
 
-    async def _reread_ticket(self, key: SessionKey, ended: bool) -> None:
+    async def _reread_ticket(self, key: SessionKey, has_voice_call_ended: bool) -> None:
         """Re-read a ticket, and update or end its session accordingly."""
         with self._clock.working():
             try:
@@ -213,7 +213,7 @@ class Calls:
             return
         if ticket is not None and ticket.token_hash == session.ticket.token_hash:
             self._apply_ticket(session, ticket)
-        elif ended:
+        elif has_voice_call_ended:
             self.end(session, VoiceCloseCode.CALL_TERMINATED, "The call has ended")
         else:
             # spec/voice.md#1: also on a move, otherwise discord.py stays connected to the old server.
