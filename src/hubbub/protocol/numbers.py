@@ -6,6 +6,8 @@ from msgspec import Meta
 
 INT32_MAX: Final = (1 << 31) - 1
 INT32_MIN: Final = -(1 << 31)
+COLOR_MAX: Final = 0xFFFFFF
+"""Highest RGB color."""
 
 Int32 = Annotated[int, Meta(ge=INT32_MIN, le=INT32_MAX)]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from string import Formatter
 from types import ModuleType, NoneType
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.images import ImageData
@@ -65,6 +65,8 @@ class RateLimit:
 
 DEFAULT_LIMIT = RateLimit(5, 5.0)
 
+MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
+"""Path parameters whose values have separate rate limits; the first one in the path applies (spec/http.md#1.14)."""
 APPROVAL_WINDOW_SECONDS = 7200
 """Window in seconds of the limits that apply before approval (spec/sdk.md#16)."""
 

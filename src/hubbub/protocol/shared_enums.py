@@ -5,6 +5,7 @@ the SDK's specification, and the SDK offers the class itself; the SDK renames me
 """
 
 from enum import IntEnum
+from typing import Final
 
 from hubbub.protocol.spec_names import to_pascal_case
 
@@ -153,3 +154,16 @@ class ApplicationIntegrationType(Enumeration):
 
     GUILD_INSTALL = 0
     USER_INSTALL = 1
+
+
+TERMINAL_CLOSE_CODES: Final = frozenset(
+    (
+        CloseCode.AUTHENTICATION_FAILED,
+        CloseCode.INVALID_SHARD,
+        CloseCode.SHARDING_REQUIRED,
+        CloseCode.INVALID_API_VERSION,
+        CloseCode.INVALID_INTENTS,
+        CloseCode.DISALLOWED_INTENTS,
+    )
+)
+"""Close codes of the gateway after which a reconnect cannot succeed (spec/sdk.md#5.1)."""

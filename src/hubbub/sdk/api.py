@@ -18,7 +18,7 @@ from yarl import URL
 
 from hubbub import __version__
 from hubbub.protocol import codec
-from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.protocol.operation import MAJOR_PARAMETERS, BodyT, Operation, ResultT
 from hubbub.sdk.clock import PlatformClock
 from hubbub.sdk.http import RATE_LIMIT_WAIT_MAX_MS, TIMEOUT_MS, TRIES_MAX, Http, Request
 
@@ -27,8 +27,6 @@ TokenKind = Literal["bot", "user", "bearer"]
 
 TOKEN_PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
 """Prefix of the Authorization header by kind of token."""
-MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
-"""Path parameters whose values have separate rate limits (spec/http.md#1.14)."""
 USER_AGENT: Final = f"DiscordBot (hubbub, {__version__})"
 API_PATH: Final = "/api/v10"
 

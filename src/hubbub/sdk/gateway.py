@@ -16,7 +16,7 @@ import msgspec
 from hubbub import __version__
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.intents import Capabilities, Intents
-from hubbub.protocol.shared_enums import CloseCode, GatewayOpcode
+from hubbub.protocol.shared_enums import TERMINAL_CLOSE_CODES, CloseCode, GatewayOpcode
 from hubbub.sdk import operations
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import new_session
@@ -38,17 +38,6 @@ INTENTS: Final = (
     | Intents.LOBBIES
     | Intents.LOBBY_DELETE
 )
-TERMINAL_CLOSE_CODES: Final = frozenset(
-    (
-        CloseCode.AUTHENTICATION_FAILED,
-        CloseCode.INVALID_SHARD,
-        CloseCode.SHARDING_REQUIRED,
-        CloseCode.INVALID_API_VERSION,
-        CloseCode.INVALID_INTENTS,
-        CloseCode.DISALLOWED_INTENTS,
-    )
-)
-"""Close codes after which the client does not reconnect (spec/sdk.md#5.1)."""
 SESSION_LOST_CLOSE_CODES: Final = frozenset(
     (CloseCode.NOT_AUTHENTICATED, CloseCode.INVALID_SEQ, CloseCode.SESSION_TIMED_OUT)
 )

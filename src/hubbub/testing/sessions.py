@@ -9,6 +9,7 @@ import aiohttp
 import msgspec
 
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.shared_enums import TERMINAL_CLOSE_CODES
 from hubbub.testing.errors import EventNotReceived
 
 CONNECT_TIMEOUT_SECONDS: Final = 60.0
@@ -19,17 +20,6 @@ ABNORMAL_CLOSE_CODE: Final = 1006
 """Close code of a connection that ended without a close frame."""
 RESUMABLE_CLOSE_CODE: Final = CloseCode.UNKNOWN_ERROR
 """Close code that keeps the session resumable."""
-TERMINAL_CLOSE_CODES: Final = frozenset(
-    (
-        CloseCode.AUTHENTICATION_FAILED,
-        CloseCode.INVALID_SHARD,
-        CloseCode.SHARDING_REQUIRED,
-        CloseCode.INVALID_API_VERSION,
-        CloseCode.INVALID_INTENTS,
-        CloseCode.DISALLOWED_INTENTS,
-    )
-)
-"""Close codes after which a reconnect cannot succeed."""
 EVENTS_SHOWN_MAX: Final = 30
 """Maximum number of events in a failure message."""
 

@@ -26,7 +26,6 @@ SECTION_TEXTS_MAX: Final = 3
 GALLERY_ITEMS_MAX: Final = 10
 MEDIA_URL_MAX: Final = 2048
 MEDIA_DESCRIPTION_MAX: Final = 1024
-COLOR_MAX: Final = 0xFFFFFF
 
 MODAL_COMPONENTS_MAX: Final = 5
 """Maximum number of top-level components of a modal."""

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol.ids import Timestamp
+from hubbub.protocol.numbers import COLOR_MAX
 from hubbub.protocol.resources.components import Component
 
 EMBEDS_MAX: Final = 10
@@ -19,7 +20,6 @@ EMBED_FIELD_VALUE_MAX: Final = 1024
 EMBED_FOOTER_MAX: Final = 2048
 EMBED_AUTHOR_MAX: Final = 256
 EMBED_URL_MAX: Final = 2048
-COLOR_MAX: Final = 0xFFFFFF
 
 Url = Annotated[str, Meta(max_length=EMBED_URL_MAX)]
 

@@ -9,7 +9,7 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, IntegrationId, RoleId, Snowflake, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.numbers import Int32
+from hubbub.protocol.numbers import COLOR_MAX, Int32
 from hubbub.protocol.operation import Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels
@@ -19,7 +19,6 @@ ROLES_MAX = 250
 ROLE_NAME_MAX = 100
 ROLE_UNICODE_EMOJI_MAX = 100
 DEFAULT_ROLE_NAME = "new role"
-COLOR_MAX = 0xFFFFFF
 HOLOGRAPHIC_COLORS = (11127295, 16759788, 16761760)
 """The fixed colors of the holographic style, which is selected by a third color."""
 

@@ -18,6 +18,9 @@ from typing import Any, Final
 
 log = logging.getLogger(__name__)
 
+DAY_MS: Final = 86_400_000
+"""Milliseconds in a day."""
+
 SETTLE_ROUNDS: Final = 10
 """Event loop iterations that `settle` grants to tasks that a timer has just woken."""
 

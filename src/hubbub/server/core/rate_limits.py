@@ -13,10 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol.ids import Snowflake
-from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Operation
-
-MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
-"""The path parameters that separate buckets; the first one in the path applies (spec/http.md#1.14)."""
+from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, MAJOR_PARAMETERS, Operation
 
 GLOBAL_CALLS: Final = 50
 GLOBAL_WINDOW_MS: Final = 1000

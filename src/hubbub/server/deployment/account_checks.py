@@ -9,6 +9,7 @@ from typing import Any, Final
 import aiohttp
 
 from hubbub.media.datagrams import discovery_request, parse_discovery_response
+from hubbub.media.rtp import PACKET_BYTES_MAX
 from hubbub.protocol.enums import ChannelType, GatewayOpcode
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.deployment.target import (
@@ -26,7 +27,6 @@ RANGE: Final = (1_000_000, 1_000_999)
 """First and last byte of the range request."""
 PACKET_TRIES_MAX: Final = 5
 PACKET_TIMEOUT_SECONDS: Final = 1.0
-PACKET_BYTES_MAX: Final = 2048
 
 
 class AccountChecks:

@@ -28,6 +28,7 @@ from hubbub.protocol.resources.skus import CreateSku
 from hubbub.server.core import auth, meta
 from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import accounts, applications, identities, identity_providers, oauth2, relationships, users
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 WORLD_CREATED_MS: Final = 1_704_067_200_000
 """2024-01-01T00:00:00Z, the creation time of all worlds, so that IDs and tokens, which contain a time, never change."""
-
-DAY_MS: Final = 86_400_000
 
 S = TypeVar("S", bound=Snowflake)
 

@@ -11,7 +11,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.presence import SetPresence
 from hubbub.server.core.bus import LocalBus
 from hubbub.server.core.call import Actor
-from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.clock import DAY_MS, ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.presences import Presences
@@ -19,7 +19,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.transports.gateway import hub, limits, presence
 from hubbub.server.transports.gateway.compression import Compression
 from hubbub.server.transports.gateway.context import GatewayContext, PresenceAudience
-from hubbub.server.transports.gateway.limits import DAY_MS, MemberRequests, SessionStarts
+from hubbub.server.transports.gateway.limits import MemberRequests, SessionStarts
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession

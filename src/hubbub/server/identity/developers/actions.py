@@ -5,6 +5,7 @@ from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import developers as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.identity import applications, identities, oauth2
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.developers import rules, store
@@ -13,8 +14,6 @@ from hubbub.server.identity.developers.store import ApprovalRow
 # Names of jobs are stored, so they do not change.
 EXPIRE_GRANT_JOB = "developers.expire_grant"
 CHECK_SIZE_JOB = "developers.check_size"
-DAY_MS = 86_400_000
-
 GRACE_PERIOD_KEY = ("reach", "users")
 """Kind and name of the approval row that stores the grace period of an application that has grown too large."""
 

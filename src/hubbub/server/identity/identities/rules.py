@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-from typing import Final
 
 from msgspec import UnsetType
 
@@ -11,12 +10,11 @@ from hubbub.protocol.flags import ApplicationFlags, UserFlags
 from hubbub.protocol.resources import identities as wire
 from hubbub.protocol.scopes import SOCIAL_LAYER_FLAGS
 from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.identity import accounts, applications, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.identities import store
 from hubbub.server.identity.identities.store import ProvisionalRow
-
-DAY_MS: Final = 86_400_000
 
 
 def is_provisional(row: users.UserRow | None) -> bool:

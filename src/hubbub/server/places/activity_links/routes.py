@@ -7,12 +7,11 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ActivityLinkId, ApplicationId, UserId, parse_wide
 from hubbub.protocol.resources import activity_links as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications, oauth2
 from hubbub.server.places.activity_links import store, views
 from hubbub.server.places.activity_links.store import LinkRow
-
-DAY_MS = 86_400_000
 
 
 @handles(wire.CREATE_QUICK_LINK)

@@ -7,6 +7,7 @@ from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import users
 from hubbub.server.places.members import actions, rules, store, views
@@ -220,7 +221,7 @@ def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, rol
 def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: list[RoleId]) -> list[int]:
     """Return the IDs of members to prune, without the caller; raise unless the caller may prune."""
     rules.require_prune(call, access.get_guild_standing(call, guild_id), included_role_ids)
-    inactive_ids = store.list_inactive_ids(call.tx, guild_id, call.now_ms - days * rules.DAY_MS, included_role_ids)
+    inactive_ids = store.list_inactive_ids(call.tx, guild_id, call.now_ms - days * DAY_MS, included_role_ids)
     return [user_id for user_id in inactive_ids if user_id != call.user_id]
 
 

@@ -12,13 +12,12 @@ from hubbub.protocol.resources import members as wire
 from hubbub.protocol.resources.guilds import MEMBERS_MAX
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.members import store
 from hubbub.server.places.roles import RoleRow
 from hubbub.server.places.standing import GuildAccess, access
-
-DAY_MS: Final = 86_400_000
 
 _MEMBERS_INTENT_FLAGS: Final = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
 """Flags of applications that may use the privileged intent GUILD_MEMBERS; one is enough."""

@@ -12,6 +12,7 @@ from hubbub.protocol.enums import LOCALES, RoleConnectionMetadataType
 from hubbub.protocol.resources import role_connections as wire
 from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.identity import applications
 from hubbub.server.places.role_connections.store import LinkedRoleRow, RoleConnectionRow
 
@@ -31,7 +32,6 @@ _DATETIME_TYPES: Final = frozenset(
 )
 _INTEGER_PATTERN: Final = re.compile(r"-?[0-9]{1,18}")
 _BOOLEAN_VALUES: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
-_DAY_MS: Final = 86_400_000
 
 
 def require_own_application(call: Call, application_id: int) -> None:
@@ -203,7 +203,7 @@ def is_satisfied(metadata_type: int, value: str, required_value: str, now_ms: in
     Times are compared by their age in whole days at `now_ms` (Unix milliseconds)."""
     types = RoleConnectionMetadataType
     if metadata_type in _DATETIME_TYPES:
-        age_days = (now_ms - (_parse_time_ms(value) or 0)) // _DAY_MS
+        age_days = (now_ms - (_parse_time_ms(value) or 0)) // DAY_MS
         return (
             age_days <= int(required_value)
             if metadata_type == types.DATETIME_LESS_THAN_EQUAL

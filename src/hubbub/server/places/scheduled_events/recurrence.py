@@ -11,10 +11,10 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import RecurrenceFrequency
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.resources import scheduled_events as wire
+from hubbub.server.core.clock import DAY_MS
 
 T = TypeVar("T")
 
-DAY_MS: Final = 86_400_000
 HORIZON_DAYS: Final = 366 * 8 + 31
 """Maximum distance of two occurrences in days: 29 February recurs after 8 years if a year like 2100 is not a leap year."""
 

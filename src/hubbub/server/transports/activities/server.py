@@ -23,6 +23,7 @@ from hubbub.protocol import changes
 from hubbub.server.core import url_maps
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
+from hubbub.server.core.endpoints import READ_METHODS
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import UnreachableError
 from hubbub.server.core.outbound_streams import OutboundStreams
@@ -46,7 +47,6 @@ METRICS_ROUTE: Final = "activity"
 _METRICS_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _METRICS_STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
 _REJECTED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
-_READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _PRINTABLE: Final = re.compile(r"[!-~]*")
 _DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 
@@ -134,7 +134,7 @@ class ActivityServer:
         if (
             is_prefix_required
             and not prefixed
-            and (mapped.prefix or is_websocket or request.method not in _READ_METHODS)
+            and (mapped.prefix or is_websocket or request.method not in READ_METHODS)
         ):
             raise ProxyError(404)
         with self._request_slot(application_id):
@@ -162,7 +162,7 @@ class ActivityServer:
         """Serve one of the platform's own pages on an activity's host."""
         if path not in (relay_page.PAGE_PATH, relay_page.SCRIPT_PATH):
             raise ProxyError(404)
-        if request.method not in _READ_METHODS:
+        if request.method not in READ_METHODS:
             raise ProxyError(405)
         return relay_page.page(self._web_origin) if path == relay_page.PAGE_PATH else relay_page.script()
 

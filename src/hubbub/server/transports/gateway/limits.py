@@ -7,11 +7,10 @@ from typing import Final, Generic, TypeVar
 from hubbub.protocol import changes
 from hubbub.protocol.resources.gateway import ALL_MEMBERS_INTERVAL_SECONDS, SessionStartLimit
 from hubbub.protocol.resources.guilds import LARGE_GUILD_MEMBERS
-from hubbub.server.core.clock import Clock
+from hubbub.server.core.clock import DAY_MS, Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.rate_limits import RateLimitMode, RateLimits
 
-DAY_MS: Final = 86_400_000
 IDENTIFY_WINDOW_SECONDS: Final = 5.0
 """The window of `max_concurrency` (spec/gateway.md#4.1)."""
 SWEEP_THRESHOLD: Final = 10_000

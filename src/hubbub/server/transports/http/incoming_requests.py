@@ -17,7 +17,6 @@ VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
 """API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (spec/http.md#1.1)."""
 
 KNOWN_METHODS: Final = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-READ_METHODS: Final = frozenset(("GET", "HEAD"))
 
 _VERSION: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)

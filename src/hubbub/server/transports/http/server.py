@@ -30,7 +30,7 @@ from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.call import Actor, Call, Listeners, Ports, Upload
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
-from hubbub.server.core.endpoints import Endpoint, EndpointTable, run, run_async
+from hubbub.server.core.endpoints import READ_METHODS, Endpoint, EndpointTable, run, run_async
 from hubbub.server.core.faults import Faults, HttpFault
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import ImageConverter
@@ -49,7 +49,6 @@ from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeR
 from hubbub.server.transports.http.incoming_requests import (
     DEFAULT_VERSION,
     KNOWN_METHODS,
-    READ_METHODS,
     RequestState,
     decode_text,
     has_unknown_body,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ButtonStyle, ComponentType, SeparatorSpacing, TextInputStyle
+from hubbub.protocol.numbers import COLOR_MAX
 from hubbub.protocol.resources import components as limits
 from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.protocol.resources.components import Component
@@ -299,7 +300,7 @@ class _ComponentValidator(FieldValidator):
 
     def check_container(self, component: Component, path: FieldPath) -> None:
         self.check_children(component, path, _CONTAINER_TYPES, children_max=self.container_max)
-        self.validate_number(component, path, "accent_color", minimum=0, maximum=limits.COLOR_MAX)
+        self.validate_number(component, path, "accent_color", minimum=0, maximum=COLOR_MAX)
         self.validate_boolean(component, path, "spoiler")
 
     # Components of messages and modals
