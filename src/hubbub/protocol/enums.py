@@ -983,6 +983,19 @@ FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA
 PRIVATE_TYPES: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
 """Types of channels outside guilds."""
 
+CREATABLE_CHANNEL_TYPES: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GUILD_CATEGORY,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+        ChannelType.GUILD_FORUM,
+        ChannelType.GUILD_MEDIA,
+    }
+)
+"""Types of channels that can be created in a guild."""
+
 USER_MESSAGE_TYPES: Final = frozenset(
     {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
 )

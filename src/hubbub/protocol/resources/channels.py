@@ -60,19 +60,6 @@ CHANNEL_EDIT_LIMIT: Final = RateLimit(5, 15.0)
 NAME_AND_TOPIC_LIMIT: Final = RateLimit(2, 600.0, per="channel_id", code=errors.CHANNEL_WRITE_RATE_LIMIT)
 """Additional limit on changes to a channel's name or topic."""
 
-CREATABLE_TYPES: Final = frozenset(
-    {
-        ChannelType.GUILD_TEXT,
-        ChannelType.GUILD_VOICE,
-        ChannelType.GUILD_CATEGORY,
-        ChannelType.GUILD_ANNOUNCEMENT,
-        ChannelType.GUILD_STAGE_VOICE,
-        ChannelType.GUILD_FORUM,
-        ChannelType.GUILD_MEDIA,
-    }
-)
-"""Types of channels that can be created in a guild."""
-
 TagSetting = Literal["match_all", "match_some"]
 
 ChannelName = Annotated[str, Meta(min_length=1, max_length=CHANNEL_NAME_MAX)]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import FORUM_TYPES, VOICE_TYPES, ChannelType, OverwriteType
+from hubbub.protocol.enums import CREATABLE_CHANNEL_TYPES, FORUM_TYPES, VOICE_TYPES, ChannelType, OverwriteType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import TagId
@@ -39,7 +39,7 @@ def clean_name(channel_type: int, name: str) -> str:
 
 def check_type(channel_type: int, guild: GuildTraits, form: FormErrors) -> None:
     """Add a form error unless channels of the type `channel_type` can be created in the guild."""
-    creatable_types = set(wire.CREATABLE_TYPES)
+    creatable_types = set(CREATABLE_CHANNEL_TYPES)
     if not has_announcements(guild):
         creatable_types.discard(ChannelType.GUILD_ANNOUNCEMENT)
     if channel_type not in creatable_types:
