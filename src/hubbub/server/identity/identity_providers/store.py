@@ -35,6 +35,7 @@ def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
 
 
 def list_application_providers(tx: Tx, application_id: int) -> list[ProviderRow]:
+    """Return the identity providers of an application, ordered by type."""
     return tx.fetch(
         ProviderRow, f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? ORDER BY type", application_id
     )

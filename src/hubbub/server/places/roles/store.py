@@ -110,6 +110,7 @@ def delete(tx: Tx, row: RoleRow) -> None:
 
 
 def delete_guild_roles(tx: Tx, guild_id: int) -> None:
+    """Delete the roles of a guild and their assignments to members."""
     tx.run("DELETE FROM member_roles WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM roles WHERE guild_id = ?", guild_id)
 

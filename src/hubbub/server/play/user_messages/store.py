@@ -190,6 +190,7 @@ def acknowledge_disclosures(tx: Tx, user_id: int, application_id: int, disclosur
 
 
 def delete_user_rows(tx: Tx, user_id: int) -> None:
+    """Delete the disclosures, passing messages and game invites of a user."""
     tx.run("DELETE FROM disclosures WHERE user_id = ?", user_id)
     tx.run("DELETE FROM passing_messages WHERE author_id = ? OR recipient_id = ?", user_id, user_id)
     tx.run("DELETE FROM game_invites WHERE sender_id = ? OR recipient_id = ?", user_id, user_id)
