@@ -8,6 +8,7 @@ import pytest
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.transports.web.templating import PACKAGE_DIR
+from tests.server.places.scheduled_events import create_event, external_event
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings
 
@@ -59,6 +60,38 @@ async def test_the_audit_log_is_filtered_and_shows_new_entries(platform: ChatPla
 
         await settings.get_by_label("Action").select_option(label="Member banned")
         await settings.get_by_text("No entries match these filters.").wait_for()
+
+
+async def test_changes_are_sentences_with_names_instead_of_ids(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    crew, harbor = await guild.role("Crew", color=0xC0392B), await guild.channel("harbor")
+    rule = {
+        "name": "No spoilers",
+        "event_type": 1,
+        "trigger_type": 1,
+        "trigger_metadata": {"keyword_filter": ["the end"]},
+        "actions": [{"type": 2, "metadata": {"channel_id": str(harbor)}}],
+        "exempt_roles": [str(crew)],
+    }
+    (await nora.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()
+    (await nora.patch(f"/channels/{harbor}", json={"rate_limit_per_user": 60})).ok()
+    (await nora.patch(f"/guilds/{guild.id}", json={"verification_level": 2})).ok()
+    await create_event(nora, guild, external_event())
+    async with platform.open_window(nora, general_path(guild)) as window:
+        settings = await open_settings(window, "Audit log")
+        await settings.get_by_role("list", name="Audit log").get_by_text("Rule created").wait_for()
+        texts = await settings.locator(".audit-changes li").all_text_contents()
+    assert {
+        "Exempt roles: Crew",
+        "Trigger: Words and phrases: the end",
+        "Actions: Send an alert",
+        "Slow mode: from none to 1 minute",
+        "Verification level: from none to medium",
+        "Colors: Primary color: #c0392b",
+        "Place: Location: the park",
+    } <= set(texts)
+    assert [text for text in texts if "{" in text or re.search(r"\d{15}|\dT\d\d:", text)] == []
 
 
 async def test_the_audit_log_says_which_permission_is_missing(platform: ChatPlatform) -> None:

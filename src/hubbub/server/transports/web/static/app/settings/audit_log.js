@@ -6,14 +6,13 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
-import { AuditLogAction, ComponentType } from "../generated/enums.js";
-import { AUDIT_GROUPS, AUDIT_LABELS, keyLabel } from "./audit_texts.js";
+import { ComponentType } from "../generated/enums.js";
+import { AuditNames, changeTexts } from "./audit_changes.js";
+import { AUDIT_GROUPS, AUDIT_LABELS } from "./audit_texts.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { lockedNotice } from "./form.js";
-import { PERMISSION_LABELS } from "./permission_texts.js";
 
 const PAGE_SIZE = 50;
-const VALUE_TEXT_MAX = 120;
 /** Actions come in groups, so new entries are read once after them. */
 const NEW_ENTRIES_DELAY_MS = 300;
 /** How long entries are kept (spec/http.md#3.11). */
@@ -137,103 +136,10 @@ function filterControls(view, setFilter) {
   ];
 }
 
-/** Names of the objects that entries refer to. */
-class AuditNames {
-  constructor({ context, guild, guildId }, users) {
-    this.state = context.state;
-    this.guild = guild;
-    this.guildId = guildId;
-    this.users = users;
-  }
-
-  user(id) {
-    return this.users.get(id) ?? this.state.user(id);
-  }
-
-  userName(id) {
-    const user = this.user(id);
-    return user === undefined ? null : this.state.displayName(user, this.guildId);
-  }
-
-  /** Return the name of any object, or null. */
-  find(id) {
-    if (id === null || id === undefined) return null;
-    // The role @everyone has the ID of the guild.
-    if (id === this.guildId) return this.guild.name;
-    const role = this.guild.roles.find(other => other.id === id),
-      channel = this.state.channels.get(id);
-    if (role !== undefined) return role.name;
-    if (channel !== undefined) return channel.name;
-    return this.userName(id);
-  }
-
-  /** Return the name of the target of an entry; a deleted one has its name in the changes. */
-  describeTarget({ action_type: type, target_id: id, changes = [], options = {} }) {
-    if (id === this.guildId && type === AuditLogAction.ROLE_UPDATE) return "@everyone";
-    const change = changes.find(({ key }) => key === "name" || key === "title" || key === "code");
-    const name = this.find(id) ?? change?.new_value ?? change?.old_value ?? "";
-    const place = this.find(options.channel_id);
-    const details = [
-      name,
-      options.role_name ?? (options.type === "1" ? this.userName(options.id) : null),
-      options.count ? `${options.count} times` : null,
-      options.members_removed ? `${options.members_removed} members` : null,
-      place === null || place === name ? null : `in ${place}`,
-    ];
-    return details.filter(Boolean).join(" · ");
-  }
-
-  /** Return the text of one item of a list: its name, or the name of the object with its ID. */
-  item(item) {
-    if (item === null || typeof item !== "object") return String(item);
-    return item.name ?? this.find(item.id) ?? JSON.stringify(item);
-  }
-
-  /** Return the text of a changed value. */
-  value(key, value) {
-    if (value === undefined || value === null || value === "") return "none";
-    if (typeof value === "boolean") return value ? "yes" : "no";
-    if (key === "permissions" || key === "allow" || key === "deny") return permissionNames(value);
-    if (key === "$add" || key === "$remove") return value.map(role => role.name).join(", ");
-    if (key === "color") return `#${Number(value).toString(16).padStart(6, "0")}`;
-    if (Array.isArray(value)) return shorten(value.map(item => this.item(item)).join(", ")) || "none";
-    if (typeof value === "object") return shorten(this.item(value));
-    if (String(key).endsWith("_id")) return this.find(String(value)) ?? String(value);
-    return shorten(String(value));
-  }
-}
-
-const shorten = text => (text.length > VALUE_TEXT_MAX ? `${text.slice(0, VALUE_TEXT_MAX)}…` : text);
-
-function permissionNames(value) {
-  const bits = BigInt(value);
-  const names = [...PERMISSION_LABELS].filter(([bit]) => bits & bit).map(([, label]) => label);
-  return names.join(", ") || "none";
-}
-
-/** Return the sentences about a changed property. */
-function changeText(names, { key, old_value: before, new_value: after }) {
-  const label = keyLabel(key);
-  if (key === "$add" || key === "$remove") return `${label}: ${names.value(key, after)}`;
-  if (key === "permissions" || key === "allow" || key === "deny") return permissionChanges(label, before, after);
-  if (before === undefined) return `${label}: ${names.value(key, after)}`;
-  if (after === undefined) return `${label}: was ${names.value(key, before)}`;
-  return `${label}: from ${names.value(key, before)} to ${names.value(key, after)}`;
-}
-
-function permissionChanges(label, before, after) {
-  const old = BigInt(before ?? 0),
-    current = BigInt(after ?? 0);
-  const parts = [];
-  if (current & ~old) parts.push(`added ${permissionNames(current & ~old)}`);
-  if (old & ~current) parts.push(`removed ${permissionNames(old & ~current)}`);
-  return `${label}: ${parts.join("; ") || "unchanged"}`;
-}
-
 function auditEntry(entry, names) {
   const user = entry.user_id === null ? undefined : names.user(entry.user_id);
   const name = entry.user_id === null ? "Hubbub" : (names.userName(entry.user_id) ?? "Unknown user");
-  const changes = entry.changes ?? [];
+  const changes = changeTexts(names, entry.changes ?? []);
   const target = names.describeTarget(entry);
   const text = h(
     "div",
@@ -260,7 +166,7 @@ function auditEntry(entry, names) {
           h(
             "ul",
             null,
-            changes.map(change => h("li", { dir: "auto" }, changeText(names, change))),
+            changes.map(text => h("li", { dir: "auto" }, text)),
           ),
         )
       : null,

@@ -151,12 +151,90 @@ const KEY_LABELS = new Map([
   ["deny", "Denied permissions"],
   ["icon_hash", "Icon"],
   ["banner_hash", "Banner"],
+  ["avatar_hash", "Avatar"],
+  ["splash_hash", "Invite background"],
+  ["afk_channel_id", "AFK channel"],
+  ["afk_timeout", "AFK timeout"],
+  ["default_thread_rate_limit_per_user", "Slow mode in new threads"],
+  ["default_message_notifications", "Default notifications"],
+  ["explicit_content_filter", "Check for explicit content"],
+  ["mfa_level", "Two-factor authentication of moderators"],
+  ["entity_type", "Place"],
+  ["entity_metadata", "Place"],
+  ["trigger_metadata", "Trigger"],
+  ["keyword_filter", "Words and phrases"],
+  ["regex_patterns", "Regular expressions"],
+  ["allow_list", "Allowed words and phrases"],
+  ["author_ids", "Authors"],
+  ["form_fields", "Questions"],
+  ["new_member_actions", "First steps"],
+  ["max_age", "Expires after"],
+  ["max_uses", "Limit of uses"],
+  ["preferred_locale", "Primary language"],
+  ["vanity_url_code", "Vanity URL"],
 ]);
+
+/** Properties that say nothing to people. */
+export const HIDDEN_KEYS = new Set(["id", "flags", "guild_id", "format_type", "privacy_level"]);
+
+/** Numbers for kinds of things, which say nothing about a new or deleted one. */
+export const KINDS = new Set(["type", "event_type", "trigger_type", "mode", "position", "available"]);
+
+/** Properties whose value is the hash of an image. */
+export const IMAGE_KEYS = new Set([
+  "icon_hash",
+  "banner_hash",
+  "avatar_hash",
+  "splash_hash",
+  "image",
+  "image_hash",
+  "badge",
+  "badge_hash",
+]);
+
+/** Properties whose value is a number of seconds. */
+export const DURATION_KEYS = new Set([
+  "rate_limit_per_user",
+  "default_thread_rate_limit_per_user",
+  "max_age",
+  "afk_timeout",
+  "duration_seconds",
+]);
+
+/** Labels of numbers by property. @type {Map<string, Map<number, string>>} */
+export const VALUE_LABELS = new Map([
+  ["verification_level", numbered(0, "none", "low", "medium", "high", "highest")],
+  ["default_message_notifications", numbered(0, "all messages", "only mentions")],
+  ["explicit_content_filter", numbered(0, "off", "media of members without a role", "media of all members")],
+  ["mfa_level", numbered(0, "not required", "required")],
+  ["status", numbered(1, "scheduled", "started", "ended", "canceled")],
+  ["entity_type", numbered(1, "stage channel", "voice channel", "somewhere else")],
+]);
+
+function numbered(first, ...labels) {
+  return new Map(labels.map((label, index) => [first + index, label]));
+}
+
+/** Return a number of seconds in the largest unit without a remainder. */
+export function formatDuration(seconds) {
+  const [unit, size] = DURATION_UNITS.find(([, length]) => seconds % length === 0) ?? ["second", 1];
+  const count = seconds / size;
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+/** Units with their length in seconds. @type {[string, number][]} */
+const DURATION_UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+];
 
 /** Return the label of a changed property. */
 export function keyLabel(key) {
   const words = String(key ?? "Value")
-    .replace(/_(id|ids)$/, "")
+    .replace(/_ids$/, "s")
+    .replace(/_id$/, "")
     .replaceAll("_", " ")
     .trim();
   return KEY_LABELS.get(key) ?? words.charAt(0).toUpperCase() + words.slice(1);

@@ -48,6 +48,9 @@ export function sentTimeElement(timestamp) {
   return h("time", { datetime: timestamp, title: STYLES.F.format(date) }, text);
 }
 
+/** Return the date and time. */
+export const formatTime = timestamp => STYLES.s.format(new Date(timestamp));
+
 /** Return the time of day. */
 export const formatTimeOfDay = timestamp => STYLES.t.format(new Date(timestamp));
 

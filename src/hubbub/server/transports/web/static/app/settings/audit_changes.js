@@ -1,0 +1,160 @@
+/** Sentences about the changes in the audit log, with names instead of IDs. */
+
+import { AuditLogAction } from "../generated/enums.js";
+import { formatTime } from "../ui/times.js";
+import {
+  DURATION_KEYS,
+  HIDDEN_KEYS,
+  IMAGE_KEYS,
+  KINDS,
+  VALUE_LABELS,
+  formatDuration,
+  keyLabel,
+} from "./audit_texts.js";
+import { ACTION_TEXTS } from "./auto_moderation_rule.js";
+import { PERMISSION_LABELS } from "./permission_texts.js";
+
+const VALUE_TEXT_MAX = 120;
+
+/** Names of the objects that entries refer to. */
+export class AuditNames {
+  constructor({ context, guild, guildId }, users) {
+    this.state = context.state;
+    this.guild = guild;
+    this.guildId = guildId;
+    this.users = users;
+  }
+
+  user(id) {
+    return this.users.get(id) ?? this.state.user(id);
+  }
+
+  userName(id) {
+    const user = this.user(id);
+    return user === undefined ? null : this.state.displayName(user, this.guildId);
+  }
+
+  /** Return the name of any object, or null. */
+  find(id) {
+    if (id === null || id === undefined) return null;
+    // The role @everyone has the ID of the guild.
+    if (id === this.guildId) return this.guild.name;
+    const role = this.guild.roles.find(other => other.id === id),
+      channel = this.state.channels.get(id);
+    if (role !== undefined) return role.name;
+    if (channel !== undefined) return channel.name;
+    return this.userName(id);
+  }
+
+  /** Return the name of the target of an entry; a deleted one has its name in the changes. */
+  describeTarget({ action_type: type, target_id: id, changes = [], options = {} }) {
+    if (id === this.guildId && type === AuditLogAction.ROLE_UPDATE) return "@everyone";
+    const change = changes.find(({ key }) => key === "name" || key === "title" || key === "code");
+    const name = this.find(id) ?? change?.new_value ?? change?.old_value ?? "";
+    const place = this.find(options.channel_id);
+    const details = [
+      name,
+      options.role_name ?? (options.type === "1" ? this.userName(options.id) : null),
+      options.count ? `${options.count} times` : null,
+      options.members_removed ? `${options.members_removed} members` : null,
+      place === null || place === name ? null : `in ${place}`,
+    ];
+    return details.filter(Boolean).join(" · ");
+  }
+
+  /** Return the text of one item of a list: its name, the name of the object with its ID, or its properties. */
+  item(item) {
+    if (typeof item === "string" && ID_PATTERN.test(item)) return this.find(item) ?? "unknown";
+    if (item === null || typeof item !== "object") return String(item);
+    if (item.id === this.guildId) return "@everyone";
+    const name = item.name ?? item.title ?? item.label ?? this.find(item.id) ?? this.find(item.channel_id);
+    return name ?? this.#properties(item);
+  }
+
+  #properties(item) {
+    const parts = Object.entries(item).filter(([key, value]) => !HIDDEN_KEYS.has(key) && !isEmpty(value));
+    return parts.map(([key, value]) => `${keyLabel(key)}: ${this.value(key, value)}`).join(", ");
+  }
+
+  /** Return the text of a changed value. */
+  value(key, value) {
+    if (value === undefined || value === null || value === "") return "none";
+    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (VALUE_LABELS.get(key)?.has(value)) return VALUE_LABELS.get(key).get(value);
+    if (key === "actions") return joinTexts(value.map(({ type }) => ACTION_TEXTS.get(type)?.label ?? "unknown action"));
+    if (key === "features")
+      return value.map(feature => feature.toLowerCase().replaceAll("_", " ")).join(", ") || "none";
+    if (key === "permissions" || key === "allow" || key === "deny") return permissionNames(value);
+    if (key === "$add" || key === "$remove") return value.map(role => role.name).join(", ");
+    if (COLOR_PATTERN.test(key)) return value ? `#${Number(value).toString(16).padStart(6, "0")}` : "none";
+    if (DURATION_KEYS.has(key)) return value ? formatDuration(value) : "none";
+    if (Array.isArray(value)) return shorten(joinTexts(value.map(item => this.item(item)))) || "none";
+    if (typeof value === "object") return shorten(this.item(value)) || "none";
+    if (String(key).endsWith("_id")) return this.find(String(value)) ?? "unknown";
+    if (TIME_PATTERN.test(value)) return formatTime(value);
+    return shorten(String(value));
+  }
+}
+
+const ID_PATTERN = /^\d{15,20}$/;
+const TIME_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:/;
+const COLOR_PATTERN = /(^|_)color$/;
+
+const joinTexts = texts => texts.filter(Boolean).join(", ");
+const shorten = text => (text.length > VALUE_TEXT_MAX ? `${text.slice(0, VALUE_TEXT_MAX)}…` : text);
+
+/** Return whether a value says nothing about a new or deleted object. */
+function isEmpty(value) {
+  if (value === undefined || value === null || value === "" || value === 0 || value === "0" || value === false)
+    return true;
+  return typeof value === "object" && Object.values(value).every(isEmpty);
+}
+
+function permissionNames(value) {
+  const bits = BigInt(value);
+  const names = [...PERMISSION_LABELS].filter(([bit]) => bits & bit).map(([, label]) => label);
+  return names.join(", ") || "none";
+}
+
+/** Return a sentence for each changed property that says something to people. */
+export function changeTexts(names, changes) {
+  const hasColors = changes.some(({ key }) => key === "colors");
+  return changes
+    .filter(({ key }) => !HIDDEN_KEYS.has(key) && !(key === "color" && hasColors))
+    .filter(({ old_value: before, new_value: after }) => !(isEmpty(before) && isEmpty(after)))
+    .filter(({ key, old_value: before }) => !(KINDS.has(key) && before === undefined))
+    .map(change => changeText(names, change));
+}
+
+function changeText(names, { key, old_value: before, new_value: after }) {
+  const label = keyLabel(key);
+  if (key === "$add" || key === "$remove") return `${label}: ${names.value(key, after)}`;
+  if (key === "permissions" || key === "allow" || key === "deny") return permissionChanges(label, before, after);
+  if (IMAGE_KEYS.has(key)) return `${label} ${isEmpty(before) ? "added" : isEmpty(after) ? "removed" : "changed"}`;
+  if (Array.isArray(before) && Array.isArray(after)) return listChanges(names, key, before, after);
+  if (before === undefined) return `${label}: ${names.value(key, after)}`;
+  if (after === undefined) return `${label}: was ${names.value(key, before)}`;
+  return `${label}: from ${names.value(key, before)} to ${names.value(key, after)}`;
+}
+
+function listChanges(names, key, before, after) {
+  const without = (items, others) => {
+    const known = new Set(others.map(other => JSON.stringify(other)));
+    return items.filter(item => !known.has(JSON.stringify(item)));
+  };
+  const added = without(after, before),
+    removed = without(before, after);
+  const parts = [];
+  if (added.length) parts.push(`added ${names.value(key, added)}`);
+  if (removed.length) parts.push(`removed ${names.value(key, removed)}`);
+  return `${keyLabel(key)}: ${parts.join("; ") || "order changed"}`;
+}
+
+function permissionChanges(label, before, after) {
+  const old = BigInt(before ?? 0),
+    current = BigInt(after ?? 0);
+  const parts = [];
+  if (current & ~old) parts.push(`added ${permissionNames(current & ~old)}`);
+  if (old & ~current) parts.push(`removed ${permissionNames(old & ~current)}`);
+  return `${label}: ${parts.join("; ") || "unchanged"}`;
+}
