@@ -101,6 +101,7 @@ function timeText(event) {
 function eventEntry(view, event, open) {
   const why = whyNotEvent(view.access, event),
     place = placeText(view.context, event),
+    creator = event.creator?.global_name || event.creator?.username,
     label = why === null ? "Edit" : "View";
   return {
     key: event.id,
@@ -116,7 +117,7 @@ function eventEntry(view, event, open) {
         details: [
           timeText(event),
           [place, repetitionText(event)].filter(Boolean).join(" · "),
-          `${event.user_count ?? 0} interested${event.creator ? ` · created by ${event.creator.global_name || event.creator.username}` : ""}`,
+          [`${event.user_count ?? 0} interested`, creator && `created by ${creator}`].filter(Boolean).join(" · "),
         ],
         actions: [button],
       });
