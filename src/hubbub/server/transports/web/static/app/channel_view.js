@@ -43,7 +43,7 @@ class ChannelView extends LayoutPart {
     const recipientStamps = (channel.recipients ?? []).map(
       recipient => `${context.state.displayName(recipient, null)} ${context.state.statusOf(recipient.id)}`,
     );
-    const stamp = JSON.stringify([
+    const version = JSON.stringify([
       channel.name,
       channel.topic,
       channel.type,
@@ -52,8 +52,8 @@ class ChannelView extends LayoutPart {
       recipientStamps,
       String(context.state.permissionsIn(channel.id)),
     ]);
-    if (this.head.dataset.stamp === stamp) return;
-    this.head.dataset.stamp = stamp;
+    if (this.head.dataset.version === version) return;
+    this.head.dataset.version = version;
     setChildren(this.head, channelHeader(context, channel));
   }
 

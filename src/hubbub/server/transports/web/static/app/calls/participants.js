@@ -19,7 +19,7 @@ export function participantEntries(context, voiceStates) {
     return {
       key: userId,
       // A tile is built again only if its picture changes: a new element would leave full screen.
-      stamp: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, isHere]),
+      version: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, isHere]),
       build: () => tile(context, { user, name, video, isHere }),
     };
   });

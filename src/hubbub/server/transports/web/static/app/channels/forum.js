@@ -61,7 +61,7 @@ class Forum extends LayoutPart {
       this.list,
       posts.map(post => ({
         key: post.id,
-        stamp: JSON.stringify([
+        version: JSON.stringify([
           post.name,
           post.message_count,
           state.isUnread(post.id),

@@ -58,9 +58,9 @@ class Sidebar extends LayoutPart {
   }
 
   #drawHead(guild) {
-    const stamp = guild ? `${guild.id} ${guild.name}` : "@me";
-    if (this.head.dataset.stamp === stamp) return;
-    this.head.dataset.stamp = stamp;
+    const version = guild ? `${guild.id} ${guild.name}` : "@me";
+    if (this.head.dataset.version === version) return;
+    this.head.dataset.version = version;
     if (guild) {
       this.head.replaceChildren(
         h("h2", { dir: "auto" }, guild.name ?? "Unknown guild"),
@@ -91,7 +91,7 @@ class Sidebar extends LayoutPart {
     return [
       {
         key: "friends",
-        stamp: `${isCurrent} ${requestCount}`,
+        version: `${isCurrent} ${requestCount}`,
         build: () =>
           h(
             "li",
@@ -113,7 +113,7 @@ class Sidebar extends LayoutPart {
           mentions = state.mentionsIn(channel.id);
         return {
           key: channel.id,
-          stamp: `${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
+          version: `${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
           build: () => this.#channelItem(channel, conversationIcon(channel, title, status), title, unread, mentions),
         };
       }),
@@ -128,7 +128,7 @@ class Sidebar extends LayoutPart {
       return [
         {
           key: "out",
-          stamp: "",
+          version: "",
           build: () => h("li", { class: "muted side-text" }, "This guild is temporarily unavailable."),
         },
       ];
@@ -156,7 +156,7 @@ class Sidebar extends LayoutPart {
       const open = !collapsedCategoryIds.has(category.id);
       entries.push({
         key: category.id,
-        stamp: `${category.name} ${open}`,
+        version: `${category.name} ${open}`,
         build: () => this.#categoryItem(category, open),
       });
       for (const channel of channels)
@@ -166,7 +166,7 @@ class Sidebar extends LayoutPart {
     if (!entries.length)
       entries.push({
         key: "none",
-        stamp: "",
+        version: "",
         build: () => h("li", { class: "muted side-text" }, "You do not have access to any channels in this guild."),
       });
     return entries;
@@ -215,7 +215,7 @@ class Sidebar extends LayoutPart {
     const entries = [
       {
         key: channel.id,
-        stamp: `${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
+        version: `${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
         build: () => this.#channelItem(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
       },
     ];
@@ -226,7 +226,7 @@ class Sidebar extends LayoutPart {
         count = state.mentionsIn(thread.id);
       entries.push({
         key: thread.id,
-        stamp: `${thread.name} ${unreadThread} ${count} ${isCurrent}`,
+        version: `${thread.name} ${unreadThread} ${count} ${isCurrent}`,
         build: () => this.#channelItem(thread, icon("thread"), thread.name, unreadThread, count, "inner"),
       });
     }
@@ -244,7 +244,7 @@ class Sidebar extends LayoutPart {
     const isSpeaking = this.#isSpeaking(channel, voice.user_id);
     return {
       key: `voice-${channel.id}-${voice.user_id}`,
-      stamp: `${name} ${muted} ${deaf} ${isSpeaking} ${user.avatar}`,
+      version: `${name} ${muted} ${deaf} ${isSpeaking} ${user.avatar}`,
       build: () =>
         h(
           "li",

@@ -24,7 +24,7 @@ class GuildList extends LayoutPart {
     const entries = [
       {
         key: "@me",
-        stamp: `${guildId === null} ${unread}`,
+        version: `${guildId === null} ${unread}`,
         build: () =>
           this.#item(
             "/app",
@@ -36,7 +36,7 @@ class GuildList extends LayoutPart {
           ),
       },
       ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
-      { key: "add", stamp: "", build: () => this.#addButton() },
+      { key: "add", version: "", build: () => this.#addButton() },
     ];
     reconcile(this.list, entries);
   }
@@ -51,11 +51,11 @@ class GuildList extends LayoutPart {
       mentions += state.mentionsIn(channel.id);
     }
     const isCurrent = guild.id === current;
-    const stamp = `${isCurrent} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
+    const version = `${isCurrent} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
     const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
     return {
       key: guild.id,
-      stamp,
+      version,
       build: () => this.#item(`/app/channels/${guild.id}`, name, isCurrent, unread, mentions, guildIcon(guild)),
     };
   }

@@ -41,8 +41,8 @@ function revisionOf(object) {
   return revisions.get(object);
 }
 
-/** Return a stamp that changes whenever the row would look different; `details` are the row's display options. */
-export function messageRowStamp(message, { state, guildId }, details) {
+/** Return a version that changes whenever the row would look different; `details` are the row's display options. */
+export function messageRowVersion(message, { state, guildId }, details) {
   const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
   const objects = [message, state.member(guildId, message.author.id), state.guilds.get(guildId)?.roles];
   return `${objects.map(revisionOf).join(" ")} ${isBlocked} ${details}`;

@@ -8,7 +8,7 @@ import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
 import { formatDay } from "../ui/times.js";
 import { summarizeMessage } from "../content/message_text.js";
-import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowStamp } from "./row.js";
+import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
 import { MessageToolbar } from "./toolbar.js";
 
 const PAGE_SIZE = 50;
@@ -69,7 +69,7 @@ class Timeline extends LayoutPart {
     this.#setEdge(this.top, this.log.atOldest ? null : "Loading…");
     const anchor = this.#findAnchor();
     const entries = [];
-    if (this.log.atOldest) entries.push({ key: "beginning", stamp: "", build: () => this.#beginning() });
+    if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#beginning() });
     let previous = null,
       day = "",
       isNew = false;
@@ -78,7 +78,7 @@ class Timeline extends LayoutPart {
       if (messageDay !== day)
         entries.push({
           key: `day-${messageDay}`,
-          stamp: "",
+          version: "",
           build: () => h("li", { class: "day", role: "separator" }, h("span", null, messageDay)),
         });
       if (!isNew && this.lastReadId !== null && isNewer(message.id, this.lastReadId)) {
@@ -86,7 +86,7 @@ class Timeline extends LayoutPart {
         if (message.author.id !== state.me.id) {
           entries.push({
             key: "new",
-            stamp: "",
+            version: "",
             build: () => h("li", { class: "day new", role: "separator" }, h("span", null, "New")),
           });
           previous = null;
@@ -96,7 +96,7 @@ class Timeline extends LayoutPart {
       const isHighlighted = message.id === this.highlightedId;
       entries.push({
         key: message.id,
-        stamp: messageRowStamp(
+        version: messageRowVersion(
           message,
           this.context,
           `${isGrouped} ${isHighlighted} ${this.toolbar.editing === message.id}`,
@@ -116,7 +116,7 @@ class Timeline extends LayoutPart {
       for (const pending of this.log.pending) {
         entries.push({
           key: `nonce-${pending.nonce}`,
-          stamp: `${pending.state} ${pending.error} ${Math.round((pending.uploadProgress ?? 0) * 20)}`,
+          version: `${pending.state} ${pending.error} ${Math.round((pending.uploadProgress ?? 0) * 20)}`,
           build: () => buildPendingRow(pending, this.context),
         });
       }

@@ -53,7 +53,7 @@ function build(view) {
       list,
       entries.map(entry => ({
         key: entry.id,
-        stamp: names.describeTarget(entry),
+        version: names.describeTarget(entry),
         build: () => auditEntry(entry, names),
       })),
     );

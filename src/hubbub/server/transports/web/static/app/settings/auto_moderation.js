@@ -88,7 +88,7 @@ function ruleEntry(rule, onEdit) {
   const actions = rule.actions.map(({ type }) => ACTION_TEXTS.get(type)?.label ?? `action ${type}`);
   return {
     key: rule.id,
-    stamp: JSON.stringify(rule),
+    version: JSON.stringify(rule),
     build: () =>
       listEntry({
         title: [rule.name, rule.enabled ? null : h("span", { class: "tag" }, "Off")],

@@ -144,9 +144,9 @@ function drawDeletion(node, view, channel, why, onDelete) {
   const isCategory = channel.type === ChannelType.GUILD_CATEGORY,
     reason = why ?? whyNotDelete(view.guild, channel),
     label = isCategory ? "Delete category" : "Delete channel";
-  const stamp = `${channel.name} ${reason}`;
-  if (node.dataset.stamp === stamp) return;
-  node.dataset.stamp = stamp;
+  const version = `${channel.name} ${reason}`;
+  if (node.dataset.version === version) return;
+  node.dataset.version = version;
   const remove = async () => {
     const isDone = await openActionDialog({
       title: `Delete ${channel.name}?`,

@@ -240,9 +240,9 @@ export function overwritesSetting(view, findChannel) {
   const drawTargets = why => {
     const names = [[guildId, "@everyone"], ...sortedTargets(view, value)];
     if (!names.some(([id]) => id === targetId)) targetId = guildId;
-    const stamp = JSON.stringify([names, targetId, why]);
-    if (targets.dataset.stamp === stamp) return;
-    targets.dataset.stamp = stamp;
+    const version = JSON.stringify([names, targetId, why]);
+    if (targets.dataset.version === version) return;
+    targets.dataset.version = version;
     const select = choiceSetting("Permissions of", names);
     select.write(targetId);
     select.node.addEventListener("change", event => {

@@ -146,7 +146,7 @@ function entry(channel, { details, mark, isNested, extra = [] }, { view, access,
   const label = canEdit ? "Edit" : "View";
   return {
     key: channel.id,
-    stamp: JSON.stringify([channel.name, channel.type, details, isNested, isPrivate, summary, label, why]),
+    version: JSON.stringify([channel.name, channel.type, details, isNested, isPrivate, summary, label, why]),
     build: () => {
       const button = actionButton(label, () => edit(channel.id), { name: `${label} ${channel.name}` });
       button.dataset.focus = "edit";

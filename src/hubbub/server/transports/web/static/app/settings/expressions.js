@@ -127,7 +127,7 @@ function expressionEntry(view, kind, item, { edit, remove }) {
   };
   return {
     key: kind.idOf(item),
-    stamp: JSON.stringify([item, details, why]),
+    version: JSON.stringify([item, details, why]),
     build: () =>
       listEntry({
         mark: kind.mark(view, item),

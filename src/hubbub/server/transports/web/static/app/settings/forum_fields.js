@@ -84,8 +84,8 @@ function tagsSetting(view) {
       list,
       tags.map(tag => ({
         key: tag.key,
-        // The name is not part of the stamp: the field keeps the focus while the user types.
-        stamp: `${tag.emoji_id} ${tag.emoji_name} ${isDisabled} ${tag.version ?? ""}`,
+        // The name is not part of the version: the field keeps the focus while the user types.
+        version: `${tag.emoji_id} ${tag.emoji_name} ${isDisabled} ${tag.version ?? ""}`,
         build: () => tagRow(view, tag, isDisabled, change, remove),
       })),
     );

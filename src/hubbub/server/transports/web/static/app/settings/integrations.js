@@ -61,7 +61,7 @@ function integrationEntry(view, integration, { open, remove }) {
   const { application } = integration;
   return {
     key: integration.id,
-    stamp: JSON.stringify(integration),
+    version: JSON.stringify(integration),
     build: () => {
       const commands = actionButton("Commands", () => open(integration), { name: `Commands of ${application.name}` });
       commands.dataset.focus = "edit";

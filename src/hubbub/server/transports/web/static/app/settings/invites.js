@@ -131,7 +131,7 @@ function inviteEntry(view, invite, onChange) {
   };
   return {
     key: invite.code,
-    stamp: JSON.stringify([details, why, invite.inviter?.avatar]),
+    version: JSON.stringify([details, why, invite.inviter?.avatar]),
     build: () => {
       const copy = actionButton("Copy link", () => copyLink(context, invite), { name: `Copy link of ${invite.code}` });
       copy.dataset.focus = "copy";

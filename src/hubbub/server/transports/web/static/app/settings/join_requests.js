@@ -97,7 +97,7 @@ function requestEntry(view, request, onReviewed) {
   const reviewer = request.actioned_by_user;
   return {
     key: request.id,
-    stamp: JSON.stringify(request),
+    version: JSON.stringify(request),
     build: () =>
       h(
         "li",

@@ -14,7 +14,7 @@ const RELOAD_DELAY_MS = 150;
  * @param {string} options.label
  * @param {string} options.emptyText
  * @param {() => Promise<any[]>} options.fetch
- * @param {(item: any) => {key: string, stamp: string, build: () => Element}} options.entry
+ * @param {(item: any) => {key: string, version: string, build: () => Element}} options.entry
  * @param {(items: any[]) => void} [options.onDraw] called each time the list is drawn
  */
 export function liveList({ label, emptyText, fetch, entry, onDraw }) {

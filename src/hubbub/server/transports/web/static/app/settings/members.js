@@ -123,7 +123,7 @@ function memberEntry(view, member) {
     isOwner = member.user.id === guild.owner_id;
   return {
     key: member.user.id,
-    stamp: `${name} ${member.user.avatar} ${roles.map(role => `${role.id} ${role.name}`)} ${end} ${isOwner} ${access.permissions}`,
+    version: `${name} ${member.user.avatar} ${roles.map(role => `${role.id} ${role.name}`)} ${end} ${isOwner} ${access.permissions}`,
     build: () =>
       listEntry({
         mark: userAvatar(member.user, name),

@@ -57,9 +57,9 @@ export function permissionPreview(view, readChannel, bits) {
     name = "";
   const result = h("div", { class: "settings-form" });
   const draw = () => {
-    const stamp = member === null ? "" : `${name} ${channelPermissions(view.guild, member, readChannel())}`;
-    if (result.dataset.stamp === stamp) return;
-    result.dataset.stamp = stamp;
+    const version = member === null ? "" : `${name} ${channelPermissions(view.guild, member, readChannel())}`;
+    if (result.dataset.version === version) return;
+    result.dataset.version = version;
     if (member === null) {
       setChildren(
         result,

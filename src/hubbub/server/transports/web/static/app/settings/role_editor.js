@@ -154,9 +154,9 @@ function appearanceSections(fields, features) {
 
 function drawDeletion(node, view, role, why, onDelete) {
   const reason = role.managed ? "An app manages this role. Remove the app to delete the role." : why;
-  const stamp = `${role.name} ${reason}`;
-  if (node.dataset.stamp === stamp) return;
-  node.dataset.stamp = stamp;
+  const version = `${role.name} ${reason}`;
+  if (node.dataset.version === version) return;
+  node.dataset.version = version;
   const remove = async () => {
     const isDone = await openActionDialog({
       title: `Delete ${role.name}?`,

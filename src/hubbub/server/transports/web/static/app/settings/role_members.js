@@ -111,7 +111,7 @@ function memberEntry({ access }, role, member, why, onRemove) {
   const name = nameOf(member);
   return {
     key: member.user.id,
-    stamp: `${name} ${member.user.avatar} ${why} ${access.has(Permissions.MANAGE_ROLES)}`,
+    version: `${name} ${member.user.avatar} ${why} ${access.has(Permissions.MANAGE_ROLES)}`,
     build: () =>
       listEntry({
         mark: userAvatar(member.user, name),

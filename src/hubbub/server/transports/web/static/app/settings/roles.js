@@ -136,8 +136,8 @@ function setAccess(notice, why, isOwner) {
 }
 
 function drawTools(tools, why, onCreate) {
-  if (tools.dataset.stamp === String(why)) return;
-  tools.dataset.stamp = String(why);
+  if (tools.dataset.version === String(why)) return;
+  tools.dataset.version = String(why);
   const button = h("button", {
     type: "button",
     class: "button small",
@@ -174,7 +174,7 @@ function roleEntry(role, { why, isLocked }, count, edit) {
   const colors = colorsOf(role);
   return {
     key: role.id,
-    stamp: JSON.stringify([role.name, colors, role.managed, role.hoist, why, isLocked, count]),
+    version: JSON.stringify([role.name, colors, role.managed, role.hoist, why, isLocked, count]),
     build: () =>
       listEntry({
         mark: [moveHandle(role.name, why), colorSwatch(colors)],
@@ -191,7 +191,7 @@ function roleEntry(role, { why, isLocked }, count, edit) {
 function everyoneEntry(role, why, edit) {
   return {
     key: role.id,
-    stamp: String(why),
+    version: String(why),
     build: () =>
       listEntry({
         mark: [h("span", { class: "move-space" }), colorSwatch(colorsOf(role))],

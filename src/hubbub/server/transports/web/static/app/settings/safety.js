@@ -103,7 +103,7 @@ function pauseEntry(view, { name, label, paused, running }, why) {
   button.dataset.focus = "pause";
   return {
     key: name,
-    stamp: `${isPaused ? end : ""} ${why}`,
+    version: `${isPaused ? end : ""} ${why}`,
     build: () =>
       listEntry({
         title: label,
@@ -141,7 +141,7 @@ function twoFactorEntry(view) {
   button.dataset.focus = "two-factor";
   return {
     key: "two-factor",
-    stamp: `${isRequired} ${why}`,
+    version: `${isRequired} ${why}`,
     build: () =>
       listEntry({
         title: ["Two-factor authentication", isRequired ? h("span", { class: "tag" }, "Required") : null],

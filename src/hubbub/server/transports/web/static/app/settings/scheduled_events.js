@@ -105,7 +105,7 @@ function eventEntry(view, event, open) {
     label = why === null ? "Edit" : "View";
   return {
     key: event.id,
-    stamp: JSON.stringify([event, why, place]),
+    version: JSON.stringify([event, why, place]),
     build: () => {
       const button = actionButton(label, () => open(event), { name: `${label} ${event.name}` });
       button.dataset.focus = "edit";

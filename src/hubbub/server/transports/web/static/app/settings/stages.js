@@ -50,7 +50,7 @@ function stageEntry(view, channel) {
   };
   return {
     key: channel.id,
-    stamp: JSON.stringify([channel.name, stage?.topic ?? null, why]),
+    version: JSON.stringify([channel.name, stage?.topic ?? null, why]),
     build: () =>
       listEntry({
         title: [channel.name, stage === undefined ? null : h("span", { class: "tag" }, "Live")],

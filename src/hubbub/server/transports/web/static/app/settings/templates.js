@@ -25,9 +25,9 @@ function build(view) {
 function buildTemplate(view, loadedTemplate, load) {
   const node = h("div", { class: "settings-form" });
   const show = template => {
-    const stamp = JSON.stringify(template);
-    if (node.dataset.stamp === stamp) return;
-    node.dataset.stamp = stamp;
+    const version = JSON.stringify(template);
+    if (node.dataset.version === version) return;
+    node.dataset.version = version;
     const hasFocus = node.contains(document.activeElement);
     setChildren(node, template === null ? emptyContent(view, show) : templateContent(view, template, show));
     if (hasFocus || document.activeElement === document.body) node.querySelector("button")?.focus();

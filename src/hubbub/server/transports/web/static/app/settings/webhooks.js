@@ -93,7 +93,7 @@ function webhookEntry({ context }, webhook, edit) {
   const details = [`Posts in ${channelName(context.state, webhook.channel_id)}`, describe(context, webhook)];
   return {
     key: webhook.id,
-    stamp: JSON.stringify([webhook, details]),
+    version: JSON.stringify([webhook, details]),
     build: () => {
       const change = actionButton("Edit", () => edit(webhook), { name: `Edit ${webhook.name}` });
       change.dataset.focus = "edit";

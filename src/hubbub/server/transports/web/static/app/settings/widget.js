@@ -44,9 +44,9 @@ function build(view) {
     }),
     layout: fields => [settingsSection("Visibility", fields.enabled.node, fields.channel_id.node), preview],
     onValues: values => {
-      const stamp = JSON.stringify(values);
-      if (preview.dataset.stamp === stamp) return;
-      preview.dataset.stamp = stamp;
+      const version = JSON.stringify(values);
+      if (preview.dataset.version === version) return;
+      preview.dataset.version = version;
       if (values.enabled) runAndReport(() => drawPreview(view, preview));
       else
         setChildren(preview, settingsSection("Preview", h("p", { class: "muted" }, "Turn on the widget to see it.")));

@@ -71,20 +71,20 @@ function append(node, children) {
  * Update the children of a node to match a list. Unchanged children stay, with their focus and scroll position.
  *
  * @param {Element} node
- * @param {{key: string, stamp: string, build: () => Element}[]} entries `stamp` must change whenever `build` would return
+ * @param {{key: string, version: string, build: () => Element}[]} entries `version` must change whenever `build` would return
  *   something else
  */
 export function reconcile(node, entries) {
   const before = new Map([...node.children].map(child => [/** @type {any} */ (child).dataset.key, child]));
   let next = node.firstElementChild;
-  for (const { key, stamp, build } of entries) {
+  for (const { key, version, build } of entries) {
     let child = before.get(key);
     before.delete(key);
-    if (child === undefined || child.dataset.stamp !== stamp) {
+    if (child === undefined || child.dataset.version !== version) {
       const focused = child?.contains(document.activeElement) ? document.activeElement : null;
       const built = /** @type {any} */ (build());
       built.dataset.key = key;
-      built.dataset.stamp = stamp;
+      built.dataset.version = version;
       if (child === undefined) node.insertBefore(built, next);
       else {
         if (child === next) next = next.nextElementSibling;

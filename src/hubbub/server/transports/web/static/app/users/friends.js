@@ -83,11 +83,11 @@ class Friends extends LayoutPart {
       title,
       all.filter(relationship => matches(relationship, state)),
     ]).filter(([, relationships]) => relationships.length);
-    const stamp = ({ id, type, nickname, user }) =>
+    const version = ({ id, type, nickname, user }) =>
       `${id} ${type} ${state.statusOf(id)} ${user?.global_name} ${nickname} ${user?.avatar}`;
     const entries = sections.map(([title, relationships]) => ({
       key: title,
-      stamp: relationships.map(stamp).join(),
+      version: relationships.map(version).join(),
       build: () =>
         h(
           "section",
@@ -103,7 +103,7 @@ class Friends extends LayoutPart {
     if (!entries.length) {
       entries.push({
         key: "none",
-        stamp: "",
+        version: "",
         build: () =>
           h(
             "div",

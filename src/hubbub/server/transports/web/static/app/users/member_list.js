@@ -36,7 +36,7 @@ class Members extends LayoutPart {
       if (!users.length || remaining <= 0) continue;
       entries.push({
         key: `title-${title}`,
-        stamp: `${users.length}`,
+        version: `${users.length}`,
         build: () => h("li", { class: "member-title" }, h("h3", null, `${title} · ${users.length}`)),
       });
       for (const user of users.slice(0, remaining)) entries.push(this.#entry(user));
@@ -55,7 +55,7 @@ class Members extends LayoutPart {
       : "";
     return {
       key: user.id,
-      stamp: `${name} ${status} ${user.avatar} ${activityText}`,
+      version: `${name} ${status} ${user.avatar} ${activityText}`,
       build: () =>
         h(
           "li",
