@@ -110,7 +110,7 @@ async def test_emoji_follow_the_permissions_of_the_user(platform: ChatPlatform) 
         assert await settings.get_by_role("button", name="Add emoji").is_disabled()
         assert await settings.get_by_role("button", name="Edit :theirs:").is_enabled()
         (await nora.patch(f"/guilds/{guild.id}/roles/{role}", json={"permissions": "0"})).ok()
-        await settings.get_by_text("You can look, but not change anything.").wait_for()
+        await settings.get_by_text("You can view this but not change it.").wait_for()
         assert await settings.get_by_role("button", name="Delete :theirs:").is_disabled()
 
 

@@ -184,7 +184,7 @@ async def test_roles_above_the_highest_role_are_locked_and_say_why(platform: Cha
         assert await role_names(guild) == ["Captain", "Mate", "Guest", "Crew"]
 
         await settings.get_by_role("button", name="View Captain").click()
-        await settings.get_by_text("You can look, but not change anything.").wait_for()
+        await settings.get_by_text("You can view this but not change it.").wait_for()
         assert await settings.get_by_label("Name", exact=True).is_disabled()
         assert await settings.get_by_role("button", name="Delete role").is_disabled()
         await settings.get_by_role("button", name="All roles").click()

@@ -69,7 +69,7 @@ async def test_members_see_the_welcome_screen_only_while_it_is_on(platform: Chat
         await settings.get_by_text("The welcome screen is off. You need the permission “Manage guild”.").wait_for()
         body = {"enabled": True, "description": "Boats and tides"}
         (await nora.patch(f"/guilds/{guild.id}/welcome-screen", json=body)).ok()
-        await settings.get_by_text("You can look, but not change anything.").wait_for()
+        await settings.get_by_text("You can view this but not change it.").wait_for()
         assert await settings.get_by_label("Description", exact=True).is_disabled()
         assert await settings.get_by_role("button", name="Add channel").is_disabled()
 

@@ -9,7 +9,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { createPicker } from "../ui/picker.js";
 import { channelIconName, userAvatar } from "../content/avatars.js";
 import { findGuildEntities } from "./entity_picker.js";
-import { SettingsForm, lockedNotice, settingsSection } from "./form.js";
+import { SettingsForm, settingsSection, viewOnlyNotice } from "./form.js";
 import { colorSwatch, colorsOf } from "./role_colors.js";
 
 const { ROLE, USER, CHANNEL } = CommandPermissionType;
@@ -75,7 +75,7 @@ export async function openCommandPermissions(view, { application, target, entrie
   view.useForm(form);
   const draw = () => {
     const why = whyNotSet(view.access, target.command, stored.get(target.id) ?? [], stored.get(application.id) ?? []);
-    setChildren(notice, why === null ? null : lockedNotice(`You can look, but not change anything. ${why}`));
+    setChildren(notice, why === null ? null : viewOnlyNotice(why));
     permissions.setDisabled(why !== null);
   };
   const reload = () =>

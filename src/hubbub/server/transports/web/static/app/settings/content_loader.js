@@ -2,7 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
-import { SettingsForm, lockedNotice } from "./form.js";
+import { SettingsForm, lockedNotice, viewOnlyNotice } from "./form.js";
 
 /** Changes come in groups, so the content is read once after them. */
 const RELOAD_DELAY_MS = 300;
@@ -96,7 +96,7 @@ export function loadForm(view, screen, { whyNotSee, whyNotChange, load, save, cr
       const why = whyNotChange();
       if (why === shownReason) return;
       shownReason = why;
-      notice.replaceChildren(...(why === null ? [] : [lockedNotice(`You can look, but not change anything. ${why}`)]));
+      notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(why)]));
       for (const field of Object.values(fields)) field.setDisabled(why !== null);
     };
     const reload = createReload(notice, load, found => {

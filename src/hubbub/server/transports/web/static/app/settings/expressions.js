@@ -3,7 +3,7 @@
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
-import { actionButton, listEntry, lockedNotice, openActionDialog } from "./form.js";
+import { actionButton, listEntry, openActionDialog, viewOnlyNotice } from "./form.js";
 import { liveList } from "./live_list.js";
 
 /**
@@ -63,7 +63,7 @@ export function expressionScreen(view, kind) {
     const isLocked = why !== null && !access.has(Permissions.MANAGE_GUILD_EXPRESSIONS);
     notice.replaceChildren(
       ...(isLocked
-        ? [lockedNotice(`You can look, but not change anything. ${why}`)]
+        ? [viewOnlyNotice(why)]
         : why === null
           ? []
           : [h("p", { class: "hint" }, `You can only change what exists. To add something: ${why}`)]),

@@ -308,6 +308,9 @@ export function lockedNotice(text) {
   return h("p", { class: "notice warning", role: "note" }, text);
 }
 
+/** Return a notice for content that the user can view but not change, with the reason. */
+export const viewOnlyNotice = why => lockedNotice(`You can view this but not change it. ${why}`);
+
 /** Return a section with a heading. */
 export function settingsSection(title, ...children) {
   return h("section", { class: "settings-section" }, h("h4", null, title), ...children);

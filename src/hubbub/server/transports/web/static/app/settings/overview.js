@@ -5,7 +5,7 @@ import { ChannelType, DefaultMessageNotifications, Permissions, VerificationLeve
 import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
 import { guildBannerPath } from "../content/cdn_paths.js";
-import { SettingsForm, choiceSetting, lockedNotice, settingsSection, textSetting } from "./form.js";
+import { SettingsForm, choiceSetting, settingsSection, textSetting, viewOnlyNotice } from "./form.js";
 import { imageSetting } from "./upload_field.js";
 
 /** The locales of a guild (spec/http.md#1.13). */
@@ -78,7 +78,7 @@ function build(view) {
   return h(
     "div",
     { class: "settings-form" },
-    why === null ? null : lockedNotice(`You can look, but not change anything. ${why}`),
+    why === null ? null : viewOnlyNotice(why),
     settingsSection("Profile", nodes(["name", "description", "icon", "banner"]), [
       hasBanners ? null : h("p", { class: "hint" }, "Banners are not available in this guild."),
     ]),

@@ -7,11 +7,11 @@ import { roleIconPath } from "../content/cdn_paths.js";
 import {
   SettingsForm,
   actionButton,
-  lockedNotice,
   openActionDialog,
   settingsSection,
   switchSetting,
   textSetting,
+  viewOnlyNotice,
 } from "./form.js";
 import { permissionsSetting } from "./permission_list.js";
 import { colorsOf, roleColorsSetting } from "./role_colors.js";
@@ -51,9 +51,7 @@ export function openRole(view, roleId, goBack) {
     const access = view.access,
       current = find(),
       why = access.whyNotRole(current);
-    notice.replaceChildren(
-      ...(why === null ? [] : [lockedNotice(`You can look, but not change anything. ${explain(why)}`)]),
-    );
+    notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(explain(why))]));
     for (const [name, field] of Object.entries(appearance))
       field.setDisabled(why !== null || whyNotAppearance(name, features) !== null);
     permissions.drawAccess();

@@ -4,7 +4,7 @@ import { ROLE_NAME_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
-import { SettingsForm, actionButton, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
+import { SettingsForm, actionButton, listEntry, openActionDialog, textSetting, viewOnlyNotice } from "./form.js";
 import { colorSwatch, colorsOf } from "./role_colors.js";
 import { openRole } from "./role_editor.js";
 import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
@@ -127,11 +127,7 @@ function saveOrder({ context, guildId }, order, movable) {
 function setAccess(notice, why, isOwner) {
   const text = why === null ? "You can only change roles below your highest role." : null;
   notice.replaceChildren(
-    ...(why === null
-      ? isOwner
-        ? []
-        : [h("p", { class: "hint" }, text)]
-      : [lockedNotice(`You can look, but not change anything. ${why}`)]),
+    ...(why === null ? (isOwner ? [] : [h("p", { class: "hint" }, text)]) : [viewOnlyNotice(why)]),
   );
 }
 

@@ -11,9 +11,9 @@ import {
   actionButton,
   choiceSetting,
   listEntry,
-  lockedNotice,
   openActionDialog,
   settingsSection,
+  viewOnlyNotice,
 } from "./form.js";
 
 const HOUR_MS = 3_600_000;
@@ -56,7 +56,7 @@ function build(view) {
   view.useForm(form);
   const draw = () => {
     const why = view.access.whyNot(Permissions.MANAGE_GUILD);
-    notice.replaceChildren(...(why === null ? [] : [lockedNotice(`You can look, but not change anything. ${why}`)]));
+    notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(why)]));
     filter.setDisabled(why !== null);
     reconcile(
       pauses,

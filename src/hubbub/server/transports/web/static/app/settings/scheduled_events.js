@@ -15,10 +15,10 @@ import {
   SettingsForm,
   actionButton,
   listEntry,
-  lockedNotice,
   openActionDialog,
   settingsSection,
   statusLine,
+  viewOnlyNotice,
 } from "./form.js";
 import { liveList } from "./live_list.js";
 
@@ -61,12 +61,7 @@ function build(view, focusedId = null) {
     const why = view.access.whyNot(Permissions.CREATE_EVENTS);
     create.disabled = why !== null;
     const isLocked = why !== null && !view.access.has(Permissions.MANAGE_EVENTS);
-    setChildren(
-      notice,
-      isLocked
-        ? lockedNotice(`You can look, but not change anything. ${why}`)
-        : why && h("p", { class: "hint" }, `To create events: ${why}`),
-    );
+    setChildren(notice, isLocked ? viewOnlyNotice(why) : why && h("p", { class: "hint" }, `To create events: ${why}`));
     list.draw();
   };
   view.onChange(({ kind }) => {
@@ -208,7 +203,7 @@ function openEvent(view, event, goBack) {
   };
   const draw = () => {
     const why = whyNotEvent(view.access, current);
-    setChildren(notice, why === null ? null : lockedNotice(`You can look, but not change anything. ${why}`));
+    setChildren(notice, why === null ? null : viewOnlyNotice(why));
     for (const field of Object.values(fields)) field.setDisabled(why !== null);
     dates.draw(current, why);
     setChildren(

@@ -16,6 +16,7 @@ import {
   openActionDialog,
   settingsSection,
   textSetting,
+  viewOnlyNotice,
 } from "./form.js";
 import { liveList } from "./live_list.js";
 import { imageSetting } from "./upload_field.js";
@@ -163,7 +164,7 @@ function openWebhook(view, webhook, goBack) {
   view.useForm(form);
   const draw = () => {
     const why = whyNot();
-    notice.replaceChildren(...(why === null ? [] : [lockedNotice(`You can look, but not change anything. ${why}`)]));
+    notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(why)]));
     for (const field of Object.values(fields)) field.setDisabled(why !== null);
     deletion.disabled = why !== null;
   };
