@@ -1,7 +1,21 @@
 """`make bench`: run the named benchmarks (all by default), print ratios, and store them in bench/results/.
 
-python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [interaction]
-                [token] [exchange] [lobby] [presence] [import] [pump] [hostile] [--quick]
+python -m bench [BENCHMARK ...] [--quick]
+
+- post, get: a message is created; 50 messages are read
+- growth: a message is created in a channel with a million stored messages
+- fanout: a message is delivered to a thousand sessions
+- flat: the cost of a delivery does not grow with the number of sessions
+- memory: an idle session
+- start: the server becomes ready
+- soak: memory under steady load
+- search: message search and its index
+- interaction: an interaction and its callback
+- token, exchange: a token is verified; an authorization code is exchanged
+- lobby, presence: deliveries to lobby members and to friends
+- import: the SDK is imported
+- pump: the slowest frames of a game that runs the SDK's callbacks
+- hostile: the cost of input that is written to be slow grows linearly
 """
 
 import argparse
@@ -29,19 +43,19 @@ from bench.load import (
     PlainConnection,
     Subject,
     drive,
-    quiet,
     request,
+    wait_until_idle,
 )
 from bench.sdk import import_bench, pump_bench
 from bench.search import search_bench
 from bench.soak import soak_bench
 from bench.social import social_bench
+from hubbub.protocol.intents import Intents
 
 RESULTS_DIRECTORY = Path(__file__).parent / "results"
 CONNECTIONS = 32
-GUILDS_AND_MESSAGES = 1 << 0 | 1 << 9 | 1 << 15
+GUILDS_AND_MESSAGES = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT
 
-quick = "--quick" in sys.argv
 figures: list[dict[str, Any]] = []
 
 
@@ -49,7 +63,14 @@ def note(name: str, value: float, limit: float | None, unit: str, detail: str = 
     """Print a figure and record it."""
     within_limit = limit is None or value <= limit
     figures.append(
-        {"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "kept": within_limit, "detail": detail}
+        {
+            "name": name,
+            "value": round(value, 3),
+            "limit": limit,
+            "unit": unit,
+            "within_limit": within_limit,
+            "detail": detail,
+        }
     )
     limit_text = "" if limit is None else f" (at most {limit:g})"
     print(
@@ -60,60 +81,62 @@ def note(name: str, value: float, limit: float | None, unit: str, detail: str = 
 
 def messages_path(subject: Subject) -> str:
     """Return the path of the channel's messages."""
-    return f"/api/v10/channels/{subject.about.get('channel', '1')}/messages"
+    return f"/api/v10/channels/{subject.info.get('channel', '1')}/messages"
 
 
-async def cost(subject: Subject, make_request: Callable[[int], bytes], count: int) -> float:
+async def measure_request_cost(subject: Subject, make_request: Callable[[int], bytes], count: int) -> float:
     """Return the CPU time of the subject per request, in microseconds."""
-    await drive(subject.about["url"], [make_request(number) for number in range(min(count, 500))], CONNECTIONS)
+    await drive(subject.info["url"], [make_request(number) for number in range(min(count, 500))], CONNECTIONS)
     cpu_before = subject.cpu()
-    await drive(subject.about["url"], [make_request(number) for number in range(count)], CONNECTIONS)
+    await drive(subject.info["url"], [make_request(number) for number in range(count)], CONNECTIONS)
     return (subject.cpu() - cpu_before) / count * 1e6
 
 
 def message_requests(subject: Subject) -> Callable[[int], bytes]:
     """Return a factory of POST message requests."""
-    token = subject.about.get("user_token", "none")
+    token = subject.info.get("user_token", "none")
     return lambda number: request(
         "POST", messages_path(subject), token, {"content": f"message number {number} says hello"}
     )
 
 
-async def requests_bench(benchmarks: set[str]) -> None:
+async def requests_bench(benchmarks: set[str], quick: bool) -> None:
     """Measure POST and GET against an empty handler."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
         # Alternating, so that a slowdown of the machine affects both.
         empty_costs, post_costs = [], []
         for _ in range(3):
-            empty_costs.append(await cost(reference, message_requests(reference), count))
-            post_costs.append(await cost(subject, message_requests(subject), count))
+            empty_costs.append(await measure_request_cost(reference, message_requests(reference), count))
+            post_costs.append(await measure_request_cost(subject, message_requests(subject), count))
         baseline = statistics.median(empty_costs)
         detail = f"{statistics.median(post_costs):.0f} us against {baseline:.0f} us"
         note("durable POST message / empty handler, CPU", statistics.median(post_costs) / baseline, 4.0, "x", detail)
         if "get" in benchmarks:
-            read_request = request("GET", messages_path(subject) + "?limit=50", subject.about["user_token"])
-            get_cost = await cost(subject, lambda _: read_request, count // 4)
+            read_request = request("GET", messages_path(subject) + "?limit=50", subject.info["user_token"])
+            get_cost = await measure_request_cost(subject, lambda _: read_request, count // 4)
             note("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
 
 
-async def growth_bench() -> None:
+async def growth_bench(quick: bool) -> None:
     """Measure POST into a channel with a thousand and with a million messages."""
     count = 2_000 if quick else 6_000
     stored_count = 100_000 if quick else 1_000_000
     costs = {}
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            await drive(
-                subject.about["url"], [message_requests(subject)(number) for number in range(1000)], CONNECTIONS
+            await drive(subject.info["url"], [message_requests(subject)(number) for number in range(1000)], CONNECTIONS)
+            costs["few"] = min(
+                [await measure_request_cost(subject, message_requests(subject), count) for _ in range(3)]
             )
-            costs["few"] = min([await cost(subject, message_requests(subject), count) for _ in range(3)])
-            about = subject.about
-        fill(Path(folder) / "hubbub.sqlite3", int(about["channel"]), int(about["user_id"]), stored_count)
+            info = subject.info
+        fill(Path(folder) / "hubbub.sqlite3", int(info["channel"]), int(info["user_id"]), stored_count)
         # The world already exists; only the URL is new.
         with Subject("hubbub-again", folder) as subject:
-            subject.about = about | subject.about
-            costs["many"] = min([await cost(subject, message_requests(subject), count) for _ in range(3)])
+            subject.info = info | subject.info
+            costs["many"] = min(
+                [await measure_request_cost(subject, message_requests(subject), count) for _ in range(3)]
+            )
     detail = f"{costs['few']:.0f} us, then {costs['many']:.0f} us with {stored_count:,} stored"
     note("POST message with many stored / few, CPU", costs["many"] / costs["few"], 1.25, "x", detail)
 
@@ -130,41 +153,41 @@ def fill(database: Path, channel: int, author: int, count: int) -> None:
 
 async def connect(subject: Subject, count: int, query: str = "") -> list[GatewayConnection]:
     """Open gateway connections and identify."""
-    host, _, port = subject.about["url"].removeprefix("http://").partition(":")
+    host, _, port = subject.info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     connections = []
     for number in range(count):
         _, protocol = await loop.create_connection(
-            lambda: GatewayConnection(subject.about["bot_token"], query, GUILDS_AND_MESSAGES), host, int(port)
+            lambda: GatewayConnection(subject.info["bot_token"], query, GUILDS_AND_MESSAGES), host, int(port)
         )
         connections.append(protocol)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
     # Wait for READY and GUILD_CREATE.
-    await quiet(connections, bytes_min=count * (300 if query else 1500))
+    await wait_until_idle(connections, bytes_min=count * (300 if query else 1500))
     return connections
 
 
-async def deliver(subject: Subject, sessions: list[GatewayConnection], messages: int) -> tuple[float, float]:
+async def measure_delivery(subject: Subject, sessions: list[GatewayConnection], messages: int) -> tuple[float, float]:
     """Return the CPU time per delivery in microseconds, and its size in bytes."""
     make_request = message_requests(subject)
 
     async def post_messages(count: int) -> None:
         # A pause as between two messages, so that buffers drain as in practice.
-        await drive(subject.about["url"], [make_request(number) for number in range(count)], 1, 0.02)
+        await drive(subject.info["url"], [make_request(number) for number in range(count)], 1, 0.02)
 
     await post_messages(5)
-    bytes_before = await quiet(sessions)
+    bytes_before = await wait_until_idle(sessions)
     cpu_before = subject.cpu()
     await post_messages(messages)
-    size = (await quiet(sessions, bytes_min=bytes_before + 1) - bytes_before) / messages / len(sessions)
+    size = (await wait_until_idle(sessions, bytes_min=bytes_before + 1) - bytes_before) / messages / len(sessions)
     return (subject.cpu() - cpu_before) / messages / len(sessions) * 1e6, size
 
 
-async def plain_writes(sessions: int, messages: int) -> float:
+async def measure_plain_writes(sessions: int, messages: int) -> float:
     """Return the CPU time per delivery of a plain loop of transport.write, in microseconds."""
     with Subject("sockets") as subject:
-        host, port = subject.about["host"], subject.about["port"]
+        host, port = subject.info["host"], subject.info["port"]
         loop = asyncio.get_running_loop()
         connections = []
         for number in range(sessions):
@@ -178,7 +201,7 @@ async def plain_writes(sessions: int, messages: int) -> float:
             start = sum(connection.received for connection in connections)
             _, writer = await asyncio.open_connection(host, port)
             writer.write(f"go {count}\n".encode())
-            await quiet(connections, bytes_min=start + count * sessions * 900)
+            await wait_until_idle(connections, bytes_min=start + count * sessions * 900)
             writer.close()
 
         await request_frames(5)
@@ -190,13 +213,13 @@ async def plain_writes(sessions: int, messages: int) -> float:
         return cpu_seconds / messages / sessions * 1e6
 
 
-async def fanout_bench() -> None:
+async def fanout_bench(quick: bool) -> None:
     """Measure one message to a thousand sessions."""
     sessions, messages = (300, 40) if quick else (1000, 100)
-    baseline = await plain_writes(sessions, messages)
+    baseline = await measure_plain_writes(sessions, messages)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         plain_connections = await connect(subject, sessions)
-        plain_cost, size = await deliver(subject, plain_connections, messages)
+        plain_cost, size = await measure_delivery(subject, plain_connections, messages)
         for connection in plain_connections:
             connection.transport.close()
         note(
@@ -208,7 +231,7 @@ async def fanout_bench() -> None:
         )
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         compressed_connections = await connect(subject, sessions, "&compress=zlib-stream")
-        compressed_cost, size = await deliver(subject, compressed_connections, messages)
+        compressed_cost, size = await measure_delivery(subject, compressed_connections, messages)
         note(
             "zlib-stream delivery / plain delivery, CPU",
             compressed_cost / plain_cost,
@@ -218,16 +241,18 @@ async def fanout_bench() -> None:
         )
 
 
-async def flat_bench() -> None:
+async def flat_bench(quick: bool) -> None:
     """Measure the cost of a delivery with few and with many sessions."""
     costs = {}
     for sessions, messages in ((100, 200), (1000 if quick else 5000, 20)):
         with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
             connections = await connect(subject, sessions)
-            delivery_cost, _ = await deliver(subject, connections, messages)
+            delivery_cost, _ = await measure_delivery(subject, connections, messages)
             # The cost of the POST requests is subtracted, because its share depends on the number of sessions.
             await asyncio.gather(*(close(connection) for connection in connections))
-            costs[sessions] = delivery_cost - await cost(subject, message_requests(subject), 500) / sessions
+            costs[sessions] = (
+                delivery_cost - await measure_request_cost(subject, message_requests(subject), 500) / sessions
+            )
     cost_with_few, cost_with_many = costs.values()
     note(
         "delivery with many sessions / few, CPU",
@@ -245,7 +270,7 @@ async def close(connection: GatewayConnection) -> None:
     connection.transport.close()
 
 
-async def memory_bench() -> None:
+async def memory_bench(quick: bool) -> None:
     """Measure the memory of an idle identified session."""
     sessions = 500 if quick else 2000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
@@ -325,22 +350,27 @@ async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")
     parser.add_argument("benchmarks", nargs="*", help=f"all by default: {', '.join(sorted(all_benchmarks))}")
     parser.add_argument("--quick", action="store_true", help="measure briefly and store nothing")
-    benchmarks = set(parser.parse_args().benchmarks)
+    arguments = parser.parse_args()
+    quick: bool = arguments.quick
+    benchmarks = set(arguments.benchmarks)
     if unknown := benchmarks - all_benchmarks:
         print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(all_benchmarks))}")
         return 2
     benchmarks = benchmarks or all_benchmarks
     runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
-        ({"post", "get"}, lambda: requests_bench(benchmarks)),
-        ({"growth"}, growth_bench),
-        ({"fanout"}, fanout_bench),
-        ({"flat"}, flat_bench),
-        ({"memory"}, memory_bench),
+        ({"post", "get"}, lambda: requests_bench(benchmarks, quick)),
+        ({"growth"}, lambda: growth_bench(quick)),
+        ({"fanout"}, lambda: fanout_bench(quick)),
+        ({"flat"}, lambda: flat_bench(quick)),
+        ({"memory"}, lambda: memory_bench(quick)),
         ({"start"}, start_bench),
         ({"soak"}, lambda: soak_bench(note, quick)),
         ({"search"}, lambda: search_bench(note, quick)),
         ({"interaction"}, lambda: interaction_bench(note, quick)),
-        ({"token", "exchange"}, lambda: identity_bench(benchmarks, note, cost, message_requests, quick)),
+        (
+            {"token", "exchange"},
+            lambda: identity_bench(benchmarks, note, measure_request_cost, message_requests, quick),
+        ),
         ({"lobby", "presence"}, lambda: social_bench(benchmarks, note, quick)),
         ({"import"}, lambda: import_bench(note, quick)),
         ({"pump"}, lambda: pump_bench(note, quick)),
@@ -352,7 +382,7 @@ async def main() -> int:
     if not quick:
         # A quick run measures too little to be stored.
         store_figures()
-    return 0 if all(figure["kept"] for figure in figures) else 1
+    return 0 if all(figure["within_limit"] for figure in figures) else 1
 
 
 if __name__ == "__main__":

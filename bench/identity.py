@@ -11,13 +11,13 @@ from bench.load import Subject, drive
 
 CONNECTIONS = 32
 
-Cost = Callable[[Subject, Callable[[int], bytes], int], Awaitable[float]]
+MeasureCost = Callable[[Subject, Callable[[int], bytes], int], Awaitable[float]]
 
 
 async def identity_bench(
     benchmarks: set[str],
     note: Callable[..., None],
-    cost: Cost,
+    measure_request_cost: MeasureCost,
     message_requests: Callable[[Subject], Callable[[int], bytes]],
     quick: bool,
 ) -> None:
@@ -25,20 +25,22 @@ async def identity_bench(
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            post_cost = statistics.median([await cost(subject, message_requests(subject), count) for _ in range(3)])
-            about = subject.about
+            post_cost = statistics.median(
+                [await measure_request_cost(subject, message_requests(subject), count) for _ in range(3)]
+            )
+            info = subject.info
             if "exchange" in benchmarks:
                 # The first request creates the signing key.
-                await drive(about["url"], [_get_request("/api/v10/oauth2/keys")], 1)
+                await drive(info["url"], [_get_request("/api/v10/oauth2/keys")], 1)
         if "token" in benchmarks:
             cached, uncached = await _measure_verification(count * 10)
             detail = f"{cached:.2f} us of {post_cost:.0f} us; {uncached:.0f} us for a token that is not cached"
             note("token verification / POST message, CPU", cached / post_cost * 100, 5.0, "%", detail)
         if "exchange" in benchmarks:
-            exchange_cost = await _measure_exchange(folder, about, "sdk.social_layer", count // 2)
+            exchange_cost = await _measure_exchange(folder, info, "sdk.social_layer", count // 2)
             note("code exchange / POST message, CPU", exchange_cost / post_cost, 5.0, "x", f"{exchange_cost:.0f} us")
             # Signed with ES256: by default the RSA signature, which public clients expect, is most of the cost.
-            signed_cost = await _measure_exchange(folder, about, "openid sdk.social_layer", count // 4)
+            signed_cost = await _measure_exchange(folder, info, "openid sdk.social_layer", count // 4)
             detail = f"{signed_cost:.0f} us with ES256; an RS256 signature alone takes {_measure_signature():.0f} us"
             note("code exchange with an ID token / POST message, CPU", signed_cost / post_cost, 5.0, "x", detail)
 
@@ -83,14 +85,14 @@ async def _measure_verification(count: int) -> tuple[float, float]:
     return cached, uncached
 
 
-async def _measure_exchange(folder: str, about: dict[str, Any], scope: str, count: int) -> float:
+async def _measure_exchange(folder: str, info: dict[str, Any], scope: str, count: int) -> float:
     """Return the CPU time of one code exchange with the client's secret, in microseconds."""
     warm_up = 200
-    with Subject("hubbub-clients", folder, about["user_id"], scope, str(count + warm_up)) as subject:
-        requests = [_exchange_request(subject.about, number) for number in range(count + warm_up)]
-        await drive(subject.about["url"], requests[:warm_up], CONNECTIONS)
+    with Subject("hubbub-clients", folder, info["user_id"], scope, str(count + warm_up)) as subject:
+        requests = [_exchange_request(subject.info, number) for number in range(count + warm_up)]
+        await drive(subject.info["url"], requests[:warm_up], CONNECTIONS)
         cpu_before = subject.cpu()
-        await drive(subject.about["url"], requests[warm_up:], CONNECTIONS)
+        await drive(subject.info["url"], requests[warm_up:], CONNECTIONS)
         return (subject.cpu() - cpu_before) / count * 1e6
 
 

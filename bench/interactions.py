@@ -10,18 +10,18 @@ from typing import Any
 import aiohttp
 
 from bench.load import GatewayConnection, Subject, drive, request
+from hubbub.protocol.intents import Intents
 
 CONNECTIONS = 32
 BATCH_SIZE = 100
 """Interactions that are requested before the app responds to them; it has three seconds to respond."""
-GUILDS_INTENT = 1 << 0
 
 
 class RecordingApp(GatewayConnection):
     """An app that records the interactions it receives."""
 
     def __init__(self, token: str) -> None:
-        super().__init__(token, "", GUILDS_INTENT)
+        super().__init__(token, "", Intents.GUILDS)
         self.interactions: list[tuple[str, str]] = []
         self.ready = False
         self._buffer = b""
@@ -66,14 +66,14 @@ async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
     """Measure both alternately on one server, so that a slowdown of the machine affects both."""
     count = 600 if quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        about = subject.about
-        url, channel, user_token = about["url"], about["channel"], about["user_token"]
+        info = subject.info
+        url, channel, user_token = info["url"], info["channel"], info["user_token"]
         application, command = await create_command(subject)
         host, _, port = url.removeprefix("http://").partition(":")
         loop = asyncio.get_running_loop()
-        _, app = await loop.create_connection(lambda: RecordingApp(about["bot_token"]), host, int(port))
+        _, app = await loop.create_connection(lambda: RecordingApp(info["bot_token"]), host, int(port))
         await wait_until(lambda: app.ready)
-        body = interaction_body(application, channel, about["guild"], command)
+        body = interaction_body(application, channel, info["guild"], command)
         interaction_request = request("POST", "/api/v10/interactions", user_token, body)
         message_request = request(
             "POST", f"/api/v10/channels/{channel}/messages", user_token, {"content": "hello there"}
@@ -110,8 +110,8 @@ async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
 
 async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
     """Create a guild command. Return the application's id and the command."""
-    headers = {"Authorization": f"Bot {subject.about['bot_token']}"}
-    api = f"{subject.about['url']}/api/v10"
+    headers = {"Authorization": f"Bot {subject.info['bot_token']}"}
+    api = f"{subject.info['url']}/api/v10"
     async with aiohttp.ClientSession(headers=headers) as client:
         async with client.get(f"{api}/applications/@me") as response:
             application = (await response.json())["id"]
@@ -120,7 +120,7 @@ async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
             "description": "says hello",
             "options": [{"type": 3, "name": "name", "description": "x"}],
         }
-        url = f"{api}/applications/{application}/guilds/{subject.about['guild']}/commands"
+        url = f"{api}/applications/{application}/guilds/{subject.info['guild']}/commands"
         async with client.post(url, json=body) as response:
             return application, await response.json()
 

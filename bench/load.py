@@ -27,7 +27,7 @@ class Subject:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"bench.server {arguments} did not start")
-        self.about: dict[str, Any] = json.loads(line)
+        self.info: dict[str, Any] = json.loads(line)
         self._measured = psutil.Process(self.process.pid)
 
     def cpu(self) -> float:
@@ -226,7 +226,7 @@ class PlainConnection(asyncio.Protocol):
         self.received += len(data)
 
 
-async def quiet(connections: list[Any], *, bytes_min: int = 0, timeout_seconds: float = 60.0) -> int:
+async def wait_until_idle(connections: list[Any], *, bytes_min: int = 0, timeout_seconds: float = 60.0) -> int:
     """Wait until no more data arrives and return the number of bytes received."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_seconds

@@ -42,9 +42,9 @@ async def pump_bench(note: Callable[..., None], quick: bool) -> None:
     frames = 300 if quick else 1000
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            user_id = subject.about["user_id"]
+            user_id = subject.info["user_id"]
         with Subject("hubbub-players", folder, user_id, "2") as subject:
-            url, (sender, player) = subject.about["url"], subject.about["players"]
+            url, (sender, player) = subject.info["url"], subject.info["players"]
             lobby_id = await join_lobby(url, sender, "pump")
             await join_lobby(url, player, "pump")
             path = f"/api/v10/lobbies/{lobby_id}/messages"

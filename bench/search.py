@@ -174,22 +174,22 @@ async def search_bench(note: Callable[..., None], quick: bool) -> None:
 async def _measure_searches(note: Callable[..., None], store: Store, stored_count: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", *store.arguments(folder)) as subject:
-            about = subject.about
-        channel, author = int(about["channel"]), int(about["user_id"])
+            info = subject.info
+        channel, author = int(info["channel"]), int(info["user_id"])
         store.fill(
             folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(message_texts(stored_count)))
         )
         with Subject("hubbub-again", *store.arguments(folder)) as subject:
-            about = about | subject.about
-            token, guild = about["user_token"], about["guild"]
-            client = TimedClient(about["url"])
+            info = info | subject.info
+            token, guild = info["user_token"], info["guild"]
+            client = TimedClient(info["url"])
             await client.open()
 
             def search_request(query: str) -> bytes:
-                query = query.format(author=about["user_id"])
+                query = query.format(author=info["user_id"])
                 return request("GET", f"/api/v10/guilds/{guild}/messages/search?{query}", token)
 
-            read_request = request("GET", f"/api/v10/channels/{about['channel']}/messages?limit=50", token)
+            read_request = request("GET", f"/api/v10/channels/{info['channel']}/messages?limit=50", token)
             index_seconds = await wait_indexed(client, search_request("limit=1"))
             print(f"     {store.name}: {stored_count:,} messages indexed in {index_seconds:.0f} s", flush=True)
             read_durations_ms: list[float] = []
@@ -230,10 +230,10 @@ async def _measure_index_cost(note: Callable[..., None], store: Store, count: in
         Subject("hubbub", *store.arguments(plain_folder)) as plain,
         Subject("hubbub", *store.arguments(indexed_folder)) as indexed,
     ):
-        client = TimedClient(indexed.about["url"])
+        client = TimedClient(indexed.info["url"])
         await client.open()
-        path = f"/api/v10/guilds/{indexed.about['guild']}/messages/search?limit=1"
-        await wait_indexed(client, request("GET", path, indexed.about["user_token"]))
+        path = f"/api/v10/guilds/{indexed.info['guild']}/messages/search?limit=1"
+        await wait_indexed(client, request("GET", path, indexed.info["user_token"]))
         costs: dict[str, list[float]] = {plain_folder: [], indexed_folder: []}
         for _ in range(3):
             for subject, folder in ((plain, plain_folder), (indexed, indexed_folder)):
@@ -251,10 +251,10 @@ async def _measure_index_cost(note: Callable[..., None], store: Store, count: in
 
 async def _measure_post_cost(subject: Subject, count: int, database_cpu: Callable[[], float]) -> float:
     """Return the CPU time per message in microseconds, including its indexing and the database's own."""
-    path = f"/api/v10/channels/{subject.about['channel']}/messages"
-    requests = [request("POST", path, subject.about["user_token"], {"content": text}) for text in message_texts(count)]
+    path = f"/api/v10/channels/{subject.info['channel']}/messages"
+    requests = [request("POST", path, subject.info["user_token"], {"content": text}) for text in message_texts(count)]
     cpu_before = subject.cpu() + database_cpu()
-    await drive(subject.about["url"], requests, CONNECTIONS)
+    await drive(subject.info["url"], requests, CONNECTIONS)
     # Changes are collected for a second before they are indexed.
     await asyncio.sleep(1.5)
     return (subject.cpu() + database_cpu() - cpu_before) / count * 1e6

@@ -10,7 +10,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-from bench.load import GatewayConnection, Subject, drive, quiet, request
+from bench.load import GatewayConnection, Subject, drive, request, wait_until_idle
+from hubbub.protocol.intents import Intents
 
 SOAK_SECONDS, QUICK_SOAK_SECONDS = 300, 60
 WARM_UP_SHARE = 1 / 3
@@ -19,7 +20,7 @@ LASTING_SESSIONS, ROUND_SESSIONS, DROPPED_SESSIONS = 50, 20, 2
 """Sessions that last, sessions that connect in each round, and those among them that are cut off."""
 HEARTBEAT_SECONDS = 20
 """Seconds between heartbeats of the lasting sessions; after 62 seconds without one they would be closed."""
-INTENTS = 1 << 0 | 1 << 9 | 1 << 15
+INTENTS = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT
 LEAK_BYTES_MAX = 40.0
 """Limit in bytes per request, by linear regression over the bytes in use after every round after the warm-up.
 
@@ -32,7 +33,7 @@ class Load:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.requests = 0
-        self._url = subject.about["url"]
+        self._url = subject.info["url"]
         self._lasting: list[GatewayConnection] = []
         self._last_beat = time.monotonic()
 
@@ -68,8 +69,8 @@ class Load:
             raise RuntimeError(f"{lost} of the lasting sessions were closed by the server")
 
     def _valid_requests(self) -> Iterator[bytes]:
-        about = self.subject.about
-        path, token = f"/api/v10/channels/{about['channel']}", about["user_token"]
+        info = self.subject.info
+        path, token = f"/api/v10/channels/{info['channel']}", info["user_token"]
         for number in range(500):
             content = f"message number {self.requests + number} says hello"
             yield request("POST", f"{path}/messages", token, {"content": content})
@@ -80,19 +81,19 @@ class Load:
     def _invalid_requests(self) -> Iterator[bytes]:
         """Generate invalid requests, all different: a table keyed by what callers send would grow."""
         for number in range(self.requests, self.requests + 40):
-            yield request("GET", f"/api/v10/nothing-{number}/here", self.subject.about["user_token"])
+            yield request("GET", f"/api/v10/nothing-{number}/here", self.subject.info["user_token"])
             yield request("GET", "/api/v10/users/@me", f"Bot no.token.{number}")
-            yield request("GET", f"/api/v10/channels/{number + 1}/messages", self.subject.about["user_token"])
+            yield request("GET", f"/api/v10/channels/{number + 1}/messages", self.subject.info["user_token"])
 
     async def _connect(self, count: int) -> list[GatewayConnection]:
         host, _, port = self._url.removeprefix("http://").partition(":")
-        loop, token = asyncio.get_running_loop(), self.subject.about["bot_token"]
+        loop, token = asyncio.get_running_loop(), self.subject.info["bot_token"]
         connections = []
         for _ in range(count):
             _, protocol = await loop.create_connection(lambda: GatewayConnection(token, "", INTENTS), host, int(port))
             connections.append(protocol)
         # Wait for READY and GUILD_CREATE.
-        await quiet(connections, bytes_min=count * 1500)
+        await wait_until_idle(connections, bytes_min=count * 1500)
         return connections
 
 

@@ -11,11 +11,12 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bench.load import GatewayConnection, Subject, drive, masked_frame, quiet, request
+from bench.load import GatewayConnection, Subject, drive, masked_frame, request, wait_until_idle
 from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.intents import Intents
 
 COMPRESSION_QUERY = "&compress=zlib-stream"
-GUILD_INTENTS = 1 << 0 | 1 << 9 | 1 << 15
+GUILD_INTENTS = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT
 ALL_INTENTS = (1 << 32) - 1
 """All intents; a game receives what its scopes allow, regardless of its intents."""
 LOBBY_MEMBER_COUNT = 50
@@ -30,9 +31,9 @@ async def social_bench(benchmarks: set[str], note: Callable[..., None], quick: b
     friends, messages = (300, 20) if quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            about = subject.about
-        with Subject("hubbub-players", folder, about["user_id"], str(friends)) as subject:
-            subject.about = about | subject.about
+            info = subject.info
+        with Subject("hubbub-players", folder, info["user_id"], str(friends)) as subject:
+            subject.info = info | subject.info
             if "lobby" in benchmarks:
                 await _measure_lobby(subject, note, messages * 4)
             if "presence" in benchmarks:
@@ -41,8 +42,8 @@ async def social_bench(benchmarks: set[str], note: Callable[..., None], quick: b
 
 async def _measure_lobby(subject: Subject, note: Callable[..., None], messages: int) -> None:
     """Measure a message to a full lobby."""
-    players = subject.about["players"][:LOBBY_MEMBER_COUNT]
-    url = subject.about["url"]
+    players = subject.info["players"][:LOBBY_MEMBER_COUNT]
+    url = subject.info["url"]
     join_requests = [request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in players]
     await drive(url, join_requests, 1)
     sessions = await _connect(subject, players, ALL_INTENTS)
@@ -61,8 +62,8 @@ async def _measure_lobby(subject: Subject, note: Callable[..., None], messages: 
 
 async def _measure_presence(subject: Subject, note: Callable[..., None], changes: int) -> None:
     """Measure the presence update of a user with many friends."""
-    friends = await _connect(subject, subject.about["players"], ALL_INTENTS)
-    [player] = await _connect(subject, [subject.about["star"]], ALL_INTENTS)
+    friends = await _connect(subject, subject.info["players"], ALL_INTENTS)
+    [player] = await _connect(subject, [subject.info["star"]], ALL_INTENTS)
     number = 0
 
     async def update_presence(count: int) -> None:
@@ -93,21 +94,23 @@ async def _compare(
     count: int,
 ) -> None:
     """Compare the deliveries of a guild's message to the same number of sessions with those of `cause`."""
-    guild_sessions = await _connect(subject, [subject.about["bot_token"]] * len(sessions), GUILD_INTENTS)
-    path = f"/api/v10/channels/{subject.about['channel']}/messages"
-    message_request = request("POST", path, subject.about["user_token"], {"content": "a message that says hello"})
+    guild_sessions = await _connect(subject, [subject.info["bot_token"]] * len(sessions), GUILD_INTENTS)
+    path = f"/api/v10/channels/{subject.info['channel']}/messages"
+    message_request = request("POST", path, subject.info["user_token"], {"content": "a message that says hello"})
 
     async def post_messages(times: int) -> None:
-        await drive(subject.about["url"], [message_request] * times, 1, PAUSE_SECONDS)
+        await drive(subject.info["url"], [message_request] * times, 1, PAUSE_SECONDS)
 
     async def measure_cost(
         receivers: list[GatewayConnection], cause_deliveries: Callable[[int], Awaitable[None]]
     ) -> tuple[float, float]:
-        bytes_before = await quiet(receivers)
+        bytes_before = await wait_until_idle(receivers)
         cpu_before = subject.cpu()
         await cause_deliveries(count)
         # Each delivery has at least some tens of bytes, so this detects a session that received nothing.
-        received_bytes = await quiet(receivers, bytes_min=bytes_before + count * len(receivers) * 30) - bytes_before
+        received_bytes = (
+            await wait_until_idle(receivers, bytes_min=bytes_before + count * len(receivers) * 30) - bytes_before
+        )
         return (subject.cpu() - cpu_before) / count / len(receivers) * 1e6, received_bytes / count / len(receivers)
 
     for cause_deliveries in (post_messages, cause):
@@ -125,7 +128,7 @@ async def _compare(
 
 
 async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[GatewayConnection]:
-    host, _, port = subject.about["url"].removeprefix("http://").partition(":")
+    host, _, port = subject.info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     connections = []
     for number, token in enumerate(tokens):
@@ -135,7 +138,7 @@ async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[Ga
         connections.append(protocol)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
-    await quiet(connections, bytes_min=len(tokens) * 300)
+    await wait_until_idle(connections, bytes_min=len(tokens) * 300)
     return connections
 
 
