@@ -2,7 +2,10 @@
 
 const INSTANCES_MAX = 1_000;
 
-/** Dispatches `change` (detail: the instance) when an instance starts, changes or ends. */
+/**
+ * Dispatches `change` (detail: the instance, without participants if it ended) when an instance starts, changes or ends.
+ * READY removes all instances without an event.
+ */
 export class ActivityInstances extends EventTarget {
   #instances = new Map();
 

@@ -11,8 +11,13 @@ const USERS_MAX = 5_000;
 const LOGS_MAX = 5;
 
 /**
- * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change; `kind` is the name of the map, or
- * `messages`, `typing`, `me`, `ready`, `route`.
+ * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change. `kind` is one of:
+ * - the name of a map of this class
+ * - `messages`, `me`, and `ready` after READY
+ * - what screens fetch from the API: `auditLog`, `autoModeration`, `integrations`, `invites`, `joinRequests`,
+ *   `scheduledEvents`, `sounds`, `webhooks`
+ * - `route` after a navigation, `drawn` after the messages of a channel were drawn
+ * - `call` for the voice call of this client, `calls` for calls in private channels
  */
 export class State extends EventTarget {
   constructor() {

@@ -10,7 +10,10 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("voice-wor
   },
 });
 
-/** Dispatches `send` `{op, data}` and `status` `{version, ready, code, userIds}`; `failed` `{reason}` if it cannot work. */
+/**
+ * Dispatches every message of the worker as an event of its kind, with the other fields as the detail: `loaded`, `send`,
+ * `status`, `statistics`, `recovered` and `failed`. `failed` `{reason}` also reports an error of the worker itself.
+ */
 export class FrameEncryption extends EventTarget {
   #worker;
   #statistics = [];

@@ -3,9 +3,19 @@
  * WebAssembly build, and encrypts and decrypts every frame. It is a classic script, because emnapi is loaded with
  * importScripts.
  *
- * Messages of the page: `{kind: "start", userId, channelId, version}`, and `{kind: "voice", op, data}` for messages of the
- * voice gateway. Messages to the page: `{kind: "send", op, data}` (a Uint8Array is a binary message), `{kind: "status",
- * version, ready, code, userIds}`, `{kind: "statistics", ...}` and `{kind: "failed", reason}`.
+ * Messages from the page:
+ * - `{kind: "load"}`: load davey before a call
+ * - `{kind: "start", userId, channelId, version}`: start a call
+ * - `{kind: "voice", op, data}`: a message of the voice gateway (a Uint8Array is a binary message)
+ * - `{kind: "statistics"}`: return the number of frames
+ *
+ * Messages to the page:
+ * - `{kind: "loaded"}`: davey is loaded
+ * - `{kind: "send", op, data}`: send a message to the voice gateway (a Uint8Array is a binary message)
+ * - `{kind: "status", version, ready, code, userIds}`: the state of the group
+ * - `{kind: "statistics", encrypted, decrypted, failed, passed, dropped}`: without numbers if no call has started
+ * - `{kind: "recovered", reason}`: a commit, welcome or proposal was invalid, and the worker joins the group again
+ * - `{kind: "failed", reason}`: a message from the page could not be handled
  */
 
 const Op = {
@@ -66,6 +76,7 @@ async function loadDavey() {
       view().setBigUint64(pointer, BigInt(Math.round(now * 1e6)), true);
       return 0;
     },
+    // EBADF: davey has no files.
     fd_write: () => 8,
     proc_exit(code) {
       throw new Error(`davey exited with ${code}`);
@@ -90,7 +101,7 @@ async function loadDavey() {
   return napiModule.exports;
 }
 
-/** The group of the call, and the users that send each stream. */
+/** The MLS group of a voice call, and the users that send each stream. */
 class Encryption {
   constructor(davey, { userId, channelId, version }) {
     this.userId = userId;
@@ -144,9 +155,8 @@ class Encryption {
     this.#reportStatus();
   }
 
-  #prepareEpoch({ epoch, protocol_version: version }) {
+  #prepareEpoch({ epoch }) {
     if (epoch !== 1) return;
-    if (this.version === 0 && version) this.transitions.set(-1, version);
     this.#restart();
   }
 
@@ -293,15 +303,15 @@ self.addEventListener("message", ({ data }) => {
 // The transforms of the page's senders and receivers.
 self.addEventListener("rtctransform", event => {
   const { transformer } = /** @type {any} */ (event);
-  const { direction, media } = transformer.options;
-  const kind = media === "audio" ? AUDIO : VIDEO;
+  const { direction } = transformer.options;
+  const media = transformer.options.media === "audio" ? AUDIO : VIDEO;
   let requestedAt = 0;
   const transform = (frame, controller) => {
-    const data = direction === "send" ? encryption?.encrypt(frame, kind) : encryption?.decrypt(frame, kind);
+    const data = direction === "send" ? encryption?.encrypt(frame, media) : encryption?.decrypt(frame, media);
     if (data) {
       frame.data = data;
       controller.enqueue(frame);
-    } else if (direction === "receive" && kind === VIDEO && performance.now() - requestedAt > KEY_FRAME_INTERVAL_MS) {
+    } else if (direction === "receive" && media === VIDEO && performance.now() - requestedAt > KEY_FRAME_INTERVAL_MS) {
       requestedAt = performance.now();
       transformer.sendKeyFrameRequest?.().catch(() => {});
     }
