@@ -9,7 +9,7 @@ import { renderFile, renderGallery, renderThumbnail } from "./media.js";
 import { renderSelect } from "./selects.js";
 import { coverSpoiler } from "./spoiler.js";
 
-const NESTED_MAX = 8;
+const DEPTH_MAX = 8;
 
 const RENDERERS = new Map([
   [ComponentType.ACTION_ROW, row],
@@ -52,11 +52,11 @@ export function renderComponents(message, context) {
 }
 
 function draw(component, scope) {
-  const part = RENDERERS.get(component?.type);
+  const render = RENDERERS.get(component?.type);
   // Show a placeholder for unknown types: without it the message may be misleading.
-  if (!part || scope.depth > NESTED_MAX)
+  if (!render || scope.depth > DEPTH_MAX)
     return h("p", { class: "component-unknown" }, "This content cannot be displayed.");
-  return part(component, { ...scope, depth: scope.depth + 1, draw });
+  return render(component, { ...scope, depth: scope.depth + 1, draw });
 }
 
 function row({ components = [] }, scope) {
@@ -92,20 +92,20 @@ function container({ components = [], accent_color: accent, spoiler = false }, s
 
 const watchedInteractions = new WeakSet();
 
-/** Update the status of pressed components, also if the message was rebuilt in between. */
+/** Register a listener that updates the status of pressed components, also if the message was rebuilt in between. */
 function watchInteractions(context) {
   const interactions = getInteractions(context);
   if (watchedInteractions.has(interactions)) return;
   watchedInteractions.add(interactions);
   interactions.addEventListener("state", ({ detail: key }) => {
-    const message = key.split(":", 1)[0];
-    for (const status of document.querySelectorAll(`.component-status[data-message="${CSS.escape(message)}"]`)) {
-      updateStatus(status.parentElement, message, interactions);
+    const messageId = key.split(":", 1)[0];
+    for (const status of document.querySelectorAll(`.component-status[data-message="${CSS.escape(messageId)}"]`)) {
+      updateStatus(status.parentElement, messageId, interactions);
     }
   });
 }
 
-function updateStatus(root, message, interactions) {
+function updateStatus(root, messageId, interactions) {
   let problem = "";
   for (const element of root.querySelectorAll("[data-key]")) {
     const state = interactions.state(element.dataset.key);
@@ -114,7 +114,7 @@ function updateStatus(root, message, interactions) {
     element.setAttribute("aria-busy", String(isWaiting));
     if (state && !isWaiting) problem = state;
   }
-  const status = root.querySelector(`:scope > .component-status[data-message="${CSS.escape(message)}"]`);
+  const status = root.querySelector(`:scope > .component-status[data-message="${CSS.escape(messageId)}"]`);
   status.textContent = problem;
   status.hidden = !problem;
 }

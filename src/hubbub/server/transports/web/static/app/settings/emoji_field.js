@@ -38,22 +38,22 @@ export function emojiButton(view, value, label, onChoose, disabled) {
 export function emojiSetting(view, label, { hint } = {}) {
   let value = null,
     isDisabled = false;
-  const place = h("div", { class: "row" });
+  const controls = h("div", { class: "row" });
   const node = h(
     "div",
     { class: "field" },
     h("p", { class: "label" }, label),
     hint ? h("p", { class: "hint" }, hint) : null,
-    place,
+    controls,
   );
   const set = emoji => {
     value = emoji;
     draw();
     node.dispatchEvent(new Event("input", { bubbles: true }));
-    place.querySelector("button").focus();
+    controls.querySelector("button").focus();
   };
   const draw = () =>
-    place.replaceChildren(
+    controls.replaceChildren(
       emojiButton(view, value ?? {}, `Choose ${label.toLowerCase()}`, set, isDisabled),
       ...(value === null
         ? []

@@ -18,7 +18,7 @@ export function closePopup() {
  */
 export function openPopup(anchor, node, { focus, onClose } = {}) {
   closePopup();
-  const before = document.activeElement;
+  const previousFocus = document.activeElement;
   node.classList.add("popup");
   // Inside a modal dialog or a full-screen element, the popup must be part of it to be visible.
   const host =
@@ -30,14 +30,14 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
   const close = () => {
     if (open?.node !== node) return;
     open = null;
-    document.removeEventListener("pointerdown", outside, true);
+    document.removeEventListener("pointerdown", onPointerdown, true);
     document.removeEventListener("keydown", onKeydown, true);
-    const inside = node.contains(document.activeElement);
+    const hasFocus = node.contains(document.activeElement);
     node.remove();
     onClose?.();
-    if (inside && before instanceof HTMLElement && before.isConnected) before.focus();
+    if (hasFocus && previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus();
   };
-  const outside = event => {
+  const onPointerdown = event => {
     if (!node.contains(event.target)) close();
   };
   const onKeydown = event => {
@@ -46,7 +46,7 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
     event.stopPropagation();
     close();
   };
-  document.addEventListener("pointerdown", outside, true);
+  document.addEventListener("pointerdown", onPointerdown, true);
   document.addEventListener("keydown", onKeydown, true);
   open = { node, close };
   focus?.focus();
@@ -56,10 +56,10 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
 function position(anchor, node) {
   const box = anchor instanceof Element ? anchor.getBoundingClientRect() : new DOMRect(anchor.x, anchor.y, 0, 0);
   const own = node.getBoundingClientRect(),
-    room = 8;
-  const left = Math.max(room, Math.min(box.right - own.width, window.innerWidth - own.width - room));
-  const below = box.bottom + 4 + own.height <= window.innerHeight - room;
-  const top = below ? box.bottom + 4 : Math.max(room, box.top - own.height - 4);
+    margin = 8;
+  const left = Math.max(margin, Math.min(box.right - own.width, window.innerWidth - own.width - margin));
+  const fitsBelow = box.bottom + 4 + own.height <= window.innerHeight - margin;
+  const top = fitsBelow ? box.bottom + 4 : Math.max(margin, box.top - own.height - 4);
   node.style.setProperty("left", `${left}px`);
   node.style.setProperty("top", `${top}px`);
 }
