@@ -131,6 +131,25 @@ async def test_interested_members_are_listed_and_an_event_is_deleted(platform: C
         assert entry["target_id"] == event["id"]
 
 
+async def test_the_page_of_an_event_closes_if_another_member_deletes_it_while_a_dialog_is_open(
+    platform: ChatPlatform,
+) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.allow_permissions(tom, Permissions.MANAGE_EVENTS)
+    event = await create_event(nora, guild, external_event())
+    async with platform.open_window(nora, general_path(guild)) as window:
+        settings = await open_settings(window, "Events")
+        await settings.get_by_role("button", name="Edit picnic").click()
+        await settings.get_by_role("button", name="Delete event").click()
+        dialog = window.page.get_by_role("dialog", name="Delete picnic?")
+        await dialog.wait_for()
+        (await tom.delete(f"/guilds/{guild.id}/scheduled-events/{event['id']}")).ok()
+        await window.page.get_by_text("picnic was ended or deleted by someone else.").wait_for()
+        await dialog.get_by_role("button", name="Cancel").click()
+        await settings.get_by_text("No events are scheduled.").wait_for()
+
+
 async def test_dates_of_an_event_are_skipped_and_restored_and_another_manager_sees_it(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)

@@ -26,7 +26,7 @@ import { liveList } from "./live_list.js";
 export const EVENTS_SCREEN = { id: "events", label: "Events", icon: "calendar", build };
 
 /** Return why the user cannot change an event, or null. */
-function whyNotEvent(access, event) {
+function whyNotEditable(access, event) {
   const isOwn = event.creator_id === access.me.id;
   const bits = isOwn && !access.has(Permissions.MANAGE_EVENTS) ? Permissions.CREATE_EVENTS : Permissions.MANAGE_EVENTS;
   return event.channel_id ? access.whyNotIn(bits, event.channel_id) : access.whyNot(bits);
@@ -94,7 +94,7 @@ function timeText(event) {
 }
 
 function eventEntry(view, event, open) {
-  const why = whyNotEvent(view.access, event),
+  const why = whyNotEditable(view.access, event),
     place = placeText(view.context, event),
     creator = event.creator?.global_name || event.creator?.username,
     label = why === null ? "Edit" : "View";
@@ -121,6 +121,7 @@ function eventEntry(view, event, open) {
 }
 
 async function openCreation(view) {
+  // A placeholder event; the fields that read it are then cleared.
   const fields = eventFields(view, { id: "0" });
   for (const field of [fields.channel_id, fields.entity_metadata, fields.image]) field.write(null);
   fields.recurrence_rule.write("none");
@@ -137,16 +138,36 @@ async function openCreation(view) {
   return created;
 }
 
-/** Actions on an event by its status: label, next status, question, whether it is dangerous. */
+/** Actions on an event by its status; `status` is the next status and `text` the text of the dialog. */
 const TRANSITIONS = new Map([
   [
     EventStatus.SCHEDULED,
     [
-      ["Start now", EventStatus.ACTIVE, "Members see that the event takes place now.", false],
-      ["Cancel event", EventStatus.CANCELED, "Interested members no longer see it. This cannot be undone.", true],
+      {
+        label: "Start now",
+        status: EventStatus.ACTIVE,
+        text: "Members see that the event takes place now.",
+        danger: false,
+      },
+      {
+        label: "Cancel event",
+        status: EventStatus.CANCELED,
+        text: "Interested members no longer see it. This cannot be undone.",
+        danger: true,
+      },
     ],
   ],
-  [EventStatus.ACTIVE, [["End event", EventStatus.COMPLETED, "The event is over. This cannot be undone.", true]]],
+  [
+    EventStatus.ACTIVE,
+    [
+      {
+        label: "End event",
+        status: EventStatus.COMPLETED,
+        text: "The event is over. This cannot be undone.",
+        danger: true,
+      },
+    ],
+  ],
 ]);
 
 /** Show the page of an event; `goBack` shows the list again. */
@@ -174,35 +195,45 @@ function openEvent(view, event, goBack) {
     goBack(event.id);
     showNotice(text, "done");
   };
-  const change = async ([label, status, text, danger]) => {
+  /** Send a request that ends or deletes the event. The resulting update does not show "by someone else". */
+  const end = async request => {
     isEndedHere = true;
+    try {
+      return await request();
+    } catch (error) {
+      isEndedHere = false;
+      // Updates were ignored during the request.
+      reload();
+      throw error;
+    }
+  };
+  const change = async ({ label, status, text, danger }) => {
+    const isEnd = status !== EventStatus.ACTIVE;
+    const patch = () => context.api.request("PATCH", path, { json: { status } });
     const isDone = await openActionDialog({
       title: `${label}?`,
       text,
       label,
       danger,
       run: async () => {
-        current = await context.api.request("PATCH", path, { json: { status } });
+        current = await (isEnd ? end(patch) : patch());
       },
     });
-    isEndedHere = isDone && status !== EventStatus.ACTIVE;
-    if (isEndedHere)
-      leave(status === EventStatus.CANCELED ? `${current.name} was canceled.` : `${current.name} has ended.`);
-    else if (isDone) draw();
+    if (!isDone) return;
+    if (isEnd) leave(status === EventStatus.CANCELED ? `${current.name} was canceled.` : `${current.name} has ended.`);
+    else draw();
   };
   const remove = async () => {
-    isEndedHere = true;
     const isDone = await openActionDialog({
       title: `Delete ${current.name}?`,
       text: "Members no longer see the event. This cannot be undone.",
       label: "Delete event",
-      run: () => context.api.request("DELETE", path),
+      run: () => end(() => context.api.request("DELETE", path)),
     });
-    isEndedHere = isDone;
     if (isDone) leave(`${current.name} was deleted.`);
   };
   const draw = () => {
-    const why = whyNotEvent(view.access, current);
+    const why = whyNotEditable(view.access, current);
     setChildren(notice, why === null ? null : viewOnlyNotice(why));
     for (const field of Object.values(fields)) field.setDisabled(why !== null);
     dates.draw(current, why);
@@ -210,7 +241,7 @@ function openEvent(view, event, goBack) {
       actions,
       actionButton("Show interested members", () => openInterested(view, current)),
       (TRANSITIONS.get(current.status) ?? []).map(transition =>
-        actionButton(transition[0], () => change(transition), { danger: transition[3], why }),
+        actionButton(transition.label, () => change(transition), { danger: transition.danger, why }),
       ),
       actionButton("Delete event", remove, { danger: true, why }),
     );
