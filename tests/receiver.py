@@ -17,6 +17,9 @@ from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 InteractionHandler = Callable[[dict[str, Any]], web.Response | Awaitable[web.Response]]
 
+NO_RESPONSE = 0
+"""A status in `Receiver.next_statuses`: the server receives the event and does not respond."""
+
 
 class Receiver:
     """A server that verifies signatures and records requests; it can be closed and reopened on the same port."""
@@ -31,7 +34,7 @@ class Receiver:
         self.request_headers: list[Any] = []
         """Headers of all requests, in order."""
         self.next_statuses: list[int] = []
-        """Statuses of the next responses to events; 0 means that no response is sent."""
+        """Statuses of the next responses to events, or `NO_RESPONSE`."""
         self.default_status = 204
         """Status of responses to events once `next_statuses` is empty."""
         self.barrier: asyncio.Barrier | None = None
@@ -109,7 +112,7 @@ class Receiver:
             self._arrived.notify_all()
         if body["type"] == 1 and self.barrier is not None:
             await self.barrier.wait()
-        if status == 0:
+        if status == NO_RESPONSE:
             await self._closed.wait()
         return web.Response(status=status, content_type="application/json")
 

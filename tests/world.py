@@ -1,5 +1,8 @@
 """A test world: the real App over real sockets, with users, bots, guilds and a controlled clock.
 
+`World` and `Actor` are classes of the tests: a server with a client for each user, not the world file and the
+authenticated caller of the glossary.
+
 async def test_something(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
@@ -388,11 +391,11 @@ class Guild:
         ).ok()
 
 
-RELATIONSHIPS = "/users/@me/relationships"
+RELATIONSHIPS_PATH = "/users/@me/relationships"
 """Path of the caller's relationships on the platform."""
 
 
-async def befriend(sender: Actor, recipient: Actor, path: str = RELATIONSHIPS) -> None:
+async def befriend(sender: Actor, recipient: Actor, path: str = RELATIONSHIPS_PATH) -> None:
     """Make two users friends: one sends the request, the other accepts it."""
     (await sender.put(f"{path}/{recipient.id}", json={})).ok()
     (await recipient.put(f"{path}/{sender.id}", json={})).ok()
@@ -415,6 +418,12 @@ _numbers = itertools.count(1)
 
 class World:
     """The App under test, with methods that create its users, bots and guilds."""
+
+    response_hooks: list[Any] = []
+    """Functions called with method, path and response of every request (the response validator)."""
+
+    event_hooks: list[Any] = []
+    """Functions called with the name of every event that is published or received."""
 
     def __init__(self, app: App, client: aiohttp.ClientSession) -> None:
         self.app = app
@@ -463,12 +472,6 @@ class World:
         for hook in self.response_hooks:
             hook(method, path, api_response)
         return api_response
-
-    response_hooks: list[Any] = []
-    """Functions called with method, path and response of every request (the response validator)."""
-
-    event_hooks: list[Any] = []
-    """Functions called with the name of every event that is published or received."""
 
     def report_event(self, event: str) -> None:
         """Report an event that was published, or received by a session."""
@@ -539,7 +542,7 @@ class World:
                 await guild.allow_permissions(bot, permissions)
         return bot
 
-    async def guild(self, owner: Actor | None = None, *members_: Actor, name: str = "Guild") -> Guild:
+    async def guild(self, owner: Actor | None = None, *initial_members: Actor, name: str = "Guild") -> Guild:
         """Create a guild with a channel called general and these members. Join messages are off."""
         from hubbub.server.places import members
 
@@ -550,7 +553,7 @@ class World:
             guild.channels[channel["name"]] = int(channel["id"])
         guild.general = guild.channels["general"]
         await self.write(lambda call: call.tx.run("UPDATE guilds SET system_channel_flags = 1 WHERE id = ?", guild.id))
-        for member in members_:
+        for member in initial_members:
             await self.write(
                 lambda call, member=member: members.membership.add(call, guild.id, member.id), actor=owner.id
             )

@@ -60,10 +60,14 @@ async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_m
                 if report["name"] == name:
                     return report["data"]
 
-    assert await wait_for_line("ready") == "mary"
-    stored = await wait_for_line("shown")
-    assert (stored["application_id"], stored["timestamps"]) == (str(setup.game.id), {"start": 1_794_999_000_000})
-    (activity,) = await setup.wait_activities(bool)
+    # The setup names the user, and presence.mjs sets the start time.
+    assert await wait_for_line("ready") == setup.mary.name
+    set_activity = await wait_for_line("activity_set")
+    assert (set_activity["application_id"], set_activity["timestamps"]) == (
+        str(setup.game.id),
+        {"start": 1_794_999_000_000},
+    )
+    (activity,) = await setup.wait_activities(lambda activities: len(activities) > 0)
     assert (activity["state"], activity["party"]) == ("In a puddle", {"id": "party-1", "size": [1, 4]})
     await wait_for_line("subscribed")
     process.stdin.close()

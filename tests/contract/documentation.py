@@ -81,7 +81,7 @@ def commands(block: Block) -> list[Command]:
 
 
 def inline_code(page: str) -> Iterator[tuple[int, str]]:
-    """Yield the inline code of a page with its line number."""
+    """Yield the inline code of a page with the line number of its paragraph."""
     for token in _tokens(page):
         for child in token.children or ():
             if child.type == "code_inline":

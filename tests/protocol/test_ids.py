@@ -64,7 +64,7 @@ def test_a_bad_id_in_a_model_is_a_validation_error_with_its_path() -> None:
 
 
 @given(st.integers(0, WIDE_MAX))
-def test_a_wide_integer_survives_the_wire(number: int) -> None:
+def test_a_wide_integer_round_trips(number: int) -> None:
     assert codec.decode(codec.encode(WideInt(number)), WideInt) == number
 
 

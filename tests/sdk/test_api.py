@@ -169,7 +169,7 @@ async def scripted_server() -> AsyncIterator["ScriptedServer"]:
 
 
 class ScriptedServer:
-    """Returns the scripted responses, then 204, and records how long the client would have waited."""
+    """A server that returns the scripted responses, then 204, and records how long the client would have waited."""
 
     url = ""
     session: aiohttp.ClientSession
@@ -180,7 +180,7 @@ class ScriptedServer:
         self.recorded_waits: list[float] = []
 
     def application(self) -> web.Application:
-        """The aiohttp application of this server."""
+        """Return the aiohttp application of this server."""
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._respond)
         return app

@@ -15,7 +15,7 @@ client.on("ready", async () => {
     partyMax: 4,
     buttons: [{ label: "Watch", url: "https://puddle.example" }],
   });
-  writeLine("shown", activity);
+  writeLine("activity_set", activity);
   await client.subscribe("ACTIVITY_JOIN");
   writeLine("subscribed", null);
 });

@@ -7,7 +7,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 
 from hubbub.protocol.flags import UserFlags
-from hubbub.server.identity import applications, identities, users
+from hubbub.server.identity import applications, identities
 from tests.oauth import Client, assert_oauth2_error
 from tests.players import create_bearer, create_provisional_player, create_social_game, link_account, request_bot_token
 from tests.world import ApiResponse, World
@@ -103,11 +103,27 @@ async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest
     from hubbub.server.identity.identities import actions
 
     client = await create_social_game(world)
-    await create_provisional_player(client, "hero-1")
-    monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: b"\0" * count)
-    await create_provisional_player(client, "hero-2")
+    # The second player first gets the bytes of the first one again.
+    random_bytes = iter((b"\0" * 10, b"\0" * 10, b"\1" * 10))
+    monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: next(random_bytes))
 
-    (await request_bot_token(client, "hero-3")).rejected(503, 530006)
+    players = [await create_provisional_player(client, name) for name in ("hero-1", "hero-2")]
+
+    first, second = [(await player.get("/users/@me")).ok()["username"] for player in players]
+    assert first != second
+    assert next(random_bytes, None) is None
+
+
+async def test_a_request_fails_if_every_generated_username_exists(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hubbub.server.identity.identities import actions
+
+    client = await create_social_game(world)
+    monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: b"\0" * count)
+    await create_provisional_player(client, "hero-1")
+
+    (await request_bot_token(client, "hero-2")).rejected(503, 530006)
 
 
 # Display names
@@ -209,7 +225,6 @@ async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
 
     (profile,) = fields["user_application_profiles"][str(player.id)]
     assert (profile.username, profile.external_id.provider_issued_user_id) == ("Hero", "hero-1")
-    assert await world.app.database.read(lambda tx: users.find(tx, player.id)) is not None
 
 
 # Linking with a token that the bot requested
@@ -273,12 +288,16 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
     )
     linked_bearer = await link_account(client, alice, first_player.token)
 
+    # Not a token, a token of another application, and the revoked token of an account that was merged.
     (await exchange_with_credential(client, alice, "nonsense")).rejected(403, 50025)
     (await exchange_with_credential(client, alice, foreign_player.token)).rejected(403, 50025)
     (await exchange_with_credential(client, alice, first_player.token)).rejected(403, 50025)
+    # Alice already has an external identity for the application.
     (await exchange_with_credential(client, alice, second_player.token)).rejected(400, 530023)
+    # Alice's account is not provisional, so that Bob cannot merge it; for Alice herself there is nothing to merge.
     (await exchange_with_credential(client, bob, linked_bearer.token)).rejected(400, 530014)
     (await exchange_with_credential(client, alice, linked_bearer.token)).ok()
+    # The application has no provisional accounts.
     client_without_social_layer = await create_social_game(world, flags=0)
     (await exchange_with_credential(client_without_social_layer, bob, second_player.token)).rejected(403, 530000)
 
@@ -355,7 +374,9 @@ async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: Wo
     world.clock.set(world.clock.now_ms() + 86_400_001)
     (await merge_once(alice, 6)).ok()
     tester = await world.user()
-    row = applications.testers.TesterRow(client.id, tester.id, 2, world.clock.now_ms())
+    row = applications.testers.TesterRow(
+        client.id, tester.id, applications.testers.TESTER_ACCEPTED, world.clock.now_ms()
+    )
     await world.write(lambda call: applications.testers.save_tester(call.tx, row))
     for user in (client.owner, tester):
         for number in range(6):

@@ -343,7 +343,7 @@ async def test_a_user_token_cannot_add_game_friends(world: World) -> None:
 
 
 @pytest.mark.dated(changes.RELATIONSHIPS_FOR_ACTIVITIES)
-async def test_an_activity_reads_relationships_without_approval_since_its_date(world: World) -> None:
+async def test_an_activity_reads_relationships_without_approval_since_the_release_date(world: World) -> None:
     alice = await world.user()
     flags = ApplicationFlags.EMBEDDED | ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     activity = await create_application(world, flags=flags)
@@ -472,7 +472,9 @@ async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World
     await world.write(lambda call: call.notify(signal))
 
     assert (await session.next("GAME_RELATIONSHIP_REMOVE"))["id"] == str(alice.id)
-    assert [client["application_id"] for client in (await alice.get(GAME_PATH)).ok()] == [str(other_game.id)]
+    assert [relationship["application_id"] for relationship in (await alice.get(GAME_PATH)).ok()] == [
+        str(other_game.id)
+    ]
 
 
 async def test_queries_for_other_slices(world: World) -> None:

@@ -9,7 +9,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.identity import users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged
-from tests.game import Game, Player, create_game
+from tests.game import Player, create_game
 from tests.receiver import Receiver
 from tests.world import World
 
@@ -215,7 +215,7 @@ async def test_the_same_secret_in_two_applications_is_two_lobbies(world: World) 
 
 async def test_a_secret_expires_after_thirty_days(world: World) -> None:
     game = await create_game(world)
-    alice, bob = await game.add_player(), await game.add_player()
+    alice = await game.add_player()
     await alice.connect_sdk()
     body = {"secret": "xyzzy", "idle_timeout_seconds": 604_800}
     lobby = (await alice.put("/lobbies", json=body)).ok()
@@ -352,7 +352,7 @@ async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) 
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).status == 200
 
     await session.close()
-    await wait_until_idle(world, game, lobby["id"])
+    await wait_until_idle(world, lobby["id"])
     world.clock.advance(60_000)
     await world.run_due_jobs()
     (await game.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
@@ -368,7 +368,7 @@ async def test_a_lobby_without_any_connection_expires(world: World) -> None:
     (await game.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
-async def wait_until_idle(world: World, game: Game, lobby_id: str) -> None:
+async def wait_until_idle(world: World, lobby_id: str) -> None:
     """Wait until the server has stored that no member is connected."""
     for _ in range(500):
         idle_ms = await world.write(
@@ -436,9 +436,9 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     path, body = f"/lobbies/{lobby['id']}/messages", {"nonce": "n1", "enforce_nonce": True}
 
     first = await alice.post(path, json={"content": "one", **body})
-    rejoined = await alice.post(path, json={"content": "two", **body})
+    repeated = await alice.post(path, json={"content": "two", **body})
 
-    assert (rejoined.status, rejoined.ok()) == (first.status, first.ok())
+    assert (repeated.status, repeated.ok()) == (first.status, first.ok())
     assert [message["content"] for message in (await alice.get(path)).ok()] == ["one"]
     # Nonces are scoped by author and lobby, and count only when enforced.
     for sender, target, payload in (

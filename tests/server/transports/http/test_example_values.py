@@ -65,23 +65,25 @@ class Tree(Struct, tag="tree", tag_field="kind"):
     label: Annotated[str, Meta(min_length=12)]
     parts: "list[Tree | Leaf]"
     twin: "Tree | UnsetType" = UNSET
+    height: int | UnsetType = UNSET
     parent: "Tree | None" = None
     mode: Literal["slow", "fast"] = "fast"
 
 
-def test_a_recursive_model_ends() -> None:
+def test_the_example_of_a_recursive_model_is_finite() -> None:
     assert example(Tree) == {
         "kind": "tree",
         "label": "examplexxxxx",
         "parts": [],
         "parent": None,
         "mode": "fast",
+        "height": 600,
     }
     assert_decodes(example(Tree), Tree)
 
 
-def test_a_request_contains_required_fields_and_informative_ones() -> None:
-    assert set(example(Tree, in_request=True)) == {"kind", "label", "parts"}
+def test_a_request_contains_required_fields_and_optional_ones_with_simple_values() -> None:
+    assert set(example(Tree, in_request=True)) == {"kind", "label", "parts", "height"}
 
 
 def test_constraints_are_respected() -> None:
