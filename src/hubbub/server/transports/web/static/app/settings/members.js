@@ -120,10 +120,11 @@ function memberEntry(view, member) {
   const roles = access.roles.filter(role => member.roles.includes(role.id)),
     name = nameOf(member),
     end = timeoutEndMs(member),
-    isOwner = member.user.id === guild.owner_id;
+    isOwner = member.user.id === guild.owner_id,
+    roleTexts = roles.map(role => `${role.id} ${role.name}`);
   return {
     key: member.user.id,
-    version: `${name} ${member.user.avatar} ${roles.map(role => `${role.id} ${role.name}`)} ${end} ${isOwner} ${access.permissions}`,
+    version: `${name} ${member.user.avatar} ${roleTexts} ${end} ${isOwner} ${access.permissions}`,
     build: () =>
       listEntry({
         mark: userAvatar(member.user, name),
