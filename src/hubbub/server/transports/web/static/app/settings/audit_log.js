@@ -10,7 +10,7 @@ import { ComponentType } from "../generated/enums.js";
 import { AuditNames, changeTexts } from "./audit_changes.js";
 import { AUDIT_GROUPS, AUDIT_LABELS } from "./audit_texts.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
-import { lockedNotice } from "./form.js";
+import { lockedNotice } from "./layout.js";
 
 const PAGE_SIZE = 50;
 /** Actions come in groups, so new entries are read once after them. */

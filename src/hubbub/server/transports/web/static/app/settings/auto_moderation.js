@@ -6,7 +6,9 @@ import { Permissions } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { ACTION_TEXTS, openRule } from "./auto_moderation_rule.js";
-import { actionButton, choiceSetting, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
+import { choiceSetting, textSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, listEntry, lockedNotice } from "./layout.js";
 import { createReload, loadContent } from "./content_loader.js";
 
 const { KEYWORD, KEYWORD_PRESET, MENTION_SPAM, SPAM, MEMBER_PROFILE } = AutoModerationTriggerType;

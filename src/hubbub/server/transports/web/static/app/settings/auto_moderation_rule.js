@@ -27,20 +27,17 @@ import { showNotice } from "../ui/notices.js";
 import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
 import {
-  SettingsForm,
-  actionButton,
   choiceSetting,
   firstErrorMessage,
   groupSetting,
   linesSetting,
-  lockedNotice,
   numberSetting,
-  openActionDialog,
   setFieldErrors,
-  settingsSection,
   switchSetting,
   textSetting,
-} from "./form.js";
+} from "./fields.js";
+import { SettingsForm, openActionDialog } from "./form.js";
+import { actionButton, lockedNotice, settingsSection } from "./layout.js";
 import { createReload } from "./content_loader.js";
 
 const { BLOCK_MESSAGE, SEND_ALERT_MESSAGE, TIMEOUT, BLOCK_MEMBER_INTERACTION } = AutoModerationActionType;

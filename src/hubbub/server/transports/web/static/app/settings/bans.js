@@ -4,7 +4,8 @@ import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
-import { actionButton, listEntry, lockedNotice, openActionDialog } from "./form.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, listEntry, lockedNotice } from "./layout.js";
 
 const PAGE_SIZE = 100;
 

@@ -6,7 +6,8 @@ import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
 import { CHANNEL_TYPES, categoryOptions, hasAnnouncements } from "./channel_fields.js";
 import { normalizeOverwrites, withOverwrite, withPrivacy } from "./channel_overwrites.js";
-import { choiceSetting, openActionDialog, showFieldNotice, switchSetting, textSetting } from "./form.js";
+import { choiceSetting, showFieldNotice, switchSetting, textSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
 import { findTargets } from "./permission_preview.js";
 
 const TARGETS_MAX = 25;

@@ -13,7 +13,7 @@ import {
 import { ChannelFlags, ChannelType, isForum, isVoice } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
-import { choiceSetting, numberSetting, showFieldNotice, switchSetting, textSetting } from "./form.js";
+import { choiceSetting, numberSetting, showFieldNotice, switchSetting, textSetting } from "./fields.js";
 
 const BITRATE_STEP = 8_000;
 

@@ -4,7 +4,8 @@ import { ChannelType, Permissions as P, isVoice } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
 import { h, setChildren } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
-import { actionButton, choiceSetting, showFieldNotice, switchSetting } from "./form.js";
+import { choiceSetting, showFieldNotice, switchSetting } from "./fields.js";
+import { actionButton } from "./layout.js";
 import { permissionList } from "./permission_list.js";
 import { findTargets } from "./permission_preview.js";
 
@@ -166,7 +167,7 @@ function overwriteRow(label, text, onChoose) {
  *
  * @param {any} view
  * @param {() => any} findChannel returns the stored channel
- * @returns {import("./form.js").SettingsField & {drawAccess: () => void, base: () => any[]}}
+ * @returns {import("./fields.js").SettingsField & {drawAccess: () => void, base: () => any[]}}
  */
 export function overwritesSetting(view, findChannel) {
   const { guildId } = view,

@@ -10,7 +10,8 @@ import { openChannelCreation } from "./channel_creation.js";
 import { openChannel } from "./channel_editor.js";
 import { CHANNEL_TYPES } from "./channel_fields.js";
 import { TreeMoves, listedChannels, mergeTree, orderRequests, readTree } from "./channel_tree.js";
-import { SettingsForm, actionButton, listEntry, lockedNotice } from "./form.js";
+import { SettingsForm } from "./form.js";
+import { actionButton, listEntry, lockedNotice } from "./layout.js";
 import { accessSummary, plainMember, viewAsPicker } from "./permission_preview.js";
 import { SORTING_HINT, makeSortable, moveHandle } from "./sortable_list.js";
 

@@ -9,7 +9,8 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { createPicker } from "../ui/picker.js";
 import { channelIconName, userAvatar } from "../content/avatars.js";
 import { findGuildEntities } from "./entity_picker.js";
-import { SettingsForm, settingsSection, viewOnlyNotice } from "./form.js";
+import { SettingsForm } from "./form.js";
+import { settingsSection, viewOnlyNotice } from "./layout.js";
 import { colorSwatch, colorsOf } from "./role_colors.js";
 
 const { ROLE, USER, CHANNEL } = CommandPermissionType;
@@ -125,7 +126,7 @@ async function fetchMembers({ context, guildId }, entries) {
 /**
  * Return the field for the permissions: entries for roles and members, and entries for channels.
  *
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 function permissionsSetting(view, members) {
   const { context, guildId } = view;

@@ -2,7 +2,8 @@
 
 import { h } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
-import { SettingsForm, lockedNotice, viewOnlyNotice } from "./form.js";
+import { SettingsForm } from "./form.js";
+import { lockedNotice, viewOnlyNotice } from "./layout.js";
 
 /** Changes come in groups, so the content is read once after them. */
 const RELOAD_DELAY_MS = 300;
@@ -69,7 +70,7 @@ export function createReload(node, load, show) {
  * @param {() => string | null} options.whyNotChange
  * @param {() => Promise<any>} options.load returns the values
  * @param {(changes: any) => Promise<any>} options.save resolves to the stored values
- * @param {() => Record<string, import("./form.js").SettingsField>} options.createFields
+ * @param {() => Record<string, import("./fields.js").SettingsField>} options.createFields
  * @param {(fields: any) => any} options.layout returns the content of the form
  * @param {(values: any) => void} [options.onValues] called with stored values
  */

@@ -14,7 +14,8 @@ import { formatByteLimit } from "../ui/formats.js";
 import { emojiPath } from "../content/cdn_paths.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
-import { openActionDialog, textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
 import { IMAGE_TYPES, readDataUrl, uploadSetting } from "./upload_field.js";
 
 const IMAGE_HINT = [

@@ -4,7 +4,7 @@ import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { customEmojiImage } from "../content/markdown.js";
-import { showFieldNotice } from "./form.js";
+import { showFieldNotice } from "./fields.js";
 
 /** Return the emoji of a tag, reaction or sound as a node. */
 export function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
@@ -33,7 +33,7 @@ export function emojiButton(view, value, label, onChoose, disabled) {
 /**
  * Return a field whose value is `{emoji_id, emoji_name}`, or null.
  *
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 export function emojiSetting(view, label, { hint } = {}) {
   let value = null,

@@ -5,7 +5,7 @@ import { formField, iconButton } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
 import { defaultEntityChoices, findEntityChoices } from "../components/entity_choices.js";
-import { firstErrorMessage } from "./form.js";
+import { firstErrorMessage } from "./fields.js";
 
 /** Return the choices of roles or members of a guild that match a query; `type` is the type of a select component. */
 export function findGuildEntities(view, type, query) {
@@ -23,7 +23,7 @@ const VALUE_TYPES = { [ComponentType.ROLE_SELECT]: "role", [ComponentType.CHANNE
  * @param {string} label
  * @param {{type: number, hint?: string, placeholder: string, max: number, isPossible?: (id: string) => boolean}} options
  *   `type` is the type of a select component; `isPossible` returns whether a role, channel or member can be chosen
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 export function entitiesSetting(view, label, { type, hint, placeholder, max, isPossible = () => true }) {
   const isListed = ({ value }) => value !== view.guildId && isPossible(value);

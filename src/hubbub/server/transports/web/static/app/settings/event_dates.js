@@ -5,7 +5,7 @@ import { lowestIdAt } from "../network/ids.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
-import { actionButton, listEntry, settingsSection } from "./form.js";
+import { actionButton, listEntry, settingsSection } from "./layout.js";
 
 const DAY_MS = 86_400_000;
 const DATES_MAX = 5;

@@ -8,7 +8,7 @@ import { h } from "../ui/dom.js";
 import { eventImagePath } from "../content/cdn_paths.js";
 import { channelOptions } from "./channel_choices.js";
 import { weekdayOf } from "./event_dates.js";
-import { choiceSetting, textSetting } from "./form.js";
+import { choiceSetting, textSetting } from "./fields.js";
 import { imageSetting } from "./upload_field.js";
 
 /** Permissions to schedule events in a stage channel; voice channels need only the first line. */

@@ -3,7 +3,8 @@
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
-import { actionButton, listEntry, openActionDialog, viewOnlyNotice } from "./form.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, listEntry, viewOnlyNotice } from "./layout.js";
 import { liveList } from "./live_list.js";
 
 /**

@@ -5,7 +5,7 @@ import { ChannelType } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { emojiButton, emojiSetting } from "./emoji_field.js";
-import { choiceSetting } from "./form.js";
+import { choiceSetting } from "./fields.js";
 import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
 const SORT_OPTIONS = [

@@ -4,7 +4,7 @@ import { GUILD_TAG_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { guildTagBadgePath } from "../content/cdn_paths.js";
-import { textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
 import { imageSetting } from "./upload_field.js";
 import { loadForm } from "./content_loader.js";
 

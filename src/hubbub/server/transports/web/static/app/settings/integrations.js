@@ -6,7 +6,8 @@ import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { appIcon } from "../content/app_icons.js";
 import { entriesByTarget, openCommandPermissions } from "./command_permissions.js";
-import { actionButton, listEntry, lockedNotice, openActionDialog, settingsSection, statusLine } from "./form.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, listEntry, lockedNotice, settingsSection, statusLine } from "./layout.js";
 import { liveList } from "./live_list.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */

@@ -5,7 +5,8 @@ import { INVITE_AGE_SECONDS_MAX, INVITE_ROLES_MAX, INVITE_USES_MAX } from "../ge
 import { Permissions } from "../network/enums.js";
 import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
-import { choiceSetting, openActionDialog, switchSetting } from "./form.js";
+import { choiceSetting, switchSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
 import { targetUsersFile, targetUsersSetting } from "./invite_targets.js";
 
 const DAY_SECONDS = 86_400;

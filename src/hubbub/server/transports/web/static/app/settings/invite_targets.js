@@ -21,7 +21,7 @@ export const targetUsersFile = text => new File([`${HEADER}\n${text}\n`], "users
 /**
  * Return a field for user IDs, one per line, which a file can fill; null if there are none.
  *
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 export function targetUsersSetting(label) {
   const area = h("textarea", { rows: "3", inputmode: "numeric", spellcheck: "false", autocomplete: "off" });

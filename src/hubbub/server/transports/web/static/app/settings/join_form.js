@@ -11,7 +11,8 @@ import {
 } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
-import { choiceSetting, groupSetting, linesSetting, settingsSection, switchSetting, textSetting } from "./form.js";
+import { choiceSetting, groupSetting, linesSetting, switchSetting, textSetting } from "./fields.js";
+import { settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 import { SORTING_HINT } from "./sortable_list.js";

@@ -7,7 +7,9 @@ import { h, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
-import { actionButton, choiceSetting, lockedNotice, openActionDialog, textSetting } from "./form.js";
+import { choiceSetting, textSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, lockedNotice } from "./layout.js";
 import { createReload } from "./content_loader.js";
 
 const STATUS_OPTIONS = [

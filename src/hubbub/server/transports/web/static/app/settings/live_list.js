@@ -2,7 +2,7 @@
 
 import { h, reconcile } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
-import { statusLine } from "./form.js";
+import { statusLine } from "./layout.js";
 
 /** Changes come together, so the list is read once after them. */
 const RELOAD_DELAY_MS = 150;

@@ -13,7 +13,8 @@ import { Permissions } from "../network/enums.js";
 import { emojiSetting } from "./emoji_field.js";
 import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
-import { choiceSetting, groupSetting, settingsSection, switchSetting, textSetting } from "./form.js";
+import { choiceSetting, groupSetting, switchSetting, textSetting } from "./fields.js";
+import { settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 

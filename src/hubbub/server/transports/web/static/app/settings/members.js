@@ -7,16 +7,9 @@ import { h, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
-import {
-  SettingsForm,
-  actionButton,
-  choiceSetting,
-  listEntry,
-  openActionDialog,
-  reasonSetting,
-  switchSetting,
-  textSetting,
-} from "./form.js";
+import { choiceSetting, reasonSetting, switchSetting, textSetting } from "./fields.js";
+import { SettingsForm, openActionDialog } from "./form.js";
+import { actionButton, listEntry } from "./layout.js";
 import { openPrune, whyNotPrune } from "./prune.js";
 
 const PAGE_SIZE = 50;

@@ -5,7 +5,9 @@ import { ChannelType, DefaultMessageNotifications, Permissions, VerificationLeve
 import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
 import { guildBannerPath } from "../content/cdn_paths.js";
-import { SettingsForm, choiceSetting, settingsSection, textSetting, viewOnlyNotice } from "./form.js";
+import { choiceSetting, textSetting } from "./fields.js";
+import { SettingsForm } from "./form.js";
+import { settingsSection, viewOnlyNotice } from "./layout.js";
 import { imageSetting } from "./upload_field.js";
 
 /** The locales of a guild (spec/http.md#1.13). */

@@ -5,7 +5,9 @@ import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { ComponentType } from "../generated/enums.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
-import { actionButton, lockedNotice, openActionDialog, settingsSection, textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, lockedNotice, settingsSection } from "./layout.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */
 export const OWNERSHIP_SCREEN = { id: "ownership", label: "Ownership", icon: "key", build };

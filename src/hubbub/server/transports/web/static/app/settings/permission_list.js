@@ -1,7 +1,8 @@
 /** Permissions in groups with a search field, and the permission field of a role. */
 
 import { h } from "../ui/dom.js";
-import { settingsSection, showFieldNotice, switchSetting, textSetting } from "./form.js";
+import { showFieldNotice, switchSetting, textSetting } from "./fields.js";
+import { settingsSection } from "./layout.js";
 import { PERMISSION_GROUPS } from "./permission_texts.js";
 
 /**
@@ -53,7 +54,7 @@ export function permissionList(buildRow, bits) {
  * know stay.
  *
  * @param {(bit: bigint) => string | null} whyNot returns why the user cannot change a permission, or null
- * @returns {import("./form.js").SettingsField & {drawAccess: () => void}}
+ * @returns {import("./fields.js").SettingsField & {drawAccess: () => void}}
  */
 export function permissionsSetting(whyNot) {
   let unknown = 0n;

@@ -6,7 +6,8 @@ import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { entitiesSetting } from "./entity_picker.js";
-import { numberSetting, openActionDialog, reasonSetting } from "./form.js";
+import { numberSetting, reasonSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
 
 const COUNT_DELAY_MS = 300;
 

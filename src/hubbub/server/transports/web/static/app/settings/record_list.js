@@ -2,7 +2,7 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
-import { firstErrorMessage, groupSetting } from "./form.js";
+import { firstErrorMessage, groupSetting } from "./fields.js";
 import { makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
 let recordCount = 0;
@@ -12,14 +12,14 @@ let recordCount = 0;
  * @param {object} options
  * @param {string} options.noun names one record: `Add ${noun}`
  * @param {number} options.max
- * @param {() => Record<string, import("./form.js").SettingsField>} options.fields returns the fields of one record
+ * @param {() => Record<string, import("./fields.js").SettingsField>} options.fields returns the fields of one record
  * @param {any} options.blank the values of a new record
  * @param {(record: any) => string} options.title returns the name of a record
  * @param {(record: any) => any} [options.fromStored] returns the values of the fields of a stored record
  * @param {(values: any, id: string | undefined) => any} [options.toStored] returns the record as the API takes it
  * @param {string} [options.empty] says that there are no records
  * @param {boolean} [options.collapsed] whether the fields of a record are in a section that the user opens
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 export function recordsSetting(
   label,

@@ -1,7 +1,7 @@
 /** The colors of a role: one color, a gradient or the holographic style. */
 
 import { h } from "../ui/dom.js";
-import { choiceSetting, colorSetting } from "./form.js";
+import { choiceSetting, colorSetting } from "./fields.js";
 
 const NONE = "none";
 const SOLID = "solid";
@@ -45,7 +45,7 @@ export function colorSwatch(colors) {
  * Return the field for the colors of a role.
  *
  * @param {boolean} hasGradients whether the guild can use gradients
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 export function roleColorsSetting(hasGradients) {
   const style = choiceSetting("Color", STYLES, {

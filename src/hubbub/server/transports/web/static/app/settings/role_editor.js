@@ -4,15 +4,9 @@ import { ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { roleIconPath } from "../content/cdn_paths.js";
-import {
-  SettingsForm,
-  actionButton,
-  openActionDialog,
-  settingsSection,
-  switchSetting,
-  textSetting,
-  viewOnlyNotice,
-} from "./form.js";
+import { switchSetting, textSetting } from "./fields.js";
+import { SettingsForm, openActionDialog } from "./form.js";
+import { actionButton, settingsSection, viewOnlyNotice } from "./layout.js";
 import { permissionsSetting } from "./permission_list.js";
 import { colorsOf, roleColorsSetting } from "./role_colors.js";
 import { roleMembers } from "./role_members.js";

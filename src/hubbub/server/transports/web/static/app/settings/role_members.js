@@ -6,7 +6,8 @@ import { openDialog } from "../ui/dialogs.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
-import { actionButton, listEntry, textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
+import { actionButton, listEntry } from "./layout.js";
 
 /** Members are read in pages, because the API lists members of the guild, not of a role. */
 const REQUEST_SIZE = MEMBERS_PAGE_MAX;

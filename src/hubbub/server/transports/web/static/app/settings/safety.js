@@ -6,15 +6,9 @@ import { Permissions } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
-import {
-  SettingsForm,
-  actionButton,
-  choiceSetting,
-  listEntry,
-  openActionDialog,
-  settingsSection,
-  viewOnlyNotice,
-} from "./form.js";
+import { choiceSetting } from "./fields.js";
+import { SettingsForm, openActionDialog } from "./form.js";
+import { actionButton, listEntry, settingsSection, viewOnlyNotice } from "./layout.js";
 
 const HOUR_MS = 3_600_000;
 

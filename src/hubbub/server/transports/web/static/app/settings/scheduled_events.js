@@ -11,15 +11,8 @@ import { eventImagePath } from "../content/cdn_paths.js";
 import { channelLabel } from "./channel_choices.js";
 import { eventDates } from "./event_dates.js";
 import { eventBody, eventFields, eventValues, newEventBody, repetitionText } from "./event_fields.js";
-import {
-  SettingsForm,
-  actionButton,
-  listEntry,
-  openActionDialog,
-  settingsSection,
-  statusLine,
-  viewOnlyNotice,
-} from "./form.js";
+import { SettingsForm, openActionDialog } from "./form.js";
+import { actionButton, listEntry, settingsSection, statusLine, viewOnlyNotice } from "./layout.js";
 import { liveList } from "./live_list.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */

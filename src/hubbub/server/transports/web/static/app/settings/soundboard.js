@@ -14,7 +14,8 @@ import { runAndReport } from "../ui/notices.js";
 import { soundPath } from "../content/cdn_paths.js";
 import { emojiNode, emojiSetting } from "./emoji_field.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
-import { openActionDialog, reportAtField, textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
+import { openActionDialog, reportAtField } from "./form.js";
 import { readDataUrl, uploadSetting } from "./upload_field.js";
 
 const VOLUME_STEP = 0.05;

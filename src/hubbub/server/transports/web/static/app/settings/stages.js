@@ -4,7 +4,9 @@ import { STAGE_TOPIC_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
-import { actionButton, listEntry, openActionDialog, switchSetting, textSetting } from "./form.js";
+import { switchSetting, textSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, listEntry } from "./layout.js";
 
 /** The permissions of a stage moderator; all are required (spec/http.md#3.9). */
 const MODERATOR_PERMISSIONS = [Permissions.MANAGE_CHANNELS, Permissions.MUTE_MEMBERS, Permissions.MOVE_MEMBERS];

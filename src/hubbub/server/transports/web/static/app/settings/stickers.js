@@ -15,7 +15,8 @@ import { h, icon } from "../ui/dom.js";
 import { formatByteLimit } from "../ui/formats.js";
 import { stickerPath } from "../content/cdn_paths.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
-import { openActionDialog, reportAtField, textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
+import { openActionDialog, reportAtField } from "./form.js";
 import { uploadSetting } from "./upload_field.js";
 
 const FILE_HINT = [

@@ -5,7 +5,9 @@ import { Permissions } from "../network/enums.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
-import { actionButton, listEntry, lockedNotice, openActionDialog, textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
+import { openActionDialog } from "./form.js";
+import { actionButton, listEntry, lockedNotice } from "./layout.js";
 import { createReload, loadContent } from "./content_loader.js";
 
 /** @type {import("./guild_settings.js").SettingsScreen} */

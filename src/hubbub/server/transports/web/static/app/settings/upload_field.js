@@ -31,7 +31,7 @@ export function readDataUrl(file) {
  * @param {number} options.bytesMax
  * @param {(url: string, file: File) => any} options.preview returns the node that shows the file
  * @param {(file: File) => void} [options.onChoose]
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose }) {
   /** @type {File | null} */
@@ -95,7 +95,7 @@ export const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
  * @param {string} label
  * @param {{hint?: string, preview: (value: string | null) => any, imageClass?: string}} options `preview` returns the node of a
  *   stored value; a chosen file has the class `imageClass`
- * @returns {import("./form.js").SettingsField}
+ * @returns {import("./fields.js").SettingsField}
  */
 export function imageSetting(label, { hint, preview, imageClass }) {
   let value = null;

@@ -5,7 +5,8 @@ import { ApiError } from "../network/api.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
-import { actionButton, settingsSection, textSetting } from "./form.js";
+import { textSetting } from "./fields.js";
+import { actionButton, settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 
 /** The error code of a code that is not valid, or that another guild uses. */

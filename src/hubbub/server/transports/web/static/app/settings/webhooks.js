@@ -7,17 +7,9 @@ import { h, icon } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
 import { channelLabel, channelOptions } from "./channel_choices.js";
-import {
-  SettingsForm,
-  actionButton,
-  choiceSetting,
-  listEntry,
-  lockedNotice,
-  openActionDialog,
-  settingsSection,
-  textSetting,
-  viewOnlyNotice,
-} from "./form.js";
+import { choiceSetting, textSetting } from "./fields.js";
+import { SettingsForm, openActionDialog } from "./form.js";
+import { actionButton, listEntry, lockedNotice, settingsSection, viewOnlyNotice } from "./layout.js";
 import { liveList } from "./live_list.js";
 import { imageSetting } from "./upload_field.js";
 

@@ -4,7 +4,8 @@ import { WELCOME_CHANNELS_MAX, WELCOME_CHANNEL_DESCRIPTION_MAX, WELCOME_DESCRIPT
 import { Permissions } from "../network/enums.js";
 import { emojiSetting } from "./emoji_field.js";
 import { channelOptions } from "./channel_choices.js";
-import { choiceSetting, settingsSection, switchSetting, textSetting } from "./form.js";
+import { choiceSetting, switchSetting, textSetting } from "./fields.js";
+import { settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 

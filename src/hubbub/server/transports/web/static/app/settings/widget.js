@@ -5,7 +5,8 @@ import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { channelOptions } from "./channel_choices.js";
-import { actionButton, choiceSetting, settingsSection, switchSetting } from "./form.js";
+import { choiceSetting, switchSetting } from "./fields.js";
+import { actionButton, settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 
 const STYLE_OPTIONS = [

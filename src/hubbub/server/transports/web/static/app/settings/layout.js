@@ -1,0 +1,55 @@
+/** Parts of the settings screens: sections, list entries with actions, notices. */
+
+import { h } from "../ui/dom.js";
+
+/** Return the line that says how a list is loaded, or that it is empty. */
+export const statusLine = text => h("p", { class: "muted", role: "status" }, text);
+
+/** Return a notice that says why the user cannot do something. */
+export function lockedNotice(text) {
+  return h("p", { class: "notice warning", role: "note" }, text);
+}
+
+/** Return a notice for content that the user can view but not change, with the reason. */
+export const viewOnlyNotice = why => lockedNotice(`You can view this but not change it. ${why}`);
+
+/** Return a section with a heading. */
+export function settingsSection(title, ...children) {
+  return h("section", { class: "settings-section" }, h("h4", null, title), ...children);
+}
+
+/**
+ * Return one entry of a list with actions.
+ *
+ * @param {{mark?: any, title: any, details?: any[], actions?: any[]}} parts
+ */
+export function listEntry({ mark, title, details = [], actions = [] }) {
+  return h(
+    "li",
+    { class: "settings-entry" },
+    mark ?? null,
+    h(
+      "div",
+      { class: "settings-entry-text" },
+      h("p", { class: "settings-entry-title", dir: "auto" }, title),
+      details.filter(Boolean).map(detail => h("p", { class: "muted small", dir: "auto" }, detail)),
+    ),
+    actions.length ? h("div", { class: "settings-entry-actions" }, actions) : null,
+  );
+}
+
+/** Return a small button; `why` disables it and is its explanation. */
+export function actionButton(label, onClick, { danger = false, why = null, name = label } = {}) {
+  return h(
+    "button",
+    {
+      type: "button",
+      class: `button small ${danger ? "danger" : "quiet"}`,
+      "aria-label": name === label ? null : name,
+      disabled: why !== null,
+      title: why,
+      onclick: onClick,
+    },
+    label,
+  );
+}
