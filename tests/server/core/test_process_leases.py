@@ -52,7 +52,7 @@ async def test_a_released_number_is_free_immediately(database: Database) -> None
     assert await database.read(lambda tx: find_lease(tx, 0)) is None
 
 
-async def test_the_number_of_a_killed_process_is_taken_over(database: Database) -> None:
+async def test_a_process_acquires_the_number_of_a_killed_process(database: Database) -> None:
     killed = Lease(database)
     await killed.acquire()
     killed.kill()

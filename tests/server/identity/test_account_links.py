@@ -282,8 +282,8 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
 
 async def test_a_ban_revokes_the_tokens_of_the_bots_of_the_user(world: World) -> None:
     owner, other_bot = await world.user(), await world.bot()
-    made = await world.write(lambda call: applications.management.create(call, "game", UserId(owner.id)))
-    bot = Actor(world, made.row.bot_id, made.bot_token, "game", bot=True, application_id=made.row.id)
+    created = await world.write(lambda call: applications.management.create(call, "game", UserId(owner.id)))
+    bot = Actor(world, created.row.bot_id, created.bot_token, "game", bot=True, application_id=created.row.id)
     session = await bot.connect(intents=0)
 
     await world.write(lambda call: accounts.ban(call, UserId(owner.id)))
@@ -382,7 +382,7 @@ async def test_a_publisher_token_is_exchanged_for_a_token_of_a_game(world: World
     assert (await (await bearer.connect()).actor.get("/users/@me")).ok()["id"] == str(alice.id)
 
 
-async def test_a_publisher_token_only_yields_tokens_of_its_games(world: World) -> None:
+async def test_a_publisher_token_reads_only_its_authorization_and_user_info(world: World) -> None:
     parent, _, _ = await create_family(world)
     alice = await world.user()
     bearer = parent.bearer(alice, (await parent.request_tokens(alice, "openid sdk.social_layer"))["access_token"])

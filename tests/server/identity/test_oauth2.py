@@ -118,7 +118,7 @@ async def test_an_invalid_request_is_rejected_without_redirecting(
         assert return_url is None or (return_url.startswith(REDIRECT) and url_parameters(return_url)["error"] == error)
 
 
-async def test_only_users_can_grant(world: World) -> None:
+async def test_bots_and_anonymous_callers_cannot_open_the_consent_request(world: World) -> None:
     client = await create_application(world)
     assert client.bot is not None
 
@@ -126,15 +126,16 @@ async def test_only_users_can_grant(world: World) -> None:
     (await world.request("GET", client.authorize_path())).rejected(401, 0)
 
 
-async def test_without_a_redirect_the_first_registered_is_used(world: World) -> None:
+async def test_a_request_without_a_redirect_uses_the_first_registered_one(world: World) -> None:
     alice, client = (
         await world.user(),
         await create_application(world, redirect_uris=(REDIRECT, "https://other.example/")),
     )
 
-    code = await client.request_code(alice, redirect_uri=None)
+    url = (await client.authorize(alice, redirect_uri=None)).ok()["url"]
 
-    (await client.exchange(code, redirect_uri=None)).ok()
+    assert url.startswith(f"{REDIRECT}?code=")
+    (await client.exchange(url_parameters(url)["code"], redirect_uri=None)).ok()
 
 
 async def test_an_application_without_redirects_cannot_get_a_code(world: World) -> None:
@@ -705,7 +706,7 @@ async def test_keys_rotate_and_old_keys_stay_until_their_tokens_expire(world: Wo
     assert await list_key_ids() == [second_key_id]
 
 
-async def test_the_discovery_document_names_every_endpoint(world: World) -> None:
+async def test_the_discovery_document_describes_the_endpoints_and_their_algorithms(world: World) -> None:
     response = await world.request("GET", f"{world.url}/.well-known/openid-configuration")
     document = response.ok()
 

@@ -165,7 +165,7 @@ async def test_content_visibility_is_decided_for_each_nested_message(world: Worl
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot, other = await world.bot(guild, flags=0), await world.bot(guild, flags=0)
-    sessions = [await bot.connect(INTENTS_WITHOUT_CONTENT) for bot in (bot, other)]
+    sessions = [await receiver.connect(INTENTS_WITHOUT_CONTENT) for receiver in (bot, other)]
     path = f"/channels/{guild.general}/messages"
 
     async def visible_contents(message: Any) -> list[tuple[str, list[str]]]:
@@ -226,11 +226,22 @@ async def test_an_empty_message_is_rejected(world: World) -> None:
     ]
     for body in empty:
         (await guild.owner.post(path, json=body)).rejected(400, 50006)
+
+
+async def test_the_lengths_and_the_stickers_of_a_message_are_validated(world: World) -> None:
+    guild = await world.guild()
+    path = f"/channels/{guild.general}/messages"
+
     assert (await guild.owner.post(path, json={"content": "x" * 2001})).errors("content") == ["BASE_TYPE_MAX_LENGTH"]
     assert (await guild.owner.post(path, json={"content": "x", "nonce": "x" * 26})).errors("nonce") == [
         "NONCE_TYPE_TOO_LONG"
     ]
     (await guild.owner.post(path, json={"content": "x", "sticker_ids": ["1"]})).rejected(400, 50081)
+
+
+async def test_null_characters_are_removed_from_content(world: World) -> None:
+    guild = await world.guild()
+
     assert (await guild.send_message(guild.owner, "a\x00b"))["content"] == "ab"
 
 
@@ -506,9 +517,16 @@ async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
     (await bot.post(path, json=body(forwarded))).rejected(400, 160014)
     world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
     (await bot.post(path, json=body(source))).ok()
+
+
+async def test_a_poll_cannot_be_forwarded(world: World) -> None:
+    guild = await world.guild()
+    path = f"/channels/{guild.general}/messages"
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "a"}}]}
-    poll_message = (await guild.owner.post(path, json={"poll": poll})).ok()
-    (await guild.owner.post(path, json=body(poll_message))).rejected(400, 50068)
+    message = (await guild.owner.post(path, json={"poll": poll})).ok()
+    reference = {"type": MessageReferenceType.FORWARD, "message_id": message["id"], "channel_id": str(guild.general)}
+
+    (await guild.owner.post(path, json={"message_reference": reference})).rejected(400, 50068)
 
 
 # Embeds, components, polls
@@ -930,7 +948,7 @@ async def test_messages_of_an_author_are_deleted_in_one_guild_only(world: World)
     ]
 
 
-async def test_messages_in_an_archived_or_locked_thread_cannot_change(world: World) -> None:
+async def test_members_cannot_change_messages_of_archived_or_locked_threads(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     message = await guild.send_message(bob)
