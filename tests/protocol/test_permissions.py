@@ -300,7 +300,7 @@ def test_a_member_grants_only_permissions_they_have() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guild", "channel", "changed_bits", "manages_by_overwrite", "expected"),
+    ("guild", "channel", "changed_bits", "has_manage_roles_overwrite", "expected"),
     [
         pytest.param(READ_AND_SEND, 0, P.SEND_MESSAGES, False, True, id="held in the guild"),
         pytest.param(0, READ_AND_SEND, P.SEND_MESSAGES, False, True, id="held in the channel"),
@@ -311,6 +311,6 @@ def test_a_member_grants_only_permissions_they_have() -> None:
     ],
 )
 def test_overwrite_permissions(
-    guild: int, channel: int, changed_bits: int, manages_by_overwrite: bool, expected: bool
+    guild: int, channel: int, changed_bits: int, has_manage_roles_overwrite: bool, expected: bool
 ) -> None:
-    assert can_overwrite(guild, channel, changed_bits, manages_by_overwrite=manages_by_overwrite) is expected
+    assert can_overwrite(guild, channel, changed_bits, has_manage_roles_overwrite=has_manage_roles_overwrite) is expected

@@ -185,7 +185,7 @@ class GuildFeature(StrEnum):
 
 
 class OnboardingMode(IntEnum):
-    """Which channels count toward the requirements of onboarding."""
+    """Channels that count toward the requirements of onboarding."""
 
     DEFAULT = 0
     """Only default channels count."""
@@ -251,7 +251,7 @@ class InviteType(IntEnum):
 
 
 class InGameMessages(IntEnum):
-    """Which direct messages games display to the user (spec/sdk.md#9.3)."""
+    """Direct messages that games display to the user (spec/sdk.md#9.3)."""
 
     UNSET = 0
     """Not set; equivalent to ALL."""

@@ -288,24 +288,24 @@ def channel_permissions(
     return bits & Permissions.CHANNEL | base & ~Permissions.CHANNEL
 
 
-def thread_permissions(parent: int) -> int:
+def thread_permissions(parent_bits: int) -> int:
     """Return the permissions in a thread from those in its parent.
 
     SEND_MESSAGES_IN_THREADS of the parent determines SEND_MESSAGES of the thread.
     """
-    if parent & Permissions.SEND_MESSAGES_IN_THREADS:
-        return parent | Permissions.SEND_MESSAGES
-    return parent & ~Permissions.SEND_MESSAGES
+    if parent_bits & Permissions.SEND_MESSAGES_IN_THREADS:
+        return parent_bits | Permissions.SEND_MESSAGES
+    return parent_bits & ~Permissions.SEND_MESSAGES
 
 
-def can_see_thread(parent: int, *, is_private: bool, is_member: bool) -> bool:
+def can_see_thread(parent_bits: int, *, is_private: bool, is_member: bool) -> bool:
     """Return whether a member with these parent permissions can view a thread.
 
     Private threads are visible to their members and to members with MANAGE_THREADS.
     """
-    if not parent & Permissions.VIEW_CHANNEL:
+    if not parent_bits & Permissions.VIEW_CHANNEL:
         return False
-    return not is_private or is_member or bool(parent & Permissions.MANAGE_THREADS)
+    return not is_private or is_member or bool(parent_bits & Permissions.MANAGE_THREADS)
 
 
 def apply_implied_denials(bits: int, *, is_voice: bool = False) -> int:
@@ -356,18 +356,20 @@ def can_act_on(
     return not is_target_owner and (is_actor_owner or outranks(actor_top, target_top))
 
 
-def can_grant(actor: int, changed: int) -> bool:
+def can_grant(actor_bits: int, changed_bits: int) -> bool:
     """Return whether an actor may set or clear these bits on a role: the actor must have all of them."""
-    return not changed & ~actor
+    return not changed_bits & ~actor_bits
 
 
-def can_overwrite(guild: int, channel: int, changed: int, *, manages_by_overwrite: bool = False) -> bool:
+def can_overwrite(
+    guild_bits: int, channel_bits: int, changed_bits: int, *, has_manage_roles_overwrite: bool = False
+) -> bool:
     """Return whether an actor may change these bits in a channel's overwrites.
 
     The actor must have the bits in the guild or in the channel (for a new channel, in its parent), and only
     administrators may change MANAGE_ROLES. An actor who has MANAGE_ROLES by an overwrite of the channel is exempt from
     both rules.
     """
-    if guild & Permissions.ADMINISTRATOR or manages_by_overwrite:
+    if guild_bits & Permissions.ADMINISTRATOR or has_manage_roles_overwrite:
         return True
-    return not changed & Permissions.MANAGE_ROLES and not changed & ~(guild | channel)
+    return not changed_bits & Permissions.MANAGE_ROLES and not changed_bits & ~(guild_bits | channel_bits)

@@ -2,16 +2,8 @@
 
 from typing import Final
 
-IRREGULAR_PARTS: Final = {
-    "aec": "Aec",
-    "http": "Http",
-    "pid": "Pid",
-    "ptt": "PTT",
-    "url": "Url",
-    "v2": "V2",
-    "vad": "VAD",
-}
-"""Spelling of the parts of names that are not simply capitalized; `IRREGULAR_NAMES` has the exceptions."""
+IRREGULAR_PARTS: Final = {"ptt": "PTT", "vad": "VAD"}
+"""Parts of names that the specification writes in capitals. `IRREGULAR_NAMES` has whole names with another spelling."""
 
 IRREGULAR_NAMES: Final = {
     "HTTP_ERROR": "HTTPError",
@@ -19,14 +11,10 @@ IRREGULAR_NAMES: Final = {
     "IOS": "IOS",
     "PS4": "PS4",
     "PS5": "PS5",
-    "S256": "S256",
     "OIDC": "OIDC",
     "MODE_UNINIT": "MODE_UNINIT",
     "MODE_VAD": "MODE_VAD",
     "MODE_PTT": "MODE_PTT",
-    "IM_USED": "ImUsed",
-    "URI_TOO_LONG": "UriTooLong",
-    "PAYLOAD_TOO_LARGE": "PayloadTooLarge",
     "vad_threshold": "VadThreshold",
 }
 """Names in the specification that do not follow the rule of `to_pascal_case`."""

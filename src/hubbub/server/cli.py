@@ -47,7 +47,7 @@ DEV_SETTINGS: Final[dict[str, str]] = {
     "data": "folder of the embedded database and files (default: keep everything in memory)",
     "seed": "number that makes the world's IDs and tokens reproducible",
     "now": "time at the start, such as 2026-12-01T00:00:00Z",
-    "tls": "serve HTTPS with a certificate of an own authority, which clients must trust",
+    "tls": "serve HTTPS with a generated certificate authority, which clients must trust",
     "rate_limits": "off, real, or report: count requests but reject none (default: report)",
 }
 STORE_SETTINGS: Final = ("data", "database_url", "nats_url", "files_url")
@@ -275,7 +275,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     add_bot.add_argument("application_id", metavar="APPLICATION_ID")
     add_bot.add_argument("guild_id", metavar="GUILD_ID")
     add_bot.add_argument(
-        "--permission", action="append", default=[], metavar="NAME", help="permission of the role to give it"
+        "--permission", action="append", default=[], metavar="NAME", help="permission to give the bot's role (repeatable)"
     )
 
     change_guild = add_action("guild", "change_guild", "show or change a guild's boost tier and features")
@@ -293,7 +293,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     split_permissions = add_action(
         "split-permissions",
         "split_permissions",
-        "add the permissions that were split off older ones to every role that has the older ones",
+        "add the permissions that were split off older ones to every role and overwrite that has the older ones",
     )
     split_permissions.add_argument("guild_id", metavar="GUILD_ID")
 

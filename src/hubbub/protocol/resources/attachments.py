@@ -77,7 +77,7 @@ class Attachment(Struct, kw_only=True):
     waveform: str | UnsetType = UNSET
     """Base64-encoded waveform of up to 256 samples; voice messages only."""
     flags: int | UnsetType = UNSET
-    """Flags of the attachment."""
+    """Flags of the attachment; an `AttachmentFlags` bit set."""
     placeholder: str | UnsetType = UNSET
     """ThumbHash placeholder of an image or a video."""
     placeholder_version: int | UnsetType = UNSET

@@ -95,7 +95,7 @@ class AnyChannel(Struct, kw_only=True):
     type: int
     """Type of the channel."""
     flags: int = 0
-    """Flags of the channel."""
+    """Flags of the channel; a `ChannelFlags` bit set."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild; absent for private channels."""
     name: str | None | UnsetType = UNSET
@@ -292,7 +292,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     available_tags: ForumTags | None | UnsetType = UNSET
     """Tags that posts can have, at most 20."""
     flags: Bits | None | UnsetType = UNSET
-    """Flags of the channel."""
+    """Flags of the channel; a `ChannelFlags` bit set."""
 
 
 class UpdateChannel(Struct, kw_only=True):
@@ -494,7 +494,6 @@ DELETE_CHANNEL = Operation(
 )
 
 
-# From changes.CHANNEL_OBFUSCATION on, channels that the caller cannot view are omitted.
 class ListGuildChannels(Struct, kw_only=True):
     """Query parameters for listing guild channels."""
 
@@ -502,6 +501,7 @@ class ListGuildChannels(Struct, kw_only=True):
     """Whether to include `can_link_lobby` and `is_viewable_and_writeable_by_all_members`."""
 
 
+# From changes.CHANNEL_OBFUSCATION on, channels that the caller cannot view are omitted.
 LIST_GUILD_CHANNELS = Operation(
     "GET",
     "/guilds/{guild_id}/channels",

@@ -28,7 +28,7 @@ INVITE_USES_MAX = 100
 INVITE_ROLES_MAX = 250
 TARGET_USERS_FIELD = "target_users_file"
 TARGET_USERS_MAX = 100_000
-"""Maximum number of target users of one invite. Open in the spec; chosen so that a list fits in one request."""
+"""Maximum number of target users of one invite. The specification gives no value; a list of this length fits in one request."""
 TARGET_USERS_FILE_BYTES_MAX = 4 * 1024 * 1024
 """Maximum size in bytes of the file with the target users."""
 

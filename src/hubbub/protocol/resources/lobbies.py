@@ -23,7 +23,7 @@ LOBBY_MEMBERS_MAX: Final = 1000
 LOBBY_MEMBERS_PER_REQUEST_MAX: Final = 25
 LOBBIES_PER_USER_MAX: Final = 100
 """Maximum number of lobbies per user and application.
-Open in the spec: 100 in the guide, 200 in the header (spec/sdk.md#18).
+The specification has two values: 100 in the guide, 200 in the header (spec/sdk.md#18).
 """
 LOBBY_SECRET_MAX: Final = 250
 LOBBY_SECRET_LIFETIME_MS: Final = 30 * 24 * 3_600_000

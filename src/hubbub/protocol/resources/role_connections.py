@@ -15,20 +15,20 @@ from hubbub.protocol.resources.roles import GUILD_ROLE_UPDATE
 METADATA_RECORDS_MAX = 5
 """Maximum number of metadata records per application."""
 METADATA_KEY_LENGTH_MAX = 50
-METADATA_NAME_MAX = 100
-METADATA_DESCRIPTION_MAX = 200
-METADATA_VALUE_MAX = 100
-PLATFORM_NAME_MAX = 50
-PLATFORM_USERNAME_MAX = 100
+METADATA_NAME_LENGTH_MAX = 100
+METADATA_DESCRIPTION_LENGTH_MAX = 200
+METADATA_VALUE_LENGTH_MAX = 100
+PLATFORM_NAME_LENGTH_MAX = 50
+PLATFORM_USERNAME_LENGTH_MAX = 100
 ALTERNATIVES_MAX = 5
-"""Maximum number of alternative requirement sets of a linked role. Open in the spec."""
+"""Maximum number of alternative requirement sets of a linked role. The specification gives no value (decisions/0025)."""
 REQUIREMENTS_MAX = 15
-"""Maximum number of requirements in one set. Open in the spec."""
+"""Maximum number of requirements in one set. The specification gives no value (decisions/0025)."""
 
 MetadataKey = Annotated[str, Meta(min_length=1, max_length=METADATA_KEY_LENGTH_MAX, pattern="^[a-z0-9_]+$")]
-MetadataName = Annotated[str, Meta(min_length=1, max_length=METADATA_NAME_MAX)]
-MetadataDescription = Annotated[str, Meta(min_length=1, max_length=METADATA_DESCRIPTION_MAX)]
-MetadataValue = Annotated[str, Meta(min_length=1, max_length=METADATA_VALUE_MAX)]
+MetadataName = Annotated[str, Meta(min_length=1, max_length=METADATA_NAME_LENGTH_MAX)]
+MetadataDescription = Annotated[str, Meta(min_length=1, max_length=METADATA_DESCRIPTION_LENGTH_MAX)]
+MetadataValue = Annotated[str, Meta(min_length=1, max_length=METADATA_VALUE_LENGTH_MAX)]
 
 
 class RoleConnectionMetadata(Struct, kw_only=True, omit_defaults=True):
@@ -71,7 +71,7 @@ class RoleConnection(Struct, kw_only=True):
     platform_name: str | UnsetType = UNSET
     """Name of the application's own platform; absent if none is set."""
     platform_username: str | None = None
-    """Name of the user on that platform; null if none is set."""
+    """Username of the user on the application's own platform; null if none is set."""
     metadata: dict[str, str] = {}
     """Values by metadata key, as strings."""
 
@@ -79,10 +79,10 @@ class RoleConnection(Struct, kw_only=True):
 class SetRoleConnection(Struct, kw_only=True):
     """The data of an application about one user, which replaces the stored data."""
 
-    platform_name: Annotated[str, Meta(max_length=PLATFORM_NAME_MAX)] | None | UnsetType = UNSET
+    platform_name: Annotated[str, Meta(max_length=PLATFORM_NAME_LENGTH_MAX)] | None | UnsetType = UNSET
     """Name of the application's own platform."""
-    platform_username: Annotated[str, Meta(max_length=PLATFORM_USERNAME_MAX)] | None | UnsetType = UNSET
-    """Name of the user on that platform."""
+    platform_username: Annotated[str, Meta(max_length=PLATFORM_USERNAME_LENGTH_MAX)] | None | UnsetType = UNSET
+    """Username of the user on the application's own platform; absent or null removes it."""
     metadata: (
         Annotated[dict[str, MetadataValue | int | float | bool], Meta(max_length=METADATA_RECORDS_MAX)]
         | None
@@ -105,9 +105,9 @@ class RoleConnectionRequirement(Struct, kw_only=True):
     connection_type: Literal["application"] = "application"
     """Type of the connection; always `application`."""
     connection_metadata_field: MetadataKey | None = None
-    """Key of the metadata record to compare, by the record's own comparison; null requires no value."""
+    """Key of the metadata record to compare, by the record's own comparison; null if the user only needs to have connected the application."""
     value: MetadataValue | None = None
-    """Value to compare with; null requires no value."""
+    """Value to compare with; null together with `connection_metadata_field`."""
 
 
 MetadataRecords = Annotated[list[SetRoleConnectionMetadata], Meta(max_length=METADATA_RECORDS_MAX)] | None

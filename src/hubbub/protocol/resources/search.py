@@ -186,7 +186,7 @@ class FoundMessages(Struct, kw_only=True):
     threads: list[Thread] | UnsetType = UNSET
     """Threads of the messages on this page."""
     members: list[ThreadMember] | UnsetType = UNSET
-    """Memberships of the current user in these threads."""
+    """Memberships of the current user in the listed threads."""
 
 
 class SearchThreads(Struct, kw_only=True):
@@ -222,7 +222,7 @@ class FoundThreads(Struct, kw_only=True):
     threads: list[Thread]
     """Threads that match the search."""
     members: list[ThreadMember]
-    """Memberships of the current user in these threads."""
+    """Memberships of the current user in the listed threads."""
     has_more: bool
     """Whether there are further results."""
     total_results: int

@@ -63,7 +63,7 @@ class ThreadList(Struct, kw_only=True):
     threads: list[Thread]
     """Threads that the caller can view."""
     members: list[ThreadMember]
-    """Memberships of the current user in these threads."""
+    """Memberships of the current user in the listed threads."""
     has_more: bool = False
     """Whether there are further threads."""
 
@@ -112,7 +112,7 @@ class ThreadListSync(Struct, kw_only=True):
     threads: list[Thread]
     """Active threads that the user can view."""
     members: list[ThreadMember]
-    """Memberships of the current user in these threads."""
+    """Memberships of the current user in the listed threads."""
     channel_ids: list[ChannelId] | UnsetType = UNSET
     """IDs of the parent channels for which the list is complete; absent for the whole guild."""
 

@@ -122,7 +122,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = gateway.HEARTBEAT_INTERVAL_MS
     heartbeat_grace: Annotated[float, Meta(gt=1.0)] = 1.5
     """The number of intervals without a heartbeat after which a connection is closed."""
-    hello_timeout_ms: Milliseconds = 60_000
+    identify_timeout_ms: Milliseconds = 60_000
     """How long a connection may stay open without Identify or Resume."""
     frame_bytes_max: Annotated[int, Meta(ge=1024)] = 15 * KIB
     """The maximum size of a frame from a client; 4096 is the strict public value."""

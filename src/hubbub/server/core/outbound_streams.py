@@ -26,7 +26,8 @@ CONNECT_TIMEOUT_SECONDS: Final = 10.0
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 """Seconds that the peer of a WebSocket has to complete the closing handshake."""
 HEARTBEAT_SECONDS: Final = 30.0
-IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD"})
+SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+"""Methods whose requests reuse connections, because repeating them has no effect on the target."""
 EXPLICIT_HEADERS: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that are sent only if the caller set them."""
 
@@ -39,7 +40,7 @@ class OutboundStreams:
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         """Sessions by whether they reuse connections."""
 
-    async def is_private(self, host: str) -> bool:
+    async def is_allowed_private_host(self, host: str) -> bool:
         """Return whether a host is private and private hosts are allowed; such hosts are called without TLS."""
         if not self._allow_private:
             return False
@@ -56,7 +57,7 @@ class OutboundStreams:
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Start a request whose response body is not yet read and not decompressed. Raise aiohttp's errors."""
         self._require_allowed_target(url)
-        return self._session(reuse_connections=method in IDEMPOTENT_METHODS).request(
+        return self._session(reuse_connections=method in SAFE_METHODS).request(
             method,
             url,
             headers=headers,
@@ -91,7 +92,11 @@ class OutboundStreams:
         require_host(url.host, allow_private=self._allow_private)
 
     def _session(self, *, reuse_connections: bool) -> aiohttp.ClientSession:
-        """Return a session. Only idempotent requests reuse connections: a server that closes one loses the request."""
+        """Return a session.
+
+        Only requests with a safe method reuse connections: a request on a connection that the server is closing may be
+        lost.
+        """
         session = self._sessions.get(reuse_connections)
         if session is None:
             options: dict[str, Any] = {} if reuse_connections else {"force_close": True}

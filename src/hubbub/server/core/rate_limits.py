@@ -31,7 +31,7 @@ REPORTED_HITS_MAX: Final = 1000
 
 
 class RateLimitMode(StrEnum):
-    """How limits are enforced."""
+    """Enforcement of limits: off, real or report."""
 
     OFF = "off"
     """Nothing is counted and no headers are sent."""
@@ -209,7 +209,7 @@ class RateLimits:
         self._now_ms = now_ms
         self.mode = RateLimitMode(mode)
         self.approval_mode = RateLimitMode(caps)
-        """How the limits of applications without approval are enforced."""
+        """Enforcement of the limits of applications without approval."""
         self.global_calls = global_calls
         """Requests per second and caller; 0 turns the global limit off."""
         self.invalid_calls = invalid_calls

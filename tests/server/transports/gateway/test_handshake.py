@@ -363,7 +363,7 @@ async def test_daily_session_starts_are_counted_by_the_platform_clock() -> None:
 
 
 async def test_a_connection_that_never_identifies_is_closed() -> None:
-    async with GatewayPlatform(hello_timeout_ms=50, heartbeat_interval_ms=1000) as platform:
+    async with GatewayPlatform(identify_timeout_ms=50, heartbeat_interval_ms=1000) as platform:
         client = await platform.connect()
         assert await client.wait_close_code() == CloseCode.SESSION_TIMED_OUT
 

@@ -339,7 +339,7 @@ def require_overwrites(
     )
     bits = changed_bits(bits_by_target(before), bits_by_target(after))
     if not can_overwrite(
-        standing.allowed, channel_access.allowed, bits, manages_by_overwrite=has_manage_roles_overwrite
+        standing.allowed, channel_access.allowed, bits, has_manage_roles_overwrite=has_manage_roles_overwrite
     ):
         raise errors.MISSING_PERMISSIONS()
 

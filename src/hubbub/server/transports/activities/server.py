@@ -207,7 +207,7 @@ class ActivityServer:
         """Return the target URL and its origin. The scheme is https or wss, except for private addresses in a rehearsal."""
         try:
             host = URL(f"https://{mapped.authority}", encoded=True).host or ""
-            is_private = await self._streams.is_private(host)
+            is_private = await self._streams.is_allowed_private_host(host)
         except (UnreachableError, ValueError) as error:
             log.info("cannot resolve the target of an activity: %r", error)
             raise ProxyError(502) from error

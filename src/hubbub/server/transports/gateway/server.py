@@ -46,8 +46,8 @@ COMPRESSIONS: Final = {
     "zlib-stream": Compression.ZLIB_STREAM,
     "zstd-stream": Compression.ZSTD_STREAM,
 }
-FRAME_BYTES_MAX: Final = 1024 * 1024
-"""Size in bytes above which a frame is not read and the connection is closed."""
+SOCKET_FRAME_BYTES_MAX: Final = 1024 * 1024
+"""Largest frame that the WebSocket reader accepts; `gateway.frame_bytes_max` is the smaller limit of the protocol."""
 SWEEP_INTERVAL_SECONDS: Final = 2.0
 
 
@@ -148,7 +148,7 @@ class Gateway:
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Handle a WebSocket request until the connection ends."""
-        socket, transport = await sockets.accept(request, FRAME_BYTES_MAX, autoping=False)
+        socket, transport = await sockets.accept(request, SOCKET_FRAME_BYTES_MAX, autoping=False)
         if transport is None:
             return socket
         connection = self._create_connection(request, socket, transport)
@@ -277,9 +277,9 @@ class Gateway:
         try:
             actor = await self._require_actor(identify.token)
             connection.user_id = int(actor.user_id)
-            guilds = await self._context.guild_count(actor) if actor.is_bot else 0
+            guild_count = await self._context.guild_count(actor) if actor.is_bot else 0
             settings = self._config.gateway
-            shard_multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
+            shard_multiple = settings.large_bot_concurrency if settings.is_large(guild_count) else 1
             parameters = identification.validate(identify, actor, shard_multiple)
         except CloseConnection as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
@@ -287,7 +287,7 @@ class Gateway:
         if self._faults.gateway and self._apply_pending_fault(connection, actor, None):
             return
         now = asyncio.get_running_loop().time()
-        if actor.is_bot and not self.session_starts.take(int(actor.user_id), parameters.shard[0], now, guilds):
+        if actor.is_bot and not self.session_starts.take(int(actor.user_id), parameters.shard[0], now, guild_count):
             # The connection stays usable (spec/gateway.md#4.1).
             self._metrics.gateway_identifies("limited").inc()
             log.info("bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})
@@ -358,7 +358,7 @@ class Gateway:
                 for connection in list(self._connections):
                     if now - connection.last_heartbeat_at > silence_seconds:
                         connection.close(CloseCode.UNKNOWN_ERROR, "No heartbeat")
-                    elif connection.session is None and now - connection.opened_at > settings.hello_timeout_ms / 1000:
+                    elif connection.session is None and now - connection.opened_at > settings.identify_timeout_ms / 1000:
                         connection.close(CloseCode.SESSION_TIMED_OUT, "Session timed out")
                 self.sessions.prune(now)
             except Exception:

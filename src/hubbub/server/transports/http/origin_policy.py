@@ -1,4 +1,4 @@
-"""Which host names and web origins a server accepts, so that pages of other sites cannot use known tokens.
+"""Check of the Host and Origin headers, so that pages of other sites cannot use known tokens.
 
 The tokens of a rehearsal on a loopback address are predictable, and every page that the developer opens can send
 requests to loopback addresses. See decisions/0077.
@@ -39,7 +39,7 @@ class OriginPolicy:
             return None
         if self.accepts_origin(origin) or _is_own_origin(origin, host):
             return None
-        # An application calls the API from its own origin with an access token, which no world contains.
+        # Applications call the API from their own origins. Access tokens are random, unlike the tokens of a world.
         is_api = request.raw_path.startswith("/api/")
         is_bearer = request.headers.get(hdrs.AUTHORIZATION, "").startswith("Bearer ")
         if is_api and (is_bearer or request.method == hdrs.METH_OPTIONS):

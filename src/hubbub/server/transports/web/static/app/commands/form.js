@@ -15,6 +15,8 @@ import { createOptionField, autocompleteValue } from "./option_fields.js";
 const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
 
 /**
+ * Return the form with the options of a command.
+ *
  * @param {import("./available_commands.js").Entry} entry
  * @param {object} context
  * @param {(ran: boolean) => void} done called after the command ran or the form was closed

@@ -19,6 +19,8 @@ const ENTITIES = new Map([
 let count = 0;
 
 /**
+ * Return the field for one option of a command.
+ *
  * @param {object} option as the command declares it
  * @param {(typed: any) => Promise<{name: string, value: any}[]>} complete fetches autocomplete choices from the app
  * @returns {{node: HTMLElement, read: (files: File[]|null) => any, isMissing: () => boolean,

@@ -3,7 +3,11 @@
 import { h } from "../ui/dom.js";
 import { colorIndex, initials } from "./avatars.js";
 
-/** @param {{id: string, icon?: string|null, name: string}} application */
+/**
+ * Return the icon of an app, or its initials if it has none.
+ *
+ * @param {{id: string, icon?: string|null, name: string}} application
+ */
 export function appIcon({ id, icon, name }) {
   const content = icon
     ? h("img", { src: `/cdn/app-icons/${id}/${icon}.png?size=64`, alt: "", loading: "lazy" })

@@ -3,7 +3,11 @@
 import { h } from "../ui/dom.js";
 import { customEmojiImage } from "./markdown.js";
 
-/** @param {{id?: string|null, name?: string|null, animated?: boolean}} emoji */
+/**
+ * Return an element that shows an emoji.
+ *
+ * @param {{id?: string|null, name?: string|null, animated?: boolean}} emoji
+ */
 export function emojiElement(emoji) {
   return emoji.id
     ? customEmojiImage({ ...emoji, name: emoji.name ?? "emoji" })

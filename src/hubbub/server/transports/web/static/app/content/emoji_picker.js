@@ -8,6 +8,8 @@ import { customEmojiImage } from "./markdown.js";
 const COLUMNS = 8;
 
 /**
+ * Open the emoji picker at an element; `choose` receives the chosen emoji.
+ *
  * @param {Element} anchor
  * @param {import("../state/context.js").Context} context
  * @param {(emoji: {id?: string | null, name: string, animated?: boolean}) => void} choose

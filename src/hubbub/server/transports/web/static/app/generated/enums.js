@@ -386,7 +386,7 @@ export const NewMemberActionType = Object.freeze({
   TALK: 1,
 });
 
-/** Which channels count toward the requirements of onboarding. */
+/** Channels that count toward the requirements of onboarding. */
 export const OnboardingMode = Object.freeze({
   DEFAULT: 0,
   ADVANCED: 1,

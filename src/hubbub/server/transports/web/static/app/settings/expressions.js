@@ -1,4 +1,4 @@
-/** What the screens of emoji, stickers and sounds share: permissions, slots, and the list with its dialogs. */
+/** Shared parts of the emoji, sticker and sound screens: permissions, slots, and the list with its dialogs. */
 
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";

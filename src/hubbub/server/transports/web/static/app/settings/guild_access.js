@@ -1,4 +1,4 @@
-/** What the user may do in a guild, and the sentence that says why not. */
+/** The user's access in a guild, and the sentence that says why an action is not allowed. */
 
 import { compareIds } from "../network/ids.js";
 import { Permissions } from "../network/enums.js";

@@ -122,7 +122,7 @@ class GuildSettings {
     return this.context.state.guilds.get(this.guildId);
   }
 
-  /** What the user may do now. */
+  /** The current access of the user. */
   get access() {
     return new GuildSettingsAccess(this.context, this.guildId);
   }

@@ -1,4 +1,4 @@
-/** What a role or a member may do: the choice of one of them, and the permissions in a channel. */
+/** A preview of permissions in a channel: choose a role or a member, and see what it may do. */
 
 import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { channelPermissions } from "../state/permissions.js";

@@ -8,6 +8,8 @@ import { makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 let recordCount = 0;
 
 /**
+ * Return a field for a list of records, each with its own fields.
+ *
  * @param {string} label
  * @param {object} options
  * @param {string} options.noun names one record: `Add ${noun}`

@@ -18,7 +18,7 @@ const FILTER_OPTIONS = [
   [ExplicitContentFilter.ALL_MEMBERS, "Media of all members"],
 ];
 
-/** What can be paused, by its name in the request. */
+/** Actions that can be paused, by the name in the request. */
 const PAUSES = [
   {
     name: "invites_disabled_until",

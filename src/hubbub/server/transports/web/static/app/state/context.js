@@ -12,7 +12,11 @@
  * @property {(path: string) => void} go navigates to a path of the client
  */
 
-/** @returns {Context} */
+/**
+ * Return the context, which modules share; the channel in view changes with navigation.
+ *
+ * @returns {Context}
+ */
 export function createContext({ api, gateway, state, webUrl, go }) {
   return {
     api,

@@ -13,6 +13,8 @@ const DEBOUNCE_MS = 150;
 let count = 0;
 
 /**
+ * Return a button that opens a list of choices.
+ *
  * @param {{
  *   label: string, placeholder?: string, min?: number, max?: number, disabled?: boolean, values?: Choice[],
  *   choices?: Choice[], find?: (query: string) => Choice[]|Promise<Choice[]>,

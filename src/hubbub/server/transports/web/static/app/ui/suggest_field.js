@@ -6,6 +6,8 @@ const DEBOUNCE_MS = 200;
 let count = 0;
 
 /**
+ * Return a text field with suggestions that are fetched while the user types.
+ *
  * @param {{label: string, id: string, fetchSuggestions: (typed: string) => Promise<{name: string, value: any}[]>,
  *   maxlength?: number}} options
  * @returns {{node: HTMLElement, input: HTMLInputElement, value: () => any}} `value` returns the selected value, or the text

@@ -1,4 +1,4 @@
-/** What calls need: features of the browser, and files that the server may lack. */
+/** Requirements of calls: features of the browser, and files that the server may lack. */
 
 /** Return the sentence that says why calls do not work here and what to do, or null if they work. */
 export function callObstacle() {
