@@ -4,10 +4,12 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
@@ -25,11 +27,20 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PHONE_WIDTH, DESKTOP_WIDTH = 360, 1280
 """Widths of the viewport in pixels."""
 
+FOLDER = Path(__file__).parent
+
 OpenPage = Callable[..., AbstractAsyncContextManager[Any]]
 """Opens a page: `async with open_page(width=360, script=False) as page`. Its context is closed on exit."""
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of this folder on the event loop of the session, which the shared browser is bound to."""
+    for item in items:
+        if item.path.parent == FOLDER:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def web_world() -> AsyncIterator[World]:
     """A running platform on the embedded store; other tests cover pages on PostgreSQL without a browser."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
@@ -39,9 +50,9 @@ async def web_world() -> AsyncIterator[World]:
     await app.stop()
 
 
-@pytest.fixture
-async def open_page() -> AsyncIterator[OpenPage]:
-    """A function that opens a page in a new browser context."""
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Any]:
+    """Chromium, started once for all tests of a process."""
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine (make browser installs it)")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
@@ -51,28 +62,34 @@ async def open_page() -> AsyncIterator[OpenPage]:
         # A camera and a microphone that exist everywhere, and permissions without questions.
         arguments += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=120_000)
-
-        @asynccontextmanager
-        async def open_in_new_context(
-            width: int = DESKTOP_WIDTH, script: bool = True, locale: str = "en-US"
-        ) -> AsyncIterator[Any]:
-            context = await browser.new_context(
-                viewport={"width": width, "height": 800},
-                java_script_enabled=script,
-                accept_downloads=True,
-                locale=locale,
-            )
-            context.set_default_timeout(60_000)
-            try:
-                yield await context.new_page()
-            finally:
-                await context.close()
-
-        yield open_in_new_context
+        yield browser
         await browser.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_page(browser: Any) -> AsyncIterator[OpenPage]:
+    """A function that opens a page in a new browser context."""
+
+    @asynccontextmanager
+    async def open_in_new_context(
+        width: int = DESKTOP_WIDTH, script: bool = True, locale: str = "en-US"
+    ) -> AsyncIterator[Any]:
+        context = await browser.new_context(
+            viewport={"width": width, "height": 800},
+            java_script_enabled=script,
+            accept_downloads=True,
+            locale=locale,
+        )
+        context.set_default_timeout(60_000)
+        try:
+            yield await context.new_page()
+        finally:
+            await context.close()
+
+    yield open_in_new_context
+
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
     """A platform with fault injection, and browsers."""
     from tests.web.chat import ChatPlatform
@@ -88,7 +105,7 @@ async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
     await app.stop()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
     """A platform with a voice server, and browsers that can join calls."""
     from tests.web.chat import ChatPlatform
@@ -107,7 +124,7 @@ async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
     await app.stop()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def app_guild(open_page: OpenPage) -> "AsyncIterator[AppGuild]":
     """A guild on a stopped clock, with a bot whose requests the test itself sends."""
     from tests.web.app_guild import open_platform

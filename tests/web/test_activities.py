@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
-import pytest
+import pytest_asyncio
 from aiohttp import web
 
 from hubbub.server.app import App
@@ -49,7 +49,7 @@ window.addEventListener("message", ({data, origin, source}) => {
 """A page that frames an activity, whose URL replaces %s, and responds to its handshake."""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def activity() -> AsyncIterator[ProxiedActivity]:
     """A served activity with its own web server."""
     upstream = Upstream()

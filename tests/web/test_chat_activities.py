@@ -6,6 +6,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from hubbub.protocol.enums import CommandHandlerType, CommandType, InteractionCallbackType, SkuType
 from hubbub.protocol.flags import ApplicationFlags
@@ -35,7 +36,7 @@ from tests.web.polling import wait_until
 from tests.world import NOW_MS, Actor, World, small_config
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def activity(open_page: OpenPage) -> AsyncIterator[SampleActivity]:
     """A platform that serves activities, and one activity."""
     config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))

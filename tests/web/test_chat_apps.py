@@ -6,6 +6,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -28,7 +29,7 @@ from tests.web.polling import wait_until
 from tests.world import NOW_MS
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def library_guild(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AppGuild]:
     """A guild for a discord.py bot.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from hubbub.server import worlds
 from hubbub.server.app import App
@@ -65,7 +66,7 @@ async def test_a_reader_navigates_the_reference(web_world: World, open_page: Ope
     assert problems == []
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def demo_world() -> AsyncIterator[World]:
     """A platform with the demo world and the control API, as `hubbub dev` starts it."""
     app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))

@@ -5,6 +5,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.flags import ApplicationFlags
@@ -35,7 +36,7 @@ SECTIONS = (
 )
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def portal_world() -> AsyncIterator[World]:
     """A platform that may send requests to this machine, as `hubbub dev` does."""
     app = App(small_config(private_targets=True), clock=ControlledClock(NOW_MS, running=False))
