@@ -26,16 +26,16 @@ class SmtpReceiver:
         """Response to every recipient."""
         self.data_responses: list[str] = []
         """Responses to the next mails; later ones are accepted."""
-        self.attempts = 0
+        self.recipient_count = 0
         """Number of recipients that clients named."""
         self.logins: list[tuple[str, str]] = []
-        self.is_encrypted: list[bool] = []
+        self.tls_flags: list[bool] = []
         """Whether each mail arrived over TLS."""
         self.port = 0
 
     async def handle_RCPT(self, server: SMTP, session: Session, envelope: Envelope, address: str, options: Any) -> str:
         """Accept or reject a recipient."""
-        self.attempts += 1
+        self.recipient_count += 1
         if self.recipient_response == ACCEPTED:
             envelope.rcpt_tos.append(address)
         return self.recipient_response
@@ -49,7 +49,7 @@ class SmtpReceiver:
         assert isinstance(message, EmailMessage)
         self.mails.append(message)
         self.senders.append(str(envelope.mail_from))
-        self.is_encrypted.append(session.ssl is not None)
+        self.tls_flags.append(session.ssl is not None)
         return ACCEPTED
 
     def authenticate(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
