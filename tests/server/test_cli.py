@@ -129,7 +129,7 @@ async def read_voice_hello_opcode(voice: dict[str, Any]) -> int:
 
 
 async def read_opcodes_until_reconnect(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> list[int]:
-    """Return the opcodes that a gateway client receives while the server stops."""
+    """Identify, stop the server after the first guild, and return all opcodes received up to Reconnect."""
     opcodes = []
     async with aiohttp.ClientSession() as client, client.ws_connect(f"{ready['gateway']}?v=10&encoding=json") as socket:
         token = ready["applications"]["demo-bot"]["bot"]["token"]
@@ -164,7 +164,7 @@ def test_dev_with_a_data_folder_keeps_its_world_and_messages(tmp_path: Path) -> 
         assert stop_process(process) == 0
 
 
-def test_serve_has_no_world_and_no_control_api(tmp_path: Path) -> None:
+def test_serve_has_no_world_and_no_control_api_and_locks_its_data_folder(tmp_path: Path) -> None:
     with running_server(tmp_path, "serve", "--data", str(tmp_path / "data")) as (process, ready):
         assert (ready["control"], ready["control_token"], ready["users"], ready["guilds"]) == (None, None, {}, {})
         assert send_request("GET", f"{ready['web']}/control/clock")[0] == 404
@@ -246,13 +246,14 @@ def test_stored_files_are_readable_only_by_their_owner(data_folder: Path, capsys
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
-def test_files_and_backups_in_an_open_folder_are_readable_only_by_their_owner(
+def test_other_users_cannot_read_data_or_backups_in_an_open_folder(
     data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (data_folder / "files").mkdir(parents=True)
     for folder in (data_folder, data_folder / "files"):
         folder.chmod(0o755)
     assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
+    # The group keeps its access to an existing folder.
     assert stat.S_IMODE((data_folder / "files").stat().st_mode) == 0o750
     assert stat.S_IMODE((data_folder / "hubbub.sqlite3").stat().st_mode) == 0o600
     backup = tmp_path / "backup"
@@ -274,10 +275,10 @@ def test_a_missing_or_new_data_folder_is_reported(data_folder: Path, capsys: pyt
     assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
     assert f"created {data_folder / 'hubbub.sqlite3'}" in capsys.readouterr().err
     assert cli.main(["admin", "create-user", "ben", "--data", str(data_folder)]) == 0
-    assert "is new" not in capsys.readouterr().err
+    assert "created" not in capsys.readouterr().err
 
 
-def test_every_setting_is_documented() -> None:
+def test_every_setting_of_serve_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     for key in settings.KEYS:
         if key not in cli.REHEARSAL_SETTINGS:
@@ -286,7 +287,7 @@ def test_every_setting_is_documented() -> None:
 
 @pytest.fixture
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a data folder, in an environment without settings."""
+    """Return the path of a data folder that does not exist yet, in an environment without settings."""
     for name in [name for name in os.environ if name.startswith("HUBBUB_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
@@ -341,36 +342,38 @@ def read_printed_values(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line)
 
 
-def test_admin_commands_create_users_and_bots(
+def test_admin_commands_manage_users_bots_and_permissions(
     data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = ["--data", str(data_folder)]
+    data_flags = ["--data", str(data_folder)]
     monkeypatch.setattr(sys, "stdin", (tmp_path / "password").open("w+"))
     sys.stdin.write("long enough\nlonger still\nshort\n")
     sys.stdin.seek(0)
-    assert cli.main(["admin", "create-user", "ann", "--password-stdin", *store]) == 0
+    assert cli.main(["admin", "create-user", "ann", "--password-stdin", *data_flags]) == 0
     ann = read_printed_values(capsys)
-    assert cli.main(["admin", "create-user", "ann", *store]) == 1
+    assert cli.main(["admin", "create-user", "ann", *data_flags]) == 1
     assert "Username is unavailable." in capsys.readouterr().err
-    assert cli.main(["admin", "set-password", "ann", *store]) == 0
-    assert cli.main(["admin", "set-password", "ann", *store]) == 1
+    assert cli.main(["admin", "set-password", "ann", *data_flags]) == 0
+    assert cli.main(["admin", "set-password", "ann", *data_flags]) == 1
     assert "8 to 128 characters" in capsys.readouterr().err
     assert (
-        cli.main(["admin", "create-application", "helper", "--owner", "ann", "--intent", "MESSAGE_CONTENT", *store])
+        cli.main(
+            ["admin", "create-application", "helper", "--owner", "ann", "--intent", "MESSAGE_CONTENT", *data_flags]
+        )
         == 0
     )
     helper = read_printed_values(capsys)
-    assert cli.main(["admin", "create-application", "helper", "--owner", "ben", *store]) == 1
+    assert cli.main(["admin", "create-application", "helper", "--owner", "ben", *data_flags]) == 1
     assert "there is no user named ben" in capsys.readouterr().err
-    assert cli.main(["admin", "create-application", "x", "--owner", "ann", "--intent", "ALL", *store]) == 1
+    assert cli.main(["admin", "create-application", "x", "--owner", "ann", "--intent", "ALL", *data_flags]) == 1
     assert "is not a privileged intent" in capsys.readouterr().err
-    assert cli.main(["admin", "reset-bot-token", helper["id"], *store]) == 0
+    assert cli.main(["admin", "reset-bot-token", helper["id"], *data_flags]) == 0
     new_bot_token = read_printed_values(capsys)["bot token"]
     assert new_bot_token != helper["bot token"]
-    assert cli.main(["admin", "add-bot", helper["id"], "1", *store]) == 1
+    assert cli.main(["admin", "add-bot", helper["id"], "1", *data_flags]) == 1
     assert "there is no guild 1" in capsys.readouterr().err
 
-    with running_server(tmp_path, "serve", *store) as (process, ready):
+    with running_server(tmp_path, "serve", *data_flags) as (process, ready):
         assert send_request("GET", f"{ready['api']}/users/@me", ann["token"])[0] == 401
         assert send_request("GET", f"{ready['api']}/users/@me", f"Bot {helper['bot token']}")[0] == 401
         assert send_request("GET", f"{ready['api']}/users/@me", f"Bot {new_bot_token}")[1]["username"] == "helper"
@@ -378,16 +381,16 @@ def test_admin_commands_create_users_and_bots(
         user_token = send_request("POST", f"{ready['api']}/auth/login", json=login)[1]["token"]
         guild_id = send_request("POST", f"{ready['api']}/guilds", user_token, json={"name": "Home"})[1]["id"]
 
-        assert cli.main(["admin", "add-bot", helper["id"], guild_id, *store]) == 1
+        assert cli.main(["admin", "add-bot", helper["id"], guild_id, *data_flags]) == 1
         assert "stop the server first" in capsys.readouterr().err
         assert stop_process(process) == 0
 
-    assert cli.main(["admin", "add-bot", helper["id"], guild_id, "--permission", "BAN_MEMBERS", *store]) == 0
+    assert cli.main(["admin", "add-bot", helper["id"], guild_id, "--permission", "BAN_MEMBERS", *data_flags]) == 0
     assert "Added helper to Home." in capsys.readouterr().out
-    assert cli.main(["admin", "add-bot", helper["id"], guild_id, *store]) == 1
-    assert cli.main(["admin", "split-permissions", guild_id, *store]) == 0
+    assert cli.main(["admin", "add-bot", helper["id"], guild_id, *data_flags]) == 1
+    assert cli.main(["admin", "split-permissions", guild_id, *data_flags]) == 0
     assert "Home: added the newer permissions to 0 roles and 0 overwrites." in capsys.readouterr().out
-    assert cli.main(["admin", "split-permissions", "1", *store]) == 1
+    assert cli.main(["admin", "split-permissions", "1", *data_flags]) == 1
     assert "there is no guild 1" in capsys.readouterr().err
 
 
@@ -458,30 +461,30 @@ def test_the_summary_of_serve_names_no_users_and_only_enabled_pages() -> None:
 
 
 def test_admin_commands_approve_scopes_and_intents(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = ["--data", str(data_folder)]
-    assert cli.main(["admin", "create-user", "ann", *store]) == 0
-    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *store]) == 0
+    data_flags = ["--data", str(data_folder)]
+    assert cli.main(["admin", "create-user", "ann", *data_flags]) == 0
+    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *data_flags]) == 0
     application_id = read_printed_values(capsys)["id"]
 
-    assert cli.main(["admin", "list-approvals", *store]) == 0
+    assert cli.main(["admin", "list-approvals", *data_flags]) == 0
     assert "No pending requests." in capsys.readouterr().out
-    assert cli.main(["admin", "approve-scope", application_id, "voice", *store]) == 0
+    assert cli.main(["admin", "approve-scope", application_id, "voice", *data_flags]) == 0
     assert "helper may now request the scope voice." in capsys.readouterr().out
-    assert cli.main(["admin", "approve-scope", application_id, "fly", *store]) == 1
+    assert cli.main(["admin", "approve-scope", application_id, "fly", *data_flags]) == 1
     assert "unknown scope fly" in capsys.readouterr().err
-    assert cli.main(["admin", "approve-intent", application_id, "GUILD_MEMBERS", *store]) == 0
-    assert cli.main(["admin", "approve-intent", application_id, "GUILDS", *store]) == 1
-    assert cli.main(["admin", "deny-approval", application_id, "rpc", *store]) == 1
+    assert cli.main(["admin", "approve-intent", application_id, "GUILD_MEMBERS", *data_flags]) == 0
+    assert cli.main(["admin", "approve-intent", application_id, "GUILDS", *data_flags]) == 1
+    assert cli.main(["admin", "deny-approval", application_id, "rpc", *data_flags]) == 1
     assert "helper has no pending request for rpc" in capsys.readouterr().err
-    assert cli.main(["admin", "approve-scope", "7", "voice", *store]) == 1
+    assert cli.main(["admin", "approve-scope", "7", "voice", *data_flags]) == 1
 
 
 def test_an_invalid_redirect_uri_is_rejected(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = ["--data", str(data_folder)]
-    assert cli.main(["admin", "create-user", "ann", *store]) == 0
+    data_flags = ["--data", str(data_folder)]
+    assert cli.main(["admin", "create-user", "ann", *data_flags]) == 0
 
     redirect_flags = ["--redirect-uri", "https://game.example/ok", "--redirect-uri", "javascript:alert(1)"]
-    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *redirect_flags, *store]) == 1
+    assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *redirect_flags, *data_flags]) == 1
 
     assert "redirect_uris.1" in capsys.readouterr().err
 
@@ -489,21 +492,21 @@ def test_an_invalid_redirect_uri_is_rejected(data_folder: Path, capsys: pytest.C
 def test_admin_commands_grant_tiers_features_and_premium(
     data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = ["--data", str(data_folder)]
-    assert cli.main(["admin", "create-user", "ann", *store]) == 0
+    data_flags = ["--data", str(data_folder)]
+    assert cli.main(["admin", "create-user", "ann", *data_flags]) == 0
     token = read_printed_values(capsys)["token"]
-    with running_server(tmp_path, "serve", *store) as (process, ready):
+    with running_server(tmp_path, "serve", *data_flags) as (process, ready):
         guild_id = send_request("POST", f"{ready['api']}/guilds", token, json={"name": "Home"})[1]["id"]
         assert stop_process(process) == 0
 
     options = ["--tier", "2", "--add-feature", "VANITY_URL", "--add-feature", "ROLE_ICONS"]
-    assert cli.main(["admin", "guild", guild_id, *options, *store]) == 0
+    assert cli.main(["admin", "guild", guild_id, *options, *data_flags]) == 0
     assert read_printed_values(capsys) == {"tier": "2", "features": "ROLE_ICONS, VANITY_URL"}
-    assert cli.main(["admin", "guild", guild_id, "--remove-feature", "ROLE_ICONS", *store]) == 0
+    assert cli.main(["admin", "guild", guild_id, "--remove-feature", "ROLE_ICONS", *data_flags]) == 0
     assert read_printed_values(capsys) == {"tier": "2", "features": "VANITY_URL"}
-    assert cli.main(["admin", "user", "ann", "--premium", "tier_2", *store]) == 0
+    assert cli.main(["admin", "user", "ann", "--premium", "tier_2", *data_flags]) == 0
     assert read_printed_values(capsys) == {"premium": "tier_2"}
-    assert cli.main(["admin", "user", "ann", *store]) == 0
+    assert cli.main(["admin", "user", "ann", *data_flags]) == 0
     assert read_printed_values(capsys) == {"premium": "tier_2"}
     for arguments, problem in (
         (["guild", "1"], "there is no guild 1"),
@@ -512,10 +515,10 @@ def test_admin_commands_grant_tiers_features_and_premium(
         (["guild", guild_id, "--add-feature", "COMMUNITY"], "rules_channel_id: "),
         (["user", "ben", "--premium", "none"], "there is no user named ben"),
     ):
-        assert cli.main(["admin", *arguments, *store]) == 1
+        assert cli.main(["admin", *arguments, *data_flags]) == 1
         assert problem in capsys.readouterr().err
 
-    with running_server(tmp_path, "serve", *store) as (process, ready):
+    with running_server(tmp_path, "serve", *data_flags) as (process, ready):
         assert send_request("GET", f"{ready['api']}/users/@me", token)[1]["premium_type"] == 2
         guild_view = send_request("GET", f"{ready['api']}/guilds/{guild_id}", token)[1]
         assert (guild_view["premium_tier"], guild_view["features"]) == (2, ["VANITY_URL"])
@@ -532,7 +535,7 @@ def test_dev_with_tls_serves_https_and_wss_with_its_own_authority(tmp_path: Path
             async with client.get(f"{ready['api']}/gateway") as response:
                 assert (await response.json())["url"] == ready["gateway"]
             async with client.ws_connect(f"{ready['gateway']}?v=10&encoding=json") as gateway:
-                assert (await gateway.receive_json())["op"] == 10
+                assert (await gateway.receive_json())["op"] == GatewayOpcode.HELLO
             fork_url = f"{ready['control']}/forks"
             control_headers = {"Authorization": f"Bearer {ready['control_token']}"}
             async with client.post(fork_url, headers=control_headers) as response:

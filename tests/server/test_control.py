@@ -1,4 +1,4 @@
-"""Tests of the control API: time, worlds, snapshots, forks, faults, the delivery trace and the rate limit report."""
+"""Tests of the control API: time, worlds, users, snapshots, forks, faults, trace, rate limit report and mail."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -343,7 +343,7 @@ async def test_a_status_fault_applies_to_its_route_and_user_a_number_of_times(re
     assert (await rehearsal.control_request("GET", "/faults")).ok() == []
 
 
-async def test_a_fault_may_name_its_transport_door(rehearsal: Rehearsal) -> None:
+async def test_the_former_field_door_is_accepted_as_transport(rehearsal: Rehearsal) -> None:
     fault = {"door": "http", "effect": "status", "status": 503}
     (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
     faults = (await rehearsal.control_request("GET", "/faults")).ok()
@@ -450,13 +450,13 @@ async def test_the_trace_lists_recipients_and_reasons_for_non_delivery(rehearsal
         for session in (owner_session, bob_session, guilds_only_session, contentless_session)
     ]
     missing_permission = "missing permission: VIEW_CHANNEL in the channel"
-    assert [staff_outcomes[outcome] for outcome in session_ids] == [
+    assert [staff_outcomes[session_id] for session_id in session_ids] == [
         "delivered",
         missing_permission,
         "missing intent: GUILD_MESSAGES",
         missing_permission,
     ]
-    assert [public_outcomes[outcome] for outcome in session_ids] == [
+    assert [public_outcomes[session_id] for session_id in session_ids] == [
         "delivered",
         "delivered",
         "missing intent: GUILD_MESSAGES",
@@ -474,6 +474,7 @@ async def test_the_trace_lists_recipients_and_reasons_for_non_delivery(rehearsal
 
 async def test_the_report_lists_requests_that_a_limit_would_have_rejected(rehearsal: Rehearsal) -> None:
     alice = rehearsal.actor("alice")
+    # The global limit is 50 requests per second.
     for _ in range(60):
         assert (await alice.get("/users/@me")).status == 200
 
@@ -526,7 +527,7 @@ async def test_the_report_lists_session_starts_that_would_have_waited(rehearsal:
     assert [(hit["name"], hit["times"]) for hit in report["refusals"]] == [("identify", 1)]
 
 
-async def test_a_role_gives_a_member_access_to_the_staff_channel(rehearsal: Rehearsal) -> None:
+async def test_the_moderator_role_of_the_demo_world_gives_access_to_the_staff_channel(rehearsal: Rehearsal) -> None:
     guild = rehearsal.control.built_world.guilds["Town Square"]
     alice, bob = rehearsal.actor("alice"), rehearsal.actor("bob")
     assert (await bob.get(f"/channels/{guild.channels['staff']}")).status == 403
@@ -583,6 +584,9 @@ async def test_the_trace_contains_closed_connections(rehearsal: Rehearsal) -> No
         await rehearsal.control_request("GET", f"/trace?user_id={game.id}&after={closures[0]['number']}")
     ).ok()["closed"]
     assert [closure["code"] for closure in game_closures] == [4014]
+
+
+# Delivery and mail
 
 
 async def test_settle_waits_until_all_events_are_delivered(rehearsal: Rehearsal) -> None:

@@ -113,8 +113,8 @@ def test_member_requests_are_limited_for_large_guilds_first_and_then_for_all() -
     clock = ControlledClock(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms - 1, running=False)
     requests = MemberRequests(clock, RateLimits(clock.now_ms))
 
-    def request_twice(guild_id: int, count: int) -> list[int]:
-        return [requests.wait_ms(1, guild_id, count)[0] for _ in range(2)]
+    def request_twice(guild_id: int, member_count: int) -> list[int]:
+        return [requests.wait_ms(1, guild_id, member_count)[0] for _ in range(2)]
 
     assert request_twice(10, LARGE_GUILD_MEMBERS) == [0, 0]
     clock.set(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms)
@@ -186,7 +186,7 @@ async def test_paginated_pins_work_since_the_change_and_old_routes_always(world:
 async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
     guild = await world.guild()
     slow_channel_id = await guild.channel("slow", rate_limit_per_user=21600)
-    manager, bypasser = (
+    message_manager, bypasser = (
         await guild.member(Permissions.MANAGE_MESSAGES),
         await guild.member(Permissions.BYPASS_SLOWMODE),
     )
@@ -200,7 +200,7 @@ async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
     )
     before.rejected(429, 20016)
     after.ok()
-    (await send_twice(manager)).ok()
+    (await send_twice(message_manager)).ok()
     threads_path = f"/channels/{slow_channel_id}/threads"
     body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
     (await bypasser.post(threads_path, json=body)).ok()
@@ -309,7 +309,7 @@ async def test_file_sizes_of_apps_are_checked_per_file_since_the_change(world: W
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
-async def test_splitting_permissions_adds_the_newer_permissions_to_the_older(world: World) -> None:
+async def test_splitting_permissions_adds_the_permissions_that_were_split_off(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
     member = await guild.member(0)

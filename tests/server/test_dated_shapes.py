@@ -7,6 +7,7 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.enums import ActivityType, ButtonStyle, ChannelType, ComponentType, GatewayOpcode
 from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.talk.messages.content import components
@@ -20,14 +21,14 @@ PREMIUM_BUTTON_ROW = {
 
 
 async def create_bearer(world: World, user: Actor, *scopes: str) -> Bearer:
-    """Return a user's access token of a new application."""
+    """Return an actor that calls the API with a user's access token for a new application."""
     bot = await world.bot()
     token = await world.access_token(user, bot.application_id, *scopes)
     return Bearer(world, user.id, token, user.name, application_id=bot.application_id)
 
 
 @pytest.mark.dated(changes.EMBED_FIELDS_REJECTED)
-async def test_excess_embed_fields_are_dropped_before_the_change(world: World) -> None:
+async def test_excess_embed_fields_are_dropped_before_the_change_and_rejected_since(world: World) -> None:
     guild = await world.guild()
     fields = [{"name": str(number), "value": "x"} for number in range(26)]
     body = {"embeds": [{"fields": fields}]}
@@ -51,7 +52,10 @@ async def test_the_permission_to_edit_member_flags_changes_by_date(world: World)
     path = f"/guilds/{guild.id}/members/{target.id}"
 
     async def request_statuses() -> list[int]:
-        return [(await bot.patch(path, json={"flags": 4})).status for bot in (moderator, manager)]
+        return [
+            (await bot.patch(path, json={"flags": MemberFlags.BYPASSES_VERIFICATION})).status
+            for bot in (moderator, manager)
+        ]
 
     world.clock.set(changes.MEMBER_FLAGS_PERMISSIONS.at_ms - 1)
     assert await request_statuses() == [200, 403]
@@ -136,14 +140,14 @@ async def test_channels_created_since_the_change_have_a_null_application(world: 
 
 @pytest.mark.dated(changes.FILE_UPLOAD_TYPES)
 def test_file_types_are_kept_since_the_change() -> None:
-    def checked_component(now_ms: int) -> dict[str, Any]:
+    def validate_upload(now_ms: int) -> dict[str, Any]:
         upload = {"type": ComponentType.FILE_UPLOAD, "custom_id": "f", "file_types": [".png"]}
         modal = [{"type": ComponentType.LABEL, "label": "a file", "component": upload}]
         components.validate_modal_components(modal, FormErrors(), now_ms=now_ms)
         return upload
 
-    assert "file_types" not in checked_component(changes.FILE_UPLOAD_TYPES.at_ms - 1)
-    assert checked_component(changes.FILE_UPLOAD_TYPES.at_ms)["file_types"] == [".png"]
+    assert "file_types" not in validate_upload(changes.FILE_UPLOAD_TYPES.at_ms - 1)
+    assert validate_upload(changes.FILE_UPLOAD_TYPES.at_ms)["file_types"] == [".png"]
 
 
 @pytest.mark.dated(changes.VOICE_STATUS)

@@ -32,10 +32,10 @@ async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
             "account": "note",
         }
 
-        with_token = await findings(server.url, server.document["users"]["alice"]["token"])
-        assert [with_token[subject].level for subject in ("upload", "cdn range")] == ["ok", "ok"]
+        found_with_token = await findings(server.url, server.document["users"]["alice"]["token"])
+        assert [found_with_token[subject].level for subject in ("upload", "cdn range")] == ["ok", "ok"]
         # The certificate of a rehearsal is not trusted by this process.
-        assert with_token["voice"].message.startswith("TLS with ")
+        assert found_with_token["voice"].message.startswith("TLS with ")
 
         assert (await findings(server.url, "invalid"))["account"].message.endswith("401 401: Unauthorized")
 
@@ -104,7 +104,7 @@ def test_an_invalid_url_is_rejected(url: str, problem: str, capsys: pytest.Captu
     assert capsys.readouterr().err == f"hubbub: --url {url} {problem}\n"
 
 
-def test_a_file_without_a_token_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_or_invalid_token_file_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "token"
     arguments = ["doctor", "--url", "https://chat.example.org", "--token-file", str(path)]
     assert cli.main(arguments) == 2

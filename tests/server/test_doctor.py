@@ -150,16 +150,16 @@ async def test_the_smtp_server_is_checked(tmp_path: Path) -> None:
     settings = {"host": "127.0.0.1", "security": "none", "sender": "chat@example.org"}
     async with run_smtp_server(requires_login=True) as receiver:
         settings |= {"port": receiver.port, "username": "chat"}
-        valid = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
-        wrong = (await run_doctor(mail=MailConfig(**settings, password="hunter2")))["mail"]
-        unencrypted = (await run_doctor(mail=MailConfig(**{**settings, "security": "starttls"}, password="secret")))[
-            "mail"
-        ]
+        valid_login = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
+        wrong_password = (await run_doctor(mail=MailConfig(**settings, password="hunter2")))["mail"]
+        without_starttls = (
+            await run_doctor(mail=MailConfig(**{**settings, "security": "starttls"}, password="secret"))
+        )["mail"]
     stopped = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
 
-    assert (valid.level, "logged in as chat" in valid.message) == ("ok", True)
-    assert (wrong.level, wrong.fix) == ("problem", "check --mail-username and --mail-password")
-    assert "hunter2" not in wrong.message
-    assert (unencrypted.level, "STARTTLS" in unencrypted.message) == ("problem", True)
+    assert (valid_login.level, "logged in as chat" in valid_login.message) == ("ok", True)
+    assert (wrong_password.level, wrong_password.fix) == ("problem", "check --mail-username and --mail-password")
+    assert "hunter2" not in wrong_password.message
+    assert (without_starttls.level, "STARTTLS" in without_starttls.message) == ("problem", True)
     assert (stopped.level, "--mail-host" in stopped.fix) == ("problem", True)
     assert receiver.mails == []

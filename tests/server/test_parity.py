@@ -102,7 +102,7 @@ def test_traffic_has_one_line_for_each_distinct_response_of_a_test(
     ]
 
 
-def test_operations_with_a_public_id_have_the_public_path(full_table: EndpointTable) -> None:
+def test_every_public_operation_is_served_at_its_public_path(full_table: EndpointTable) -> None:
     described = {
         operation["operationId"]: operation_key(method, path)
         for path, item in public_api.document()["paths"].items()

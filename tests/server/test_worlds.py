@@ -1,4 +1,4 @@
-"""World files: reproducible contents, and validation errors."""
+"""World files: loading, reproducible contents, the demo world, and validation errors."""
 
 import re
 from collections.abc import AsyncIterator
@@ -147,7 +147,7 @@ async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> Non
         worlds.read_text(text.replace("premium_tier = 2", "premium_tier = 4"))
 
 
-async def test_a_community_of_a_world_file_is_complete(world: World) -> None:
+async def test_a_community_guild_has_the_channels_that_it_requires(world: World) -> None:
     text = SMALL_WORLD.replace("[guilds.Home]\n", '[guilds.Home]\nfeatures = ["COMMUNITY"]\n')
 
     async def build(text: str, seed: int) -> tuple[dict[str, Any], dict[str, str]]:
@@ -155,16 +155,23 @@ async def test_a_community_of_a_world_file_is_complete(world: World) -> None:
         guild = built.guilds["Home"]
         headers = {"Authorization": next(iter(built.users.values())).token}
         path = f"/guilds/{guild.id}"
+        # The update is rejected if a channel that a community requires is missing.
         response = (await world.request("PATCH", path, json={"name": "Renamed"}, headers=headers)).ok()
         return response, {str(channel_id): name for name, channel_id in guild.channels.items()}
 
-    guild, names = await build(text, 1)
-    assert (names[guild["rules_channel_id"]], names[guild["public_updates_channel_id"]]) == ("hall", "hall")
+    guild, channel_names = await build(text, 1)
+    assert (channel_names[guild["rules_channel_id"]], channel_names[guild["public_updates_channel_id"]]) == (
+        "hall",
+        "hall",
+    )
     text = text.replace("[users.ann]", "[users.amy]").replace("[users.ben]", "[users.bob]").replace("helper", "aide")
     text = text.replace('"ann"', '"amy"').replace("ann =", "amy =").replace("ben =", "bob =")
-    chosen = 'features = ["COMMUNITY"]\nsystem_channel = "hall"\npublic_updates_channel = "attic"'
-    guild, names = await build(text.replace('features = ["COMMUNITY"]', chosen), 2)
-    assert (names[guild["rules_channel_id"]], names[guild["public_updates_channel_id"]]) == ("hall", "attic")
+    chosen_channels = 'features = ["COMMUNITY"]\nsystem_channel = "hall"\npublic_updates_channel = "attic"'
+    guild, channel_names = await build(text.replace('features = ["COMMUNITY"]', chosen_channels), 2)
+    assert (channel_names[guild["rules_channel_id"]], channel_names[guild["public_updates_channel_id"]]) == (
+        "hall",
+        "attic",
+    )
 
 
 LOBBIES = """
@@ -286,7 +293,7 @@ async def test_the_demo_world_has_the_documented_contents() -> None:
     assert list(guild.roles) == ["mods", "players"]
 
 
-async def test_users_of_the_demo_world_have_the_right_access(world: World) -> None:
+async def test_users_and_bots_of_the_demo_world_have_access_by_role(world: World) -> None:
     built = await worlds.load(world.app, worlds.demo_world(), 0)
     guild = built.guilds["Town Square"]
     alice, bob = (Actor(world, built.users[name].id, built.users[name].token, name) for name in ("alice", "bob"))
@@ -516,7 +523,9 @@ def test_an_invalid_file_is_rejected_with_the_path_of_the_key(text: str, message
         ),
     ],
 )
-async def test_errors_of_actions_have_a_path_too(app: App, content: dict[str, Any], message: str) -> None:
+async def test_an_error_of_an_action_contains_the_path_of_the_key(
+    app: App, content: dict[str, Any], message: str
+) -> None:
     with pytest.raises(WorldError) as caught:
         await worlds.load(app, worlds.read_mapping(content), 0)
     assert message in str(caught.value)

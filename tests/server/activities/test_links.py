@@ -27,8 +27,9 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
     player = await world.bearer(await world.user(), bot.application_id or 0, "identify")
 
     link = (await player.post(links_path(bot), json=link_body(custom_id="room-7"))).ok()
-    kind, _, number = link["link_id"].partition("-")
-    assert kind == "1"
+    # A link ID starts with the type of the link: 0 for managed, 1 for quick.
+    link_type, _, number = link["link_id"].partition("-")
+    assert link_type == "1"
     assert link == {
         "application_id": str(bot.application_id),
         "link_id": f"1-{number}",
@@ -48,6 +49,7 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
     (await world.request("GET", links_path(bot, "quick", link["link_id"]))).ok()
     world.clock.advance(1)
     (await world.request("GET", links_path(bot, "quick", link["link_id"]))).rejected(404, 0)
+    # Creating a link deletes those that have expired.
     (await bot.post(links_path(bot), json=link_body())).ok()
     assert await world.app.database.read(lambda tx: tx.value("SELECT COUNT(*) FROM activity_links")) == 1
 
@@ -59,8 +61,13 @@ async def test_only_the_application_creates_quick_links(world: World) -> None:
     for actor in (other, stranger, player):
         (await actor.post(links_path(bot), json=link_body())).rejected(403, 20012)
     (await world.request("POST", links_path(bot), json=link_body())).rejected(401, 0)
+
+
+async def test_an_unknown_or_invalid_link_id_is_not_found(small_world: World) -> None:
+    bot = await small_world.bot()
+
     for link_id in ("1-1", "0-1", "2-1", "x", "1-x", "1-" + "9" * 30):
-        (await world.request("GET", links_path(bot, "quick", link_id))).rejected(404, 0)
+        (await small_world.request("GET", links_path(bot, "quick", link_id))).rejected(404, 0)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +87,6 @@ async def test_an_invalid_link_field_is_reported(small_world: World, field: str,
 
     for kind in ("quick", "managed"):
         response = await bot.post(links_path(bot, kind), json=link_body(**{field: value}))
-        assert len(response.errors(field)) == 1
-    if field != "image":
         assert response.errors(field) == [code]
     link = (await bot.post(links_path(bot, "managed"), json=link_body())).ok()
     assert (await bot.patch(links_path(bot, "managed", link["link_id"]), json={field: value})).errors(field)

@@ -97,7 +97,7 @@ async def test_a_disabled_activity_is_not_served(store_activity: ProxiedActivity
 @pytest.mark.parametrize(
     "path", ["/../x", "/a/../x", "/a/%2e%2E/x", "/.%2e", "/a/.", "/.platform/x", "/.proxy/.platform/x"]
 )
-async def test_path_traversal_is_rejected(activity: ProxiedActivity, path: str) -> None:
+async def test_path_traversal_and_unknown_platform_paths_are_rejected(activity: ProxiedActivity, path: str) -> None:
     await activity.set_url_map(("/", f"{activity.upstream.target}/www"))
     reader, writer = await asyncio.open_connection("127.0.0.1", int(activity.world.url.rpartition(":")[2]))
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {activity.host}\r\nConnection: close\r\n\r\n".encode())
@@ -144,7 +144,7 @@ async def test_forwarded_request_headers_do_not_identify_the_client(activity: Pr
     assert (echoed.headers["Accept-Language"], echoed.headers["Origin"]) == ("de", f"http://{activity.host}")
 
 
-async def test_response_headers_allow_embedding_in_a_frame(activity: ProxiedActivity) -> None:
+async def test_response_headers_allow_embedding_in_a_frame_and_pages_are_not_cached(activity: ProxiedActivity) -> None:
     page = aiohttp.web.Response(
         status=201,
         text="<p>hello</p>",
@@ -229,7 +229,9 @@ async def test_redirects_are_rewritten_to_the_activity_host_where_possible(
     assert len(activity.upstream.requests) == 1
 
 
-async def test_compressed_responses_are_forwarded_unchanged(activity: ProxiedActivity) -> None:
+async def test_compressed_responses_are_forwarded_and_compressed_requests_decompressed(
+    activity: ProxiedActivity,
+) -> None:
     compressed = gzip.compress(b"hello" * 100)
     activity.upstream.response = aiohttp.web.Response(
         body=compressed, content_type="text/plain", headers={"Content-Encoding": "gzip"}
@@ -279,7 +281,7 @@ async def test_a_client_disconnect_aborts_the_upstream_request(activity: Proxied
     await activity.upstream.wait_until(lambda: bool(activity.upstream.requests))
     task.cancel()
 
-    await activity.upstream.wait_until(lambda: activity.upstream.aborted_requests == 1)
+    await activity.upstream.wait_until(lambda: activity.upstream.aborted_request_count == 1)
     assert (await activity.echo("/")).path == "/"
 
 
@@ -316,7 +318,7 @@ async def test_a_slow_target_times_out(response_monitor: object, upstream: Upstr
 
         assert error_page.status == 504
         assert "did not respond in time" in error_page.body.decode()
-        await upstream.wait_until(lambda: upstream.aborted_requests == len(upstream.requests))
+        await upstream.wait_until(lambda: upstream.aborted_request_count == len(upstream.requests))
         reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
         writer.write(f"POST / HTTP/1.1\r\nHost: {activity.host}\r\nContent-Length: 9\r\n\r\nhalf".encode())
         assert (await asyncio.wait_for(reader.readline(), WAIT_TIMEOUT_SECONDS)).split()[1] == b"408"
@@ -326,10 +328,10 @@ async def test_a_slow_target_times_out(response_monitor: object, upstream: Upstr
             if response.status != 504:
                 with pytest.raises(aiohttp.ClientPayloadError):
                     await asyncio.wait_for(response.read(), WAIT_TIMEOUT_SECONDS)
-        await upstream.wait_until(lambda: upstream.aborted_requests == len(upstream.requests))
+        await upstream.wait_until(lambda: upstream.aborted_request_count == len(upstream.requests))
 
 
-async def test_oversized_bodies_are_not_forwarded(limited_activity: ProxiedActivity) -> None:
+async def test_oversized_and_invalid_bodies_are_not_forwarded(limited_activity: ProxiedActivity) -> None:
     assert (await limited_activity.request("/", "POST", data=b"x" * 2049)).status == 413
     assert not limited_activity.upstream.requests
     assert len((await limited_activity.echo("/", "POST", data=b"x" * 2048)).body) == 2048
@@ -372,7 +374,7 @@ async def test_private_targets_are_rejected_by_default(response_monitor: object,
         response = await activity.bot.post(path, json=body)
         assert response.errors("url_map.0.target") == ["URL_MAPPING_TARGET_PRIVATE"]
 
-        # The address is checked on connect as well: a target may be old, or its DNS name may have changed.
+        # The address is checked on connect as well, because the DNS name of a stored target may have changed.
         for target in (upstream.target, f"localhost:{upstream.port}", "[::1]:1", "2130706433:1", "169.254.169.254"):
             insert = (
                 "INSERT INTO activity_url_mappings (application_id, position, prefix, target) VALUES (?, 0, '/', ?)"
@@ -385,6 +387,7 @@ async def test_private_targets_are_rejected_by_default(response_monitor: object,
             await world.write(store_mapping)
             response = await activity.request("/")
             assert response.status == 502, target
+            # 2130706433 is 127.0.0.1 as one number, which not every resolver accepts.
             assert "does not connect to" in response.body.decode() or target.startswith("2130706433"), target
             with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
                 await activity.connect("/socket")
@@ -420,18 +423,20 @@ async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: P
     async def connect_source() -> str:
         return (await activity.request("/")).headers["Content-Security-Policy"].split("connect-src ")[1].split()[0]
 
-    for now_ms, prefix_optional in (
+    for now_ms, is_prefix_optional in (
         (required.at_ms - 1, True),
         (required.at_ms, False),
         (optional.at_ms - 1, False),
         (optional.at_ms, True),
     ):
         activity.world.clock.set(now_ms)
-        assert await statuses() == ([200] * 6 if prefix_optional else [200, 200, 404, 404, 200, 200])
+        assert await statuses() == ([200] * 6 if is_prefix_optional else [200, 200, 404, 404, 200, 200])
         assert await connect_source() == (
-            "'self'" if prefix_optional else f"http://{activity.host}:{activity.world.url.rpartition(':')[2]}/.proxy/"
+            "'self'"
+            if is_prefix_optional
+            else f"http://{activity.host}:{activity.world.url.rpartition(':')[2]}/.proxy/"
         )
-        if prefix_optional:
+        if is_prefix_optional:
             async with activity.connect("/socket"):
                 pass
         else:

@@ -20,7 +20,7 @@ SIGNED_HEADERS = ("X-Signature-Ed25519", "X-Signature-Timestamp", "X-Discord-Pro
 
 
 async def launch(activity: ProxiedActivity, actor: Actor, session_id: str = "") -> str:
-    """Launch the activity in a new guild of `actor` and return the instance id."""
+    """Launch the activity in a new guild of `actor` and return the composite instance ID."""
     guild = await activity.world.guild(actor)
     launch_arguments = (activity.bot.application_id, actor.id, guild.general, guild.id)
     launched = await activity.world.write(
@@ -231,7 +231,7 @@ async def test_a_modified_payload_fails_verification(activity: ProxiedActivity) 
 
 
 @pytest.mark.parametrize(
-    ("headers", "expected"),
+    ("headers", "is_accepted"),
     [
         ({}, True),
         ({"Origin": "{own_origin}", "Sec-Fetch-Site": "same-origin"}, True),
@@ -243,7 +243,7 @@ async def test_a_modified_payload_fails_verification(activity: ProxiedActivity) 
     ],
 )
 async def test_a_cookie_is_ignored_in_cross_site_requests(
-    activity: ProxiedActivity, headers: dict[str, str], expected: bool
+    activity: ProxiedActivity, headers: dict[str, str], is_accepted: bool
 ) -> None:
     alice = await activity.world.user()
     await launch(activity, alice)
@@ -252,11 +252,12 @@ async def test_a_cookie_is_ignored_in_cross_site_requests(
 
     ticket = await create_ticket(activity, alice)
     echoed = await activity.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={ticket}", **request_headers})
-    assert is_signed(echoed) is expected
+    assert is_signed(echoed) is is_accepted
     # A ticket in the URL was put there by the client that opened the page.
     assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}", headers=request_headers))
 
 
 def test_over_tls_no_other_host_can_set_the_cookie() -> None:
+    # Browsers accept a cookie with the prefix __Host- only from the host itself.
     assert headers.ticket_cookie_name(Config(public_url="http://127.0.0.1:8080")) == "hubbub_proxy_ticket"
     assert headers.ticket_cookie_name(Config(public_url="https://chat.example.org")) == "__Host-hubbub_proxy_ticket"

@@ -52,28 +52,28 @@ async def test_trailing_slashes_are_removed(world: World) -> None:
     ]
 
 
-VALID_MAPPING = "/a", "game.example.org"
+VALID_TARGET = "game.example.org"
 
 
 @pytest.mark.parametrize(
     ("prefix", "target", "path", "code"),
     [
-        ("api", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_INVALID"),
-        ("/.proxy", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
-        ("/.proxy/x", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
-        ("/.platform", VALID_MAPPING[1], "prefix", "URL_MAPPING_PREFIX_RESERVED"),
-        ("/a//b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a/../b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a?b", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/a%zz", VALID_MAPPING[1], "prefix", "URL_MAPPING_PATH_INVALID"),
-        ("/{Name}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
-        ("/{a1}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
-        ("/{a", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
-        ("/{a}-{b}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDERS"),
-        ("/{a}/{a}", VALID_MAPPING[1], "prefix", "URL_MAPPING_PLACEHOLDER_TWICE"),
-        ("/" + "a" * 256, VALID_MAPPING[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
-        ("", VALID_MAPPING[1], "prefix", "BASE_TYPE_BAD_LENGTH"),
+        ("api", VALID_TARGET, "prefix", "URL_MAPPING_PREFIX_INVALID"),
+        ("/.proxy", VALID_TARGET, "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/.proxy/x", VALID_TARGET, "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/.platform", VALID_TARGET, "prefix", "URL_MAPPING_PREFIX_RESERVED"),
+        ("/a//b", VALID_TARGET, "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a/../b", VALID_TARGET, "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a b", VALID_TARGET, "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a?b", VALID_TARGET, "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/a%zz", VALID_TARGET, "prefix", "URL_MAPPING_PATH_INVALID"),
+        ("/{Name}", VALID_TARGET, "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a1}", VALID_TARGET, "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a", VALID_TARGET, "prefix", "URL_MAPPING_PLACEHOLDER_INVALID"),
+        ("/{a}-{b}", VALID_TARGET, "prefix", "URL_MAPPING_PLACEHOLDERS"),
+        ("/{a}/{a}", VALID_TARGET, "prefix", "URL_MAPPING_PLACEHOLDER_TWICE"),
+        ("/" + "a" * 256, VALID_TARGET, "prefix", "BASE_TYPE_BAD_LENGTH"),
+        ("", VALID_TARGET, "prefix", "BASE_TYPE_BAD_LENGTH"),
         ("/a", "", "target", "BASE_TYPE_BAD_LENGTH"),
         ("/a", "https://game.example.org", "target", "URL_MAPPING_TARGET_SCHEME"),
         ("/a", "//game.example.org", "target", "URL_MAPPING_TARGET_INVALID"),
@@ -123,6 +123,10 @@ async def test_several_errors_are_reported_together(small_world: World) -> None:
     response = await bot.post(url_map_path(bot), json={"url_map": mappings})
     assert response.errors("url_map.1.prefix") == ["URL_MAPPING_PREFIX_TAKEN"]
     assert response.errors("url_map.1.target") == ["URL_MAPPING_TARGET_SCHEME"]
+
+
+async def test_a_url_map_has_at_most_50_mappings(small_world: World) -> None:
+    bot = await small_world.bot()
     too_many_mappings = [{"prefix": f"/{number}", "target": "a.example.org"} for number in range(51)]
     assert (await bot.post(url_map_path(bot), json={"url_map": too_many_mappings})).errors("url_map") == [
         "BASE_TYPE_BAD_LENGTH"

@@ -16,7 +16,7 @@ PROXY_HOST = "activities.localhost"
 
 
 class Upstream:
-    """A web server that echoes requests, except for some special paths."""
+    """A web server that echoes requests, except for `/socket`, `/slow`, `/stream`, `/broken`, `/response` and `/large`."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -27,12 +27,12 @@ class Upstream:
         self.response: web.Response | None = None
         """Response to `/response`."""
         self.release = asyncio.Event()
-        """Releases `/slow` and the second half of `/stream`."""
+        """Releases `/slow` and the second half of `/stream` and `/broken`."""
         self.close_frames: list[tuple[int | None, str]] = []
         """Close codes and reasons of the WebSockets that were closed."""
         self.socket_count = 0
         """Number of WebSockets that were opened."""
-        self.aborted_requests = 0
+        self.aborted_request_count = 0
         """Number of requests that the client aborted."""
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
@@ -77,10 +77,10 @@ class Upstream:
             if path_end == "slow":
                 await self.release.wait()
             if path_end in ("stream", "broken"):
-                return await self._stream(request, broken=path_end == "broken")
+                return await self._stream(request, is_aborted=path_end == "broken")
             body = await request.read()
         except asyncio.CancelledError:
-            self.aborted_requests += 1
+            self.aborted_request_count += 1
             await self._notify()
             raise
         self.bodies.append(body)
@@ -97,12 +97,12 @@ class Upstream:
             }
         )
 
-    async def _stream(self, request: web.Request, *, broken: bool) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, *, is_aborted: bool) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(b"data: one\n\n")
         await self.release.wait()
-        if broken and request.transport is not None:
+        if is_aborted and request.transport is not None:
             request.transport.abort()
             return response
         await response.write(b"data: two\n\n")

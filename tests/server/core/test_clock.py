@@ -6,47 +6,47 @@ import threading
 from hubbub.server.core.clock import ControlledClock, RealClock
 from tests.world import WAIT_TIMEOUT_SECONDS
 
-NOON_MS = 1_780_000_000_000
+START_MS = 1_780_000_000_000
 
 
 def test_a_frozen_clock_returns_its_start_until_it_is_moved() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
-    assert clock.now_ms() == NOON_MS
+    clock = ControlledClock(START_MS, running=False)
+    assert clock.now_ms() == START_MS
     clock.advance(1500)
-    assert clock.now_ms() == NOON_MS + 1500
-    clock.set(NOON_MS - 10)
-    assert clock.now_ms() == NOON_MS - 10
+    assert clock.now_ms() == START_MS + 1500
+    clock.set(START_MS - 10)
+    assert clock.now_ms() == START_MS - 10
 
 
 def test_only_a_move_to_an_earlier_time_counts_as_set_back() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     clock.advance(5)
-    clock.set(NOON_MS + 5)
+    clock.set(START_MS + 5)
     assert clock.backward_set_count == 0
-    clock.set(NOON_MS)
+    clock.set(START_MS)
     assert clock.backward_set_count == 1
 
 
 def test_advancing_fires_due_timers_in_order_at_their_own_time() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     fired: list[tuple[str, int]] = []
-    clock.call_at(NOON_MS + 30, lambda: fired.append(("late", clock.now_ms())))
-    clock.call_at(NOON_MS + 10, lambda: fired.append(("early", clock.now_ms())))
-    clock.call_at(NOON_MS + 10, lambda: fired.append(("second", clock.now_ms())))
-    clock.call_at(NOON_MS + 99, lambda: fired.append(("never", clock.now_ms())))
+    clock.call_at(START_MS + 30, lambda: fired.append(("late", clock.now_ms())))
+    clock.call_at(START_MS + 10, lambda: fired.append(("early", clock.now_ms())))
+    clock.call_at(START_MS + 10, lambda: fired.append(("second", clock.now_ms())))
+    clock.call_at(START_MS + 99, lambda: fired.append(("never", clock.now_ms())))
 
     clock.advance(50)
 
-    assert fired == [("early", NOON_MS + 10), ("second", NOON_MS + 10), ("late", NOON_MS + 30)]
-    assert clock.now_ms() == NOON_MS + 50
+    assert fired == [("early", START_MS + 10), ("second", START_MS + 10), ("late", START_MS + 30)]
+    assert clock.now_ms() == START_MS + 50
 
 
 def test_a_timer_started_by_a_callback_fires_in_the_same_advance() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     ticks: list[int] = []
 
     def tick() -> None:
-        ticks.append(clock.now_ms() - NOON_MS)
+        ticks.append(clock.now_ms() - START_MS)
         clock.call_later(10, tick)
 
     clock.call_later(10, tick)
@@ -57,7 +57,7 @@ def test_a_timer_started_by_a_callback_fires_in_the_same_advance() -> None:
 
 
 def test_a_canceled_timer_never_fires() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     fired: list[int] = []
     timer = clock.call_later(10, lambda: fired.append(1))
     timer.cancel()
@@ -68,7 +68,7 @@ def test_a_canceled_timer_never_fires() -> None:
 
 
 def test_canceled_timers_do_not_accumulate() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     clock.call_later(1, lambda: None)
     for _ in range(10_000):
         clock.call_later(1_000_000, lambda: None).cancel()
@@ -76,27 +76,27 @@ def test_canceled_timers_do_not_accumulate() -> None:
 
 
 def test_a_failing_callback_stops_neither_the_clock_nor_the_other_timers() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     fired: list[int] = []
     clock.call_later(1, lambda: 1 / 0)
     clock.call_later(2, lambda: fired.append(clock.now_ms()))
     clock.advance(10)
-    assert fired == [NOON_MS + 2]
-    assert clock.now_ms() == NOON_MS + 10
+    assert fired == [START_MS + 2]
+    assert clock.now_ms() == START_MS + 10
 
 
 def test_setting_the_clock_back_keeps_timers_pending() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     fired: list[int] = []
-    clock.call_at(NOON_MS + 10, lambda: fired.append(clock.now_ms()))
-    clock.set(NOON_MS - 1000)
+    clock.call_at(START_MS + 10, lambda: fired.append(clock.now_ms()))
+    clock.set(START_MS - 1000)
     assert fired == []
-    clock.set(NOON_MS + 10)
-    assert fired == [NOON_MS + 10]
+    clock.set(START_MS + 10)
+    assert fired == [START_MS + 10]
 
 
 async def test_settle_waits_for_work_started_by_timers() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     expired: list[str] = []
 
     async def expire() -> None:
@@ -110,31 +110,31 @@ async def test_settle_waits_for_work_started_by_timers() -> None:
 
 
 async def test_run_for_wakes_a_sleeping_loop_every_time() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     wakeups: list[int] = []
 
     async def loop() -> None:
         while True:
             await clock.sleep(1000)
             with clock.working():
-                await asyncio.to_thread(wakeups.append, clock.now_ms() - NOON_MS)
+                await asyncio.to_thread(wakeups.append, clock.now_ms() - START_MS)
 
     task = asyncio.create_task(loop())
     await asyncio.sleep(0)
     await clock.run_for(3500)
     assert wakeups == [1000, 2000, 3000]
-    assert clock.now_ms() == NOON_MS + 3500
+    assert clock.now_ms() == START_MS + 3500
     task.cancel()
 
 
 async def test_a_sleep_until_a_past_time_returns_immediately() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
-    await asyncio.wait_for(clock.sleep_until(NOON_MS - 1), 5)
-    assert clock.now_ms() == NOON_MS
+    clock = ControlledClock(START_MS, running=False)
+    await asyncio.wait_for(clock.sleep_until(START_MS - 1), 5)
+    assert clock.now_ms() == START_MS
 
 
 async def test_a_canceled_sleep_leaves_no_timer() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     task = asyncio.create_task(clock.sleep(1000))
     await asyncio.sleep(0)
     task.cancel()
@@ -143,21 +143,21 @@ async def test_a_canceled_sleep_leaves_no_timer() -> None:
 
 
 async def test_a_running_controlled_clock_fires_timers_in_real_time() -> None:
-    clock = ControlledClock(NOON_MS)
+    clock = ControlledClock(START_MS)
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await clock.sleep(5)
-    assert clock.now_ms() >= NOON_MS + 5
+    assert clock.now_ms() >= START_MS + 5
 
 
 async def test_freezing_stops_timers_and_resuming_starts_them_again() -> None:
-    clock = ControlledClock(NOON_MS)
+    clock = ControlledClock(START_MS)
     fired = asyncio.Event()
     clock.call_later(1, fired.set)
     clock.freeze()
     frozen_ms = clock.now_ms()
     # A timer of a running clock that starts later and is due later fires, so time has passed.
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        await ControlledClock(NOON_MS).sleep(5)
+        await ControlledClock(START_MS).sleep(5)
     assert not fired.is_set()
     assert clock.now_ms() == frozen_ms
     clock.resume()
@@ -177,14 +177,14 @@ async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() ->
 
 
 def test_any_thread_can_read_the_time_while_it_is_moved() -> None:
-    clock = ControlledClock(NOON_MS)
+    clock = ControlledClock(START_MS)
     stop = threading.Event()
     out_of_range: list[int] = []
 
     def read() -> None:
         while not stop.is_set():
             now_ms = clock.now_ms()
-            if not NOON_MS <= now_ms < NOON_MS + 10_000_000:
+            if not START_MS <= now_ms < START_MS + 10_000_000:
                 out_of_range.append(now_ms)
 
     threads = [threading.Thread(target=read) for _ in range(3)]

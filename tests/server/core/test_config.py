@@ -12,6 +12,7 @@ from hubbub.server.core.config import Config, ConfigError, load
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
+    """The path of a configuration file that does not exist yet."""
     return tmp_path / "hubbub.toml"
 
 
@@ -64,7 +65,7 @@ def test_text_from_flags_and_environment_is_converted(name: str, text: str, valu
     assert getattr(load(environ={f"HUBBUB_{name.upper()}": text}), name) == value
 
 
-def test_every_key_can_be_set_in_every_source(file: Path) -> None:
+def test_every_key_has_a_variable_a_flag_and_a_description() -> None:
     for key in config.KEYS:
         assert config._BY_VARIABLE["HUBBUB_" + key.upper().replace(".", "_")] == key
         assert config._key_of(key.replace(".", "-").replace("_", "-"), "flag") == key
@@ -182,7 +183,9 @@ def test_kubernetes_service_variables_are_ignored() -> None:
         ),
     ],
 )
-def test_contradicting_mail_settings_name_the_setting_and_the_fix(settings: dict[str, str], message: str) -> None:
+def test_invalid_or_incomplete_mail_settings_name_the_setting_and_the_fix(
+    settings: dict[str, str], message: str
+) -> None:
     with pytest.raises(ConfigError) as error:
         load(settings)
 
@@ -190,7 +193,7 @@ def test_contradicting_mail_settings_name_the_setting_and_the_fix(settings: dict
     assert "hunter2" not in str(error.value)
 
 
-def test_mail_settings_have_ports_by_security() -> None:
+def test_mail_is_enabled_by_its_host_and_its_port_defaults_by_security() -> None:
     common = {"mail.host": "smtp.example.org", "mail.sender": "Chat <a@example.org>"}
 
     assert [load(common | {"mail.security": name}).mail.server_port for name in ("starttls", "tls", "none")] == [

@@ -1,4 +1,4 @@
-"""Files: reading back whole files and ranges, and rejection of keys that escape the store."""
+"""Files: reading back whole files and ranges, rejection of invalid keys, and URLs of stores."""
 
 import asyncio
 from collections.abc import Callable
@@ -72,7 +72,7 @@ async def test_deleting_a_file_is_idempotent(files: Files) -> None:
     ["", "/etc/passwd", "../x", "a/../../x", "a/./b", "a//b", "a/", "..", ".", "a\\..\\b", "a\x00b", "a\nb", "a#1",
      "c:x", "a%2e%2e/b", "x" * 256, "a/" * 600 + "b", "a\ud800"],
 )  # fmt: skip
-async def test_a_key_that_could_escape_the_store_is_rejected(files: Files, key: str) -> None:
+async def test_an_invalid_key_is_rejected_by_every_method(files: Files, key: str) -> None:
     with pytest.raises(InvalidKeyError):
         await files.put(key, b"")
     with pytest.raises(InvalidKeyError):

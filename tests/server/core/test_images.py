@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from PIL import Image, PngImagePlugin
+from PIL import ExifTags, Image, PngImagePlugin
 
 from hubbub.protocol import errors
 from hubbub.protocol.images import ImageData, TooLargeError
@@ -50,8 +50,8 @@ async def test_an_image_is_re_encoded_without_metadata(converter: ImageConverter
 
 async def test_exif_data_is_removed_after_applying_the_orientation(converter: ImageConverter) -> None:
     exif = Image.Exif()
-    exif[0x0112] = 6
-    exif[0x010E] = "a private description"
+    exif[ExifTags.Base.Orientation] = 6  # Rotated by 90 degrees.
+    exif[ExifTags.Base.ImageDescription] = "a private description"
     image = ImageData.from_bytes(media.jpeg(30, 10, exif=exif))
 
     result = await reencode_and_open(converter, image)
@@ -155,7 +155,7 @@ async def test_a_process_has_limited_memory() -> None:
         await converter.close()
 
 
-async def test_a_process_has_limited_time_and_its_death_is_only_a_rejection() -> None:
+async def test_a_process_that_exceeds_its_time_is_replaced_and_the_image_rejected() -> None:
     converter = ImageConverter(task_seconds=0.05, processes=1)
     try:
         await converter.reencode(ImageData.from_bytes(media.png()))
@@ -242,7 +242,7 @@ async def test_an_image_can_be_converted_to_any_type(converter: ImageConverter, 
         assert media.open_image(converted.data).size == (16, 8)
 
 
-def test_a_data_uri_is_not_decoded_when_it_is_too_long() -> None:
+def test_a_too_long_or_invalid_data_uri_is_rejected() -> None:
     with pytest.raises(TooLargeError):
         EmojiImage.from_data_uri("data:image/png;base64," + "A" * 400_000)
     for text in (

@@ -189,11 +189,11 @@ async def test_jobs_of_one_key_run_serially_and_in_order_across_a_retry(harness:
 
 async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replayed(harness: JobHarness) -> None:
     attempt_times: list[int] = []
-    reachable = False
+    is_reachable = False
 
     async def handle(job: Job) -> None:
         attempt_times.append(harness.clock.now_ms() - START_MS)
-        if not reachable:
+        if not is_reachable:
             raise OSError("no route")
 
     harness.start_worker({"call": handle}, retry_period_ms={"call": 10_000})
@@ -212,7 +212,7 @@ async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replay
         "OSError: no route",
     )
 
-    reachable = True
+    is_reachable = True
     assert await harness.db.write(jobs.retry_failed) == 1
     await harness.run_due_jobs()
     assert len(attempt_times) == 6
@@ -324,7 +324,7 @@ async def test_a_job_of_a_dead_worker_is_released_when_its_lease_ends(harness: J
     dead_worker.start()
     while not executed:
         await asyncio.sleep(0)
-    # The worker dies: nothing of it runs any more, and it returns no job.
+    # The worker crashes: its task ends, and it does not return the job to the queue.
     dead_worker._is_stopped = True
     task = next(iter(dead_worker._running.values()))
     task.cancel()
@@ -373,6 +373,7 @@ async def test_a_clock_jump_does_not_start_a_job_twice(harness: JobHarness) -> N
     while not started:
         await asyncio.sleep(0)
     harness.clock.advance(100 * MINUTE_MS)
+    # Enqueuing wakes the worker, which has no handler for this job.
     await harness.enqueue("other")
     release.set()
     await worker.run_due()

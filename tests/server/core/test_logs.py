@@ -1,4 +1,4 @@
-"""Logging: secrets are removed from every record, at every level and from every logger."""
+"""Logging: removal of secrets from every record, formats of lines, and levels."""
 
 import io
 import json

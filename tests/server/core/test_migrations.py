@@ -136,6 +136,7 @@ async def test_a_database_newer_than_the_program_is_rejected(open_database: Open
     db = open_database()
     await db.start()
     await db.write(lambda tx: tx.run("INSERT INTO schema_migrations VALUES (9000, 'future', 'x')"))
+    # A database in memory cannot be opened again, so its image is restored instead.
     if not isinstance(db, PostgresDatabase) and db._path is None:  # type: ignore[attr-defined]
         image = await db.serialize()  # type: ignore[attr-defined]
         with pytest.raises(MigrationError, match="newer version"):

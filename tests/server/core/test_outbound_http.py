@@ -1,4 +1,4 @@
-"""Outbound requests to user-supplied URLs never reach private addresses."""
+"""Outbound requests to user-supplied URLs: no private addresses, no redirects, and limits of time, size and number."""
 
 import asyncio
 import socket

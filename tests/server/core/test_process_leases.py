@@ -84,27 +84,27 @@ async def test_the_number_of_a_process_that_ended_on_this_machine_is_free_immedi
 
 
 async def test_a_process_notices_that_its_number_was_taken_over(database: Database) -> None:
-    paused = Lease(database)
-    await paused.acquire()
+    replaced = Lease(database)
+    await replaced.acquire()
     await database.write(lambda tx: tx.run("UPDATE process_leases SET owner = 'successor'"))
 
-    await asyncio.wait_for(paused.lost.wait(), 30)
+    await asyncio.wait_for(replaced.lost.wait(), 30)
 
-    await paused.release()
+    await replaced.release()
     row = await database.read(lambda tx: find_lease(tx, 0))
     assert row is not None
     assert row.owner == "successor"
 
 
 async def find_database_finding(url: str) -> Finding:
-    """Return what `hubbub doctor` finds about the database."""
+    """Return the finding of `hubbub doctor` about the database."""
     config = Config(port=0, database_url=url)
     return next(
         finding for finding in [finding async for finding in run_checks(config)] if finding.subject == "database"
     )
 
 
-async def test_two_servers_with_one_number_do_not_start(migrated_databases: DatabasePool) -> None:
+async def test_a_second_server_with_the_same_number_does_not_start(migrated_databases: DatabasePool) -> None:
     with migrated_databases.acquire() as url:
         first, second, third = (App(small_config(database_url=url, worker=number)) for number in (0, 0, 1))
         await first.start()

@@ -8,7 +8,7 @@ from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.server.core.clock import Clock, ControlledClock, Timer
 from hubbub.server.core.snowflakes import IDS_PER_MS_MAX, SnowflakeFactory
 
-NOON_MS = 1_780_000_000_000
+START_MS = 1_780_000_000_000
 
 
 class CorrectedClock(Clock):
@@ -26,25 +26,26 @@ class CorrectedClock(Clock):
 
 
 def test_an_id_has_the_requested_type_and_the_time_of_the_clock() -> None:
-    ids = SnowflakeFactory(ControlledClock(NOON_MS, running=False), worker=3, process=5)
+    ids = SnowflakeFactory(ControlledClock(START_MS, running=False), worker=3, process=5)
     created = ids.new(MessageId)
     assert type(created) is MessageId
-    assert created.created_ms == NOON_MS
+    assert created.created_ms == START_MS
+    # Worker, process and sequence number.
     assert (created >> 17 & 31, created >> 12 & 31, created & 4095) == (3, 5, 0)
     assert type(ids.new(ChannelId)) is ChannelId
 
 
 def test_ids_of_a_full_millisecond_continue_in_the_next_one() -> None:
-    ids = SnowflakeFactory(ControlledClock(NOON_MS, running=False))
+    ids = SnowflakeFactory(ControlledClock(START_MS, running=False))
     created = [ids.new(MessageId) for _ in range(3 * IDS_PER_MS_MAX + 1)]
     assert created == sorted(set(created))
-    assert created[IDS_PER_MS_MAX - 1].created_ms == NOON_MS
-    assert created[IDS_PER_MS_MAX].created_ms == NOON_MS + 1
-    assert created[-1].created_ms == NOON_MS + 3
+    assert created[IDS_PER_MS_MAX - 1].created_ms == START_MS
+    assert created[IDS_PER_MS_MAX].created_ms == START_MS + 1
+    assert created[-1].created_ms == START_MS + 3
 
 
 def test_ids_stay_ordered_when_the_clock_reaches_a_used_millisecond() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock)
     created = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 10)]
     clock.advance(1)
@@ -52,15 +53,15 @@ def test_ids_stay_ordered_when_the_clock_reaches_a_used_millisecond() -> None:
     clock.advance(1)
     created.append(ids.new(MessageId))
     assert created == sorted(set(created))
-    assert created[-1].created_ms == NOON_MS + 2
+    assert created[-1].created_ms == START_MS + 2
 
 
 def test_after_a_deliberate_set_back_ids_follow_the_clock_and_never_repeat() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock)
     created = []
     for _ in range(3):
-        clock.set(NOON_MS)
+        clock.set(START_MS)
         for _ in range(5):
             for _ in range(4):
                 created.append(ids.new(MessageId))
@@ -70,23 +71,23 @@ def test_after_a_deliberate_set_back_ids_follow_the_clock_and_never_repeat() -> 
 
 
 def test_a_wall_clock_correction_does_not_reorder_ids() -> None:
-    clock = CorrectedClock(NOON_MS)
+    clock = CorrectedClock(START_MS)
     ids = SnowflakeFactory(clock)
     created = [ids.new(MessageId)]
-    clock.now = NOON_MS - 5000
+    clock.now = START_MS - 5000
     created += [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 1)]
-    clock.now = NOON_MS + 5000
+    clock.now = START_MS + 5000
     created.append(ids.new(MessageId))
     assert created == sorted(set(created))
-    assert created[-1].created_ms == NOON_MS + 5000
+    assert created[-1].created_ms == START_MS + 5000
 
 
 def test_ids_never_repeat_even_when_history_was_discarded() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock, remembered=8)
     created = []
     for _ in range(20):
-        clock.set(NOON_MS)
+        clock.set(START_MS)
         for step in range(50):
             created += [ids.new(MessageId) for _ in range(1 + step % 3)]
             clock.advance(1)
@@ -95,20 +96,20 @@ def test_ids_never_repeat_even_when_history_was_discarded() -> None:
 
 
 def test_a_discarded_span_is_skipped_in_one_step() -> None:
-    clock = ControlledClock(NOON_MS, running=False)
+    clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock, remembered=2)
     created = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX)]
     clock.advance(10**12)
     for _ in range(10):
         created.append(ids.new(MessageId))
         clock.advance(1)
-    clock.set(NOON_MS + 5)
+    clock.set(START_MS + 5)
     created.append(ids.new(MessageId))
     assert len(set(created)) == len(created)
 
 
 def test_threads_never_share_an_id() -> None:
-    ids = SnowflakeFactory(ControlledClock(NOON_MS))
+    ids = SnowflakeFactory(ControlledClock(START_MS))
     created: list[list[MessageId]] = [[] for _ in range(4)]
 
     def create_ids(created_by_thread: list[MessageId]) -> None:
@@ -125,4 +126,4 @@ def test_threads_never_share_an_id() -> None:
 
 def test_worker_and_process_numbers_are_validated() -> None:
     with pytest.raises(ValueError):
-        SnowflakeFactory(ControlledClock(NOON_MS), worker=32)
+        SnowflakeFactory(ControlledClock(START_MS), worker=32)

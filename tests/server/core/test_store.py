@@ -103,12 +103,12 @@ async def test_a_failed_unit_has_no_effects_and_publishes_nothing(notes: Databas
     assert (events, calls) == ([], [])
 
 
-@pytest.mark.parametrize("quick", [(False,), (True,), (True, True, False)], ids=["plain", "quick", "mixed"])
-async def test_a_failed_unit_does_not_affect_concurrent_units(notes: Database, quick: tuple[bool, ...]) -> None:
+@pytest.mark.parametrize("quick_flags", [(False,), (True,), (True, True, False)], ids=["plain", "quick", "mixed"])
+async def test_a_failed_unit_does_not_affect_concurrent_units(notes: Database, quick_flags: tuple[bool, ...]) -> None:
     events = record_events(notes)
     units = [insert_note_and_reject(id) if id % 3 == 0 else insert_note(id) for id in range(30)]
 
-    writes = (notes.write(unit, quick=quick[index % len(quick)]) for index, unit in enumerate(units))
+    writes = (notes.write(unit, quick=quick_flags[index % len(quick_flags)]) for index, unit in enumerate(units))
     results = await asyncio.gather(*writes, return_exceptions=True)
 
     committed = [id for id in range(30) if id % 3]
@@ -119,12 +119,12 @@ async def test_a_failed_unit_does_not_affect_concurrent_units(notes: Database, q
 
 
 async def test_a_violated_constraint_rolls_back_only_its_unit(notes: Database) -> None:
-    def twice(tx: Tx) -> None:
+    def insert_duplicate(tx: Tx) -> None:
         insert_note(2)(tx)
         insert_note(1)(tx)
 
     results = await asyncio.gather(
-        notes.write(insert_note(1)), notes.write(twice), notes.write(insert_note(3)), return_exceptions=True
+        notes.write(insert_note(1)), notes.write(insert_duplicate), notes.write(insert_note(3)), return_exceptions=True
     )
 
     assert sum(isinstance(result, sqlite3.IntegrityError | psycopg.IntegrityError) for result in results) == 1
@@ -132,9 +132,9 @@ async def test_a_violated_constraint_rolls_back_only_its_unit(notes: Database) -
     assert await note_ids(notes) in ([1, 3], [1, 2, 3])
 
 
-@pytest.mark.parametrize("quick", [(False,), (True,), (True, False)], ids=["plain", "quick", "mixed"])
+@pytest.mark.parametrize("quick_flags", [(False,), (True,), (True, False)], ids=["plain", "quick", "mixed"])
 async def test_events_are_published_in_commit_order_before_the_write_returns(
-    notes: Database, quick: tuple[bool, ...]
+    notes: Database, quick_flags: tuple[bool, ...]
 ) -> None:
     await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (0, '0')"))
     published: list[int] = []
@@ -148,7 +148,7 @@ async def test_events_are_published_in_commit_order_before_the_write_returns(
 
     async def caller() -> None:
         for number in range(5):
-            assert await notes.write(count, quick=quick[number % len(quick)]) in published
+            assert await notes.write(count, quick=quick_flags[number % len(quick_flags)]) in published
 
     await asyncio.gather(*(caller() for _ in range(8)))
 
@@ -219,20 +219,20 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
             assert snapshot.covers(stamp) == (id in visible)
 
 
-# Reads of the database in memory run between its writes.
+# The database in memory is left out: its reads run between its writes.
 @pytest.mark.parametrize("open_database", DURABLE_STORES, indirect=True)
 async def test_a_read_sees_one_snapshot(notes: Database) -> None:
-    first, written = threading.Event(), threading.Event()
+    first_read, written = threading.Event(), threading.Event()
 
     def unit(tx: Tx) -> tuple[Any, Any, bool]:
         before = tx.value("SELECT COUNT(*) FROM notes")
-        first.set()
+        first_read.set()
         assert written.wait(WAIT_TIMEOUT_SECONDS)
         return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
 
     events = record_events(notes)
     reading = asyncio.create_task(notes.read(unit, long=True))
-    await asyncio.to_thread(first.wait, 10)
+    await asyncio.to_thread(first_read.wait, 10)
     await notes.write(insert_note(1))
     stamps = [events[0].stamp]
     # Other reads during the long read see the new row.
@@ -374,9 +374,9 @@ class TestSqlite:
     async def test_a_full_disk_fails_whole_units_and_the_database_recovers(self, notes: SqliteDatabase) -> None:
         events = record_events(notes)
         await notes.write(insert_note(0))
-        pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
+        page_count = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
         await notes._between_batches(
-            lambda: notes._connection.execute(f"PRAGMA max_page_count = {pages + 10}").fetchall()
+            lambda: notes._connection.execute(f"PRAGMA max_page_count = {page_count + 10}").fetchall()
         )
 
         results = await asyncio.gather(
@@ -395,8 +395,10 @@ class TestSqlite:
         assert len(await note_ids(notes)) == 1 + len(committed) + 60
 
     async def test_a_unit_that_catches_a_full_disk_error_cannot_continue(self, notes: SqliteDatabase) -> None:
-        pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
-        await notes._between_batches(lambda: notes._connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
+        page_count = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
+        await notes._between_batches(
+            lambda: notes._connection.execute(f"PRAGMA max_page_count = {page_count}").fetchall()
+        )
 
         def unit(tx: Tx) -> None:
             for id in range(100):
@@ -583,14 +585,14 @@ class TestPostgres:
 
         def increment_unit(number: int) -> Callable[[Tx], None]:
             def increment(tx: Tx) -> None:
-                reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
+                current_value = int(tx.value("SELECT word FROM notes WHERE id = 1"))
                 if len(runs) < 2:
                     runs.append(number)
                     barrier.wait(WAIT_TIMEOUT_SECONDS)
                 else:
                     runs.append(number)
-                tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
-                tx.emit(TEST_EVENT, reached + 1, AUDIENCE)
+                tx.run("UPDATE notes SET word = ? WHERE id = 1", str(current_value + 1))
+                tx.emit(TEST_EVENT, current_value + 1, AUDIENCE)
 
             return increment
 
@@ -605,10 +607,10 @@ class TestPostgres:
         await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (1, '0')"))
 
         def increment(tx: Tx) -> None:
-            reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
+            current_value = int(tx.value("SELECT word FROM notes WHERE id = 1"))
             # Every unit reads before any other one ends, so that nearly every concurrent attempt is a conflict.
             tx.value("SELECT pg_sleep(0.005)")
-            tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
+            tx.run("UPDATE notes SET word = ? WHERE id = 1", str(current_value + 1))
 
         contended = PostgresDatabase(postgres_database, threads=24)
         await contended.start()
@@ -643,7 +645,7 @@ class TestPostgres:
         with pytest.raises(psycopg.errors.InFailedSqlTransaction):
             await notes.write(unit)
 
-    async def test_stale_connections_are_replaced_without_the_caller_noticing(
+    async def test_terminated_connections_are_replaced_without_an_error(
         self, notes: PostgresDatabase, postgres_database: str
     ) -> None:
         _terminate_connections(postgres_database)

@@ -52,7 +52,9 @@ def totp_code(world: World, secret: str, drift_steps: int = 0) -> str:
 
 
 async def enable_totp(world: World, user: Actor) -> tuple[str, list[str]]:
-    """Enable TOTP for a user; return the secret and the backup codes."""
+    """Enable TOTP for a user; return the secret and the backup codes.
+
+    The clock is advanced by one step, because each code is accepted only once."""
     secret = new_totp_secret()
     body = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
     backup_codes = (await user.post("/users/@me/mfa/totp/enable", json=body)).ok()["backup_codes"]
