@@ -2,7 +2,6 @@
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from tests.media import data_uri, png
@@ -16,7 +15,7 @@ async def test_a_bot_gets_its_application_at_every_path(world: World) -> None:
 
     assert application["bot"]["id"] == str(bot.id)
     assert len(bytes.fromhex(application["verify_key"])) == 32
-    # interactions.py cannot log in without the key.
+    # The library interactions.py cannot log in if `summary` is missing.
     assert application["summary"] == ""
     assert (await bot.get("/oauth2/applications/@me")).ok() == application
     assert (await bot.get(f"/applications/{bot.application_id}")).ok() == application
@@ -29,7 +28,7 @@ async def test_flags_are_returned_in_both_forms(world: World) -> None:
 
     application = (await bot.get("/applications/@me")).ok()
 
-    # spec/http.md#3.1: `flags` has 32 bits, and `flags_new` also has those above bit 30.
+    # spec/http.md#3.1: `flags` has the bits 0 to 30, and `flags_new` has all bits.
     assert application["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
     assert application["flags_new"] == str(flags)
 
@@ -70,7 +69,7 @@ async def test_updated_application_fields_are_stored(world: World) -> None:
     assert application["icon"]
 
 
-async def test_urls_and_tags_are_validated(world: World) -> None:
+async def test_urls_tags_and_the_webhook_status_are_validated(world: World) -> None:
     bot = await world.bot()
 
     response = await bot.patch("/applications/@me", json={"custom_install_url": "javascript:alert(1)"})
@@ -115,7 +114,7 @@ async def test_a_bot_token_starts_with_the_bots_id(world: World) -> None:
     bot = await world.bot()
 
     encoded_id = bot.token.split(".")[0]
-    assert base64.urlsafe_b64decode(encoded_id + "=" * (-len(encoded_id) % 4)).decode() == str(UserId(bot.id).__int__())
+    assert base64.urlsafe_b64decode(encoded_id + "=" * (-len(encoded_id) % 4)).decode() == str(int(bot.id))
 
 
 async def test_an_application_can_be_updated_by_its_id(world: World) -> None:

@@ -6,7 +6,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.flags import ApplicationFlags, LobbyMemberFlags
 from hubbub.protocol.operation import operations_of
 from hubbub.protocol.resources import lobbies, user_messages
 from hubbub.server import cli
@@ -34,7 +34,11 @@ async def capped_world(
 async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_world: World) -> None:
     game = await create_game(capped_world)
     alice = await game.add_player()
-    lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    lobby = (
+        await game.backend.post(
+            "/lobbies", json={"members": [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
+        )
+    ).ok()
     path = f"/lobbies/{lobby['id']}/channel-linking"
     for _ in range(20):
         (await alice.patch(path, json={})).ok()
@@ -51,7 +55,11 @@ async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_
     capped_world.clock.advance(7_200_000)
     (await (await game.add_player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
     # The first lobby has expired, so another one shows that requests are accepted again.
-    lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    lobby = (
+        await game.backend.post(
+            "/lobbies", json={"members": [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
+        )
+    ).ok()
     (await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={})).ok()
 
 
@@ -89,7 +97,11 @@ def test_each_route_of_the_table_has_its_cap() -> None:
 async def test_an_approved_application_is_not_capped(capped_world: World) -> None:
     game = await create_game(capped_world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
     alice = await game.add_player()
-    lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    lobby = (
+        await game.backend.post(
+            "/lobbies", json={"members": [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
+        )
+    ).ok()
 
     for _ in range(21):
         (await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={})).ok()

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.identity import connections
@@ -87,7 +88,7 @@ async def test_an_access_token_requires_the_connections_scope(world: World) -> N
 
 
 @pytest.mark.dated(changes.CONNECTIONS_PUBLISHER)
-async def test_legacy_publisher_connections_are_hidden_from_the_date(world: World) -> None:
+async def test_publisher_connections_are_hidden_with_the_new_scheme_and_from_the_date(world: World) -> None:
     alice = await world.user()
     await add_connection(world, alice, "riotgames", "legacy", publisher_scheme="legacy")
     await add_connection(world, alice, "leagueoflegends", "old", publisher_scheme="legacy")
@@ -183,7 +184,11 @@ async def test_members_with_the_tag_receive_its_changes(world: World) -> None:
     assert (profile["tag"], profile["badge"]) == ("NEW", None)
     primary_guild = (await session.next("USER_UPDATE"))["primary_guild"]
     assert (primary_guild["tag"], primary_guild["badge"], primary_guild["identity_enabled"]) == ("NEW", None, True)
-    entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 211})).ok()
+    entries = (
+        await guild.owner.get(
+            f"/guilds/{guild.id}/audit-logs", params={"action_type": int(AuditLogAction.GUILD_PROFILE_UPDATE)}
+        )
+    ).ok()
     assert {"key": "tag", "old_value": "HUBB", "new_value": "NEW"} in entries["audit_log_entries"][0]["changes"]
 
     (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": None})).ok()

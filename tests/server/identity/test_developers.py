@@ -1,6 +1,7 @@
 """Tests of the developer portal's operations on applications."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import msgspec
@@ -18,6 +19,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from hubbub.server.identity import applications, developers
+from hubbub.server.identity.applications.testers import TESTER_ACCEPTED, TESTER_INVITED
 from hubbub.server.places import members
 from tests.fixtures.validator import ResponseMonitor
 from tests.media import data_uri, png
@@ -77,7 +79,7 @@ async def test_a_user_creates_and_lists_an_application(world: World) -> None:
     (await (await world.bot()).get("/applications")).rejected(403, 20001)
 
 
-async def test_application_names_are_validated_and_their_number_is_limited(world: World) -> None:
+async def test_application_names_are_validated_and_the_number_of_applications_is_limited(world: World) -> None:
     alice = await world.user()
 
     for name in ("x", "x" * 33):
@@ -372,11 +374,15 @@ async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
 # Scopes
 
 
-def find_state(approvals: dict[str, list[dict[str, str]]], name: str) -> str:
+def find_approval(approvals: dict[str, list[dict[str, Any]]], name: str) -> dict[str, Any]:
+    """Return the approval of an intent or scope."""
+    return next(approval for approval in approvals["intents"] + approvals["scopes"] if approval["name"] == name)
+
+
+def find_state(approvals: dict[str, list[dict[str, Any]]], name: str) -> str:
     """Return the approval state of an intent or scope."""
-    return next(
-        approval["state"] for approval in approvals["intents"] + approvals["scopes"] if approval["name"] == name
-    )
+    state: str = find_approval(approvals, name)["state"]
+    return state
 
 
 async def test_a_rehearsal_approves_a_scope_at_once(world: World) -> None:
@@ -524,7 +530,7 @@ async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(op
     await operated_world.write(approve)
 
     (await bot.get(f"/guilds/{guild.id}/members")).ok()
-    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    approval = find_approval((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS")
     assert (approval["state"], approval["enabled"]) == ("approved", True)
     assert approval["ends_at"].startswith("2027-11-18")
     assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
@@ -533,14 +539,14 @@ async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(op
     await advance_to_day(operated_world, 300)
     assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
     await operated_world.write(approve)
-    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    approval = find_approval((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS")
     assert approval["ends_at"].startswith("2028-11-17")
 
     await advance_to_day(operated_world, 366)
     (await bot.get(f"/guilds/{guild.id}/members")).ok()
     await advance_to_day(operated_world, 731)
     (await bot.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)
-    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    approval = find_approval((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS")
     assert (approval["state"], approval["enabled"]) == ("expired", False)
 
 
@@ -557,7 +563,7 @@ async def test_granted_intents_expire_from_the_date(operated_world: World) -> No
     for offset_ms in (-1, 0):
         operated_world.clock.set(changes.PRIVILEGED_INTENTS_BY_USERS.at_ms + offset_ms)
         await operated_world.write(approve)
-        approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+        approval = find_approval((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS")
         assert approval["enabled"]
         end_times.append(approval["ends_at"])
 
@@ -565,7 +571,7 @@ async def test_granted_intents_expire_from_the_date(operated_world: World) -> No
     assert end_times[1].startswith("2027-06-10")
 
 
-async def test_a_bot_that_shrank_keeps_its_intent_without_approval(operated_world: World) -> None:
+async def test_a_bot_that_falls_below_the_limit_keeps_its_intent_without_approval(operated_world: World) -> None:
     alice, path, bot, guild = await create_bot_in_guild(operated_world)
     await add_members(operated_world, guild, 9_998)
 
@@ -582,7 +588,7 @@ async def test_a_bot_that_shrank_keeps_its_intent_without_approval(operated_worl
     assert find_state((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS") == "open"
 
 
-async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_world: World) -> None:
+async def test_a_bot_that_reaches_the_limit_has_ninety_days_to_request_approval(operated_world: World) -> None:
     alice, path, _, guild = await create_bot_in_guild(operated_world)
     both_flags = GUILD_MEMBERS_LIMITED | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
     (await alice.patch(path, json={"flags": both_flags})).ok()
@@ -638,7 +644,7 @@ async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
     application_id = await create_application(alice)
     path = f"/applications/{application_id}/testers"
 
-    assert (await alice.post(path, json={"username": "BOB"})).ok()["state"] == 1
+    assert (await alice.post(path, json={"username": "BOB"})).ok()["state"] == TESTER_INVITED
     second_invitation = await alice.post(path, json={"username": "bob"})
     assert second_invitation.errors("username") == ["TESTER_ALREADY_INVITED"]
     assert (await alice.post(path, json={"username": "unknown"})).errors("username") == ["TESTER_UNKNOWN"]
@@ -646,11 +652,11 @@ async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
     assert own_invitation.errors("username") == ["TESTER_IS_OWNER"]
 
     invitations = (await bob.get("/users/@me/testing")).ok()
-    assert [(entry["application"]["id"], entry["state"]) for entry in invitations] == [(application_id, 1)]
+    assert [(entry["application"]["id"], entry["state"]) for entry in invitations] == [(application_id, TESTER_INVITED)]
     assert not await world.write(lambda call: applications.testers.is_tester(call.tx, int(application_id), bob.id))
     (await bob.put(f"/users/@me/testing/{application_id}")).ok()
     assert await world.write(lambda call: applications.testers.is_tester(call.tx, int(application_id), bob.id))
-    assert [entry["state"] for entry in (await alice.get(path)).ok()] == [2]
+    assert [entry["state"] for entry in (await alice.get(path)).ok()] == [TESTER_ACCEPTED]
 
     (await alice.delete(f"{path}/{bob.id}")).ok()
     (await alice.delete(f"{path}/{bob.id}")).rejected(404, 10013)
@@ -707,7 +713,9 @@ async def test_a_rehearsal_creates_test_users(world: World) -> None:
     assert (await tess.get("/users/@me")).ok()["username"] == "tess"
     login = await world.request("POST", "/auth/login", json={"login": "tess", "password": test_user["password"]})
     assert login.ok()["token"]
-    assert [tester["state"] for tester in (await alice.get(f"/applications/{application_id}/testers")).ok()] == [2]
+    assert [tester["state"] for tester in (await alice.get(f"/applications/{application_id}/testers")).ok()] == [
+        TESTER_ACCEPTED
+    ]
     response = await alice.post(f"/applications/{application_id}/test-users", json={"username": "tess"})
     assert response.errors("username") == ["USERNAME_ALREADY_TAKEN"]
 
@@ -726,7 +734,7 @@ async def test_the_number_of_testers_is_limited(world: World) -> None:
     def add_testers(call: Call) -> None:
         for number in range(wire.APPLICATION_TESTERS_MAX):
             applications.testers.save_tester(
-                call.tx, applications.testers.TesterRow(int(application_id), number + 1, 1, call.now_ms)
+                call.tx, applications.testers.TesterRow(int(application_id), number + 1, TESTER_INVITED, call.now_ms)
             )
 
     await world.write(add_testers)

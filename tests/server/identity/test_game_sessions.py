@@ -1,7 +1,9 @@
 """Tests of stored game sessions, including those that remain after a crash of all nodes."""
 
+from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_DEFAULT
 from hubbub.server.core.call import Call
 from hubbub.server.identity import game_sessions
+from hubbub.server.transports.gateway.sessions import ORPHAN_AGE_MS
 from tests.game import Game, Player, create_game
 from tests.world import World
 
@@ -18,6 +20,7 @@ async def add_orphaned_session(world: World, game: Game, player: Player) -> None
             game.id,
             call.now_ms,
         )
+        # A lobby with a connected member is not idle.
         call.tx.run("UPDATE lobbies SET idle_ms = NULL")
 
     await world.write(insert_session)
@@ -45,7 +48,7 @@ async def test_an_orphaned_session_ends_and_leaves_its_lobbies(world: World) -> 
     # A new row may belong to a session that is about to start.
     await sessions.end_orphans()
     assert await find_connected_players(world, game, alice, bob) == {alice.id, bob.id}
-    world.clock.advance(120_001)
+    world.clock.advance(ORPHAN_AGE_MS + 1)
     await sessions.end_orphans()
 
     assert await find_connected_players(world, game, alice, bob) == {bob.id}
@@ -60,10 +63,10 @@ async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None
     await add_orphaned_session(world, game, alice)
     assert world.app.gateway is not None
     assert world.app.worker is not None
-    world.clock.advance(120_001)
+    world.clock.advance(ORPHAN_AGE_MS + 1)
     await world.app.gateway.sessions.end_orphans()
 
-    world.clock.advance(301_000)
+    world.clock.advance((LOBBY_IDLE_SECONDS_DEFAULT + 1) * 1000)
     await world.app.worker.run_due()
 
     (await game.backend.get(f"/lobbies/{lobby_id}")).rejected(404, 10031)

@@ -73,7 +73,7 @@ async def test_an_invalid_request_names_the_invalid_field(
     assert (await client.bot.post("/partner-sdk/token/bot", json=body)).errors(path) == [code]
 
 
-async def test_provisional_accounts_require_the_social_layer(world: World) -> None:
+async def test_tokens_of_provisional_accounts_require_the_social_layer_and_a_bot(world: World) -> None:
     client = await create_social_game(world, flags=0)
 
     (await request_bot_token(client, "hero-1")).rejected(403, 530000)
@@ -173,7 +173,7 @@ async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
     assert (await client.bot.patch(path, json={"metadata": None, "username": None})).ok() == initial
 
 
-async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
+async def test_a_profile_is_limited_in_size_and_accessible_only_to_its_application(world: World) -> None:
     client, other_client = await create_social_game(world), await create_social_game(world)
     assert client.bot is not None
     assert other_client.bot is not None
@@ -202,7 +202,7 @@ async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None
     user_ids = [str(player.id) for player in (first_player, second_player, foreign_player)]
     identities_found = (await first_player.post("/application-identities", json={"user_ids": user_ids})).ok()
 
-    assert {player["user_id"]: player["external_user_id"] for player in identities_found} == {
+    assert {identity["user_id"]: identity["external_user_id"] for identity in identities_found} == {
         user_ids[0]: "hero-1",
         user_ids[1]: "hero-2",
     }
@@ -338,7 +338,9 @@ async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
         {"external_auth_type": "OIDC", "external_auth_token": "x" * 10_241},
     ],
 )
-async def test_an_incomplete_credential_is_an_invalid_request(world: World, credential: dict[str, str]) -> None:
+async def test_an_incomplete_or_invalid_credential_is_an_invalid_request(
+    world: World, credential: dict[str, str]
+) -> None:
     client = await create_social_game(world)
     alice = await world.user()
 

@@ -8,6 +8,7 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache
+from hubbub.server.identity.identity_providers.actions import STRICT_LEVEL
 from hubbub.server.identity.identity_providers.issuers import find_issuer_problem
 from tests.issuer import Issuer, RehearsalWorld, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.oauth import assert_oauth2_error, create_pkce_pair
@@ -134,7 +135,9 @@ def test_issuer_urls_are_validated(url: str, is_valid: bool) -> None:
     assert (find_issuer_problem(url, strict=True) is None) is is_valid
 
 
-async def test_an_issuer_must_be_reachable_when_it_is_configured(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_an_issuer_with_invalid_or_unreachable_documents_is_rejected(
+    any_issuer_world: World, issuer: Issuer
+) -> None:
     client = await create_social_game(any_issuer_world)
 
     for discovery in (
@@ -156,7 +159,7 @@ async def test_an_issuer_must_be_reachable_when_it_is_configured(any_issuer_worl
     (await configure_issuer(client, issuer)).rejected(400, 530008)
 
 
-async def test_an_issuer_configured_before_strict_validation_stays_valid(
+async def test_strict_validation_applies_only_to_issuers_configured_since(
     any_issuer_world: World, issuer: Issuer
 ) -> None:
     import msgspec
@@ -172,7 +175,8 @@ async def test_an_issuer_configured_before_strict_validation_stays_valid(
 
     (await request_token(client, issuer.sign_token())).ok()
     assert (await configure_issuer(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
-    await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = 1"))
+    # An issuer that was configured with strict validation is checked again with every token.
+    await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = ?", STRICT_LEVEL))
     (await request_token(client, issuer.sign_token())).rejected(400, 530008)
 
 
@@ -255,7 +259,9 @@ async def test_every_invalid_id_token_has_a_specific_error_code(any_issuer_world
     (await request_token(client, issuer.sign_token(iat=NOW_SECONDS - 7 * DAY_SECONDS))).ok()
 
 
-async def test_the_client_must_authenticate(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_token_request_requires_client_authentication_and_valid_fields(
+    any_issuer_world: World, issuer: Issuer
+) -> None:
     client, public_client = (
         await create_social_game(any_issuer_world),
         await create_social_game(any_issuer_world, public=True),
@@ -523,7 +529,9 @@ async def test_keys_of_an_emulated_provider_can_be_rotated(rehearsal: RehearsalW
     (await request_token(rehearsal.demo_game, old_credential, auth_type)).rejected(400, 530020)
 
 
-async def test_issuing_credentials_requires_the_control_token(rehearsal: RehearsalWorld) -> None:
+async def test_an_emulated_provider_is_public_and_its_credentials_require_the_control_token(
+    rehearsal: RehearsalWorld,
+) -> None:
     path = f"{rehearsal.url}/control/issuers/oidc/tokens"
 
     (await rehearsal.request("POST", path, json={"user_id": "1"})).rejected(401, 0)

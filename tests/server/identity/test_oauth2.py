@@ -746,6 +746,9 @@ async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
         assert secret not in stored_text
 
 
+# Private applications
+
+
 async def test_only_the_owner_installs_a_private_application(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     await set_application_columns(world, client, bot_public=0)
@@ -779,7 +782,7 @@ async def test_the_oldest_unused_codes_end_above_the_limit(world: World, monkeyp
 async def test_the_oldest_grants_end_above_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "GRANTS_MAX", 2)
     client, other_client, user = await create_application(world), await create_application(world), await world.user()
-    kept = await other_client.request_tokens(user)
+    other_tokens = await other_client.request_tokens(user)
     first, second = await client.request_tokens(user), await client.request_tokens(user)
     # Refreshing continues a grant and counts once.
     first = (await client.refresh(first["refresh_token"])).ok()
@@ -787,7 +790,7 @@ async def test_the_oldest_grants_end_above_the_limit(world: World, monkeypatch: 
 
     (await client.bearer(user, first["access_token"]).get("/users/@me")).rejected(401, 0)
     assert_oauth2_error(await client.refresh(first["refresh_token"]), "invalid_grant")
-    for tokens in (second, third, kept):
+    for tokens in (second, third, other_tokens):
         (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()
 
 

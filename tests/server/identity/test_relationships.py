@@ -7,6 +7,7 @@ from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.resources.relationships import ACCEPT_OR_REQUEST_TYPE
 from hubbub.server.core.call import Call
 from hubbub.server.identity import identities, oauth2, relationships, users
 from hubbub.server.identity.relationships import store as relationship_store
@@ -81,7 +82,7 @@ async def test_requests_in_both_directions_make_friends(world: World) -> None:
 
 async def test_sending_a_request_twice_changes_nothing(world: World) -> None:
     alice, bob = await create_users(world)
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": -1})).ok()
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": ACCEPT_OR_REQUEST_TYPE})).ok()
     bob_session = await bob.connect()
 
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": FRIEND})).ok()
@@ -271,16 +272,16 @@ async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None
 async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> None:
     alice = await world.user()
     game = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
-    guest = await create_provisional_player(game, "guest-1")
+    provisional = await create_provisional_player(game, "provisional-1")
     alice_bearer = await world.bearer(alice, game.id)
 
-    await befriend(alice_bearer, guest)
-    await befriend(guest, alice_bearer, GAME_PATH)
+    await befriend(alice_bearer, provisional)
+    await befriend(provisional, alice_bearer, GAME_PATH)
 
-    assert await relationship_types(guest) == {alice.id: FRIEND}
+    assert await relationship_types(provisional) == {alice.id: FRIEND}
     session = await alice_bearer.connect(Intents.ALL)
-    [profile] = session.ready["user_application_profiles"][str(guest.id)]
-    assert profile["external_id"]["provider_issued_user_id"] == "guest-1"
+    [profile] = session.ready["user_application_profiles"][str(provisional.id)]
+    assert profile["external_id"]["provider_issued_user_id"] == "provisional-1"
     assert [relationship["has_played_game"] for relationship in session.ready["relationships"]] == [True]
 
 
@@ -363,22 +364,22 @@ async def test_an_activity_reads_relationships_without_approval_since_the_releas
 
 
 async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
-    full, guest, friend, blocker, requester, game_friend = await create_users(world, 6)
+    full, provisional, friend, blocker, requester, game_friend = await create_users(world, 6)
     game = await create_application(world)
-    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full, guest, game_friend)}
-    await befriend(guest, friend)
-    await befriend(bearers_by_user_id[guest.id], bearers_by_user_id[game_friend.id], GAME_PATH)
-    (await blocker.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": BLOCKED})).ok()
-    await befriend(full, guest)
-    # The guest sent a request to the requester, who sent one to the full account: they match after the merge.
-    (await guest.put(f"{PLATFORM_PATH}/{requester.id}", json={})).ok()
+    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full, provisional, game_friend)}
+    await befriend(provisional, friend)
+    await befriend(bearers_by_user_id[provisional.id], bearers_by_user_id[game_friend.id], GAME_PATH)
+    (await blocker.put(f"{PLATFORM_PATH}/{provisional.id}", json={"type": BLOCKED})).ok()
+    await befriend(full, provisional)
+    # The provisional account sent a request to the requester, who sent one to the full account: they match after the merge.
+    (await provisional.put(f"{PLATFORM_PATH}/{requester.id}", json={})).ok()
     (await requester.put(f"{PLATFORM_PATH}/{full.id}", json={})).ok()
     friend_session = await friend.connect()
 
     await world.write(
         lambda call: call.notify(
             identities.AccountsMerged(
-                family_id=ApplicationId(game.id), source_id=UserId(guest.id), user_id=UserId(full.id)
+                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full.id)
             )
         )
     )
@@ -387,23 +388,23 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
     assert await relationship_types(blocker) == {full.id: BLOCKED}
     assert await relationship_types(bearers_by_user_id[full.id], GAME_PATH) == {game_friend.id: FRIEND}
     assert await relationship_types(bearers_by_user_id[game_friend.id], GAME_PATH) == {full.id: FRIEND}
-    assert (await relationship_types(guest), await relationship_types(requester)) == ({}, {full.id: FRIEND})
-    assert (await friend_session.next("RELATIONSHIP_REMOVE"))["id"] == str(guest.id)
+    assert (await relationship_types(provisional), await relationship_types(requester)) == ({}, {full.id: FRIEND})
+    assert (await friend_session.next("RELATIONSHIP_REMOVE"))["id"] == str(provisional.id)
     assert (await friend_session.next("RELATIONSHIP_ADD"))["id"] == str(full.id)
 
 
 async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) -> None:
-    full, guest, other_user = await create_users(world, 3)
+    full, provisional, other_user = await create_users(world, 3)
     game = await create_application(world)
     full_bearer, other_bearer = await world.bearer(full, game.id), await world.bearer(other_user, game.id)
     await befriend(full, other_user)
     await befriend(full_bearer, other_bearer, GAME_PATH)
-    (await other_user.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": BLOCKED})).ok()
+    (await other_user.put(f"{PLATFORM_PATH}/{provisional.id}", json={"type": BLOCKED})).ok()
 
     await world.write(
         lambda call: call.notify(
             identities.AccountsMerged(
-                family_id=ApplicationId(game.id), source_id=UserId(guest.id), user_id=UserId(full.id)
+                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full.id)
             )
         )
     )
@@ -416,9 +417,11 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
 
 
 async def test_an_unmerged_account_keeps_relationships_with_players(world: World) -> None:
-    full, guest, player, nonplayer, game_friend, blocker = await create_users(world, 6)
+    full, provisional, player, nonplayer, game_friend, blocker = await create_users(world, 6)
     game = await create_application(world)
-    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full, guest, player, game_friend)}
+    bearers_by_user_id = {
+        user.id: await world.bearer(user, game.id) for user in (full, provisional, player, game_friend)
+    }
     await befriend(full, player)
     await befriend(full, nonplayer)
     await befriend(bearers_by_user_id[full.id], bearers_by_user_id[game_friend.id], GAME_PATH)
@@ -429,15 +432,15 @@ async def test_an_unmerged_account_keeps_relationships_with_players(world: World
             identities.AccountUnmerged(
                 family_id=ApplicationId(game.id),
                 user_id=UserId(full.id),
-                provisional_id=UserId(guest.id),
+                provisional_id=UserId(provisional.id),
                 is_restricted=False,
             )
         )
     )
 
-    assert await relationship_types(guest) == {player.id: FRIEND}
-    assert await relationship_types(bearers_by_user_id[guest.id], GAME_PATH) == {game_friend.id: FRIEND}
-    assert await relationship_types(blocker) == {full.id: BLOCKED, guest.id: BLOCKED}
+    assert await relationship_types(provisional) == {player.id: FRIEND}
+    assert await relationship_types(bearers_by_user_id[provisional.id], GAME_PATH) == {game_friend.id: FRIEND}
+    assert await relationship_types(blocker) == {full.id: BLOCKED, provisional.id: BLOCKED}
     assert await relationship_types(full) == {player.id: FRIEND, nonplayer.id: FRIEND}
 
 
@@ -477,7 +480,7 @@ async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World
     ]
 
 
-async def test_queries_for_other_slices(world: World) -> None:
+async def test_other_slices_can_query_friends_players_and_blocks(world: World) -> None:
     alice, bob, carol = await create_users(world, 3)
     game = await create_application(world)
     await befriend(await world.bearer(alice, game.id), await world.bearer(bob, game.id), GAME_PATH)

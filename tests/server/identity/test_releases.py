@@ -20,7 +20,7 @@ async def test_anyone_can_list_releases(world: World) -> None:
         }
         assert [release["version"] for release in reversed(listing["releases"])] == list(RELEASES)
 
-    # Our SDK is the latest release, and supports the versions of the same table.
+    # The version of this SDK is the latest release.
     version = (Client.get_version_major(), Client.get_version_minor(), Client.get_version_patch())
     assert listing["latest_version"] == ".".join(map(str, version))
     supported = {

@@ -109,7 +109,7 @@ async def test_a_large_avatar_fits_into_a_request_body(world: World) -> None:
     (await alice.post(f"/channels/{channel_id}/messages", json={"content": "a" * (3 << 20)})).rejected(413, 40005)
 
 
-async def test_granting_premium_notifies_only_the_user(world: World) -> None:
+async def test_granting_premium_notifies_only_the_user_and_raises_the_upload_limit(world: World) -> None:
     ann, ben = await world.user(), await world.user()
     guild = await world.guild(ann, ben)
     ann_session, ben_session = await ann.connect(), await ben.connect()

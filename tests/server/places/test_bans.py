@@ -75,7 +75,7 @@ async def test_a_user_who_is_not_a_member_can_be_banned(world: World) -> None:
     (await alice.put(f"/guilds/{guild.id}/bans/1")).rejected(404, 10013)
 
 
-async def test_the_owner_the_caller_and_members_with_an_equal_role_cannot_be_banned(world: World) -> None:
+async def test_the_owner_the_caller_and_members_whose_role_is_not_lower_cannot_be_banned(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
@@ -173,14 +173,14 @@ async def test_a_bulk_ban_returns_banned_and_failed_users(world: World) -> None:
     assert [(signal.user_id, signal.delete_message_seconds) for signal in signals] == [(bob.id, 60), (stranger.id, 60)]
 
 
-async def test_a_bulk_ban_that_bans_no_user_fails(world: World) -> None:
+async def test_a_bulk_ban_that_bans_no_user_or_lacks_a_permission_fails(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     path = f"/guilds/{guild.id}/bulk-ban"
 
     (await alice.post(path, json={"user_ids": [str(alice.id), "1"]})).rejected(400, 500000)
     assert (await alice.post(path, json={"user_ids": []})).errors("user_ids")
-    assert (await alice.post(path, json={"user_ids": [str(n) for n in range(1, 202)]})).errors("user_ids")
+    assert (await alice.post(path, json={"user_ids": [str(number) for number in range(1, 202)]})).errors("user_ids")
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
     (await bot.post(path, json={"user_ids": ["1"]})).rejected(403, 50013)
 

@@ -9,6 +9,7 @@ import pytest
 from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType, OverwriteType
 from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channel_overwrites
@@ -144,7 +145,7 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
         default_reaction_emoji={"emoji_name": "👍"},
         default_sort_order=1,
         default_tag_setting="match_all",
-        flags=1 << 4,
+        flags=ChannelFlags.REQUIRE_TAG,
     )
     created = await guild.get_channel(forum)
     assert [(tag["name"], tag["moderated"], tag["emoji_name"]) for tag in created["available_tags"]] == [
@@ -152,7 +153,8 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
         ("wish", False, "🌟"),
     ]
     assert created["default_reaction_emoji"] == {"emoji_id": None, "emoji_name": "👍"}
-    assert (created["default_sort_order"], created["default_tag_setting"], created["flags"]) == (1, "match_all", 1 << 4)
+    assert (created["default_sort_order"], created["default_tag_setting"]) == (1, "match_all")
+    assert created["flags"] == ChannelFlags.REQUIRE_TAG
 
     existing = created["available_tags"][1]
     tags = [existing, {"name": "new"}]
@@ -286,7 +288,7 @@ async def test_a_hidden_category_is_listed_for_users_with_a_visible_channel_in_i
         (await reader.get(f"/channels/{category}")).rejected(403, 50001)
 
 
-async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
+async def test_an_obfuscated_channel_reveals_only_its_type_parent_and_position() -> None:
     row = channels.ChannelRow(
         5,
         0,
@@ -297,14 +299,14 @@ async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
         parent_id=4,
         nsfw=1,
         rate_limit_per_user=5,
-        flags=1 << 21,
+        flags=ChannelFlags.IS_SPOILER_CHANNEL,
         last_message_id=8,
     )
     encoded = json.loads(codec.encode(channels.views.obfuscated_channel(row)))
     assert encoded == {
         "id": "5",
         "type": 0,
-        "flags": 1 << 17,
+        "flags": ChannelFlags.CHANNEL_OBFUSCATED,
         "guild_id": "9",
         "name": "___hidden___",
         "position": 3,
@@ -390,9 +392,10 @@ async def test_required_community_channels_cannot_be_converted_or_deleted(world:
 async def test_a_spoiler_channel_is_never_age_restricted(world: World) -> None:
     guild = await world.guild()
     path = f"/channels/{guild.general}"
-    assert (await guild.owner.patch(path, json={"flags": 1 << 21})).ok()["flags"] == 1 << 21
+    spoiler, obfuscated = ChannelFlags.IS_SPOILER_CHANNEL, ChannelFlags.CHANNEL_OBFUSCATED
+    assert (await guild.owner.patch(path, json={"flags": spoiler})).ok()["flags"] == spoiler
     assert (await guild.owner.patch(path, json={"nsfw": True})).ok()["flags"] == 0
-    assert (await guild.owner.patch(path, json={"flags": 1 << 21 | 1 << 17})).ok()["flags"] == 0
+    assert (await guild.owner.patch(path, json={"flags": spoiler | obfuscated})).ok()["flags"] == 0
 
 
 class TestRateLimits:
@@ -659,6 +662,9 @@ async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -
     assert (event["name"], {user["id"] for user in event["recipients"]}) == ("Friends", {str(alice.id), str(carol.id)})
     message = await session.next("MESSAGE_CREATE")
     assert (message["type"], message["content"]) == (MessageType.CHANNEL_NAME_CHANGE, "Friends")
+
+
+# Validation and limits
 
 
 async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> None:

@@ -132,8 +132,8 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
     guild = await world.guild()
     emoji = await create_emoji(guild.owner, guild)
     message = await guild.send_message(guild.owner)
-    react = f"/channels/{guild.general}/messages/{message['id']}/reactions/party:{emoji['id']}"
-    (await guild.owner.put(f"{react}/@me")).ok()
+    reaction_path = f"/channels/{guild.general}/messages/{message['id']}/reactions/party:{emoji['id']}"
+    (await guild.owner.put(f"{reaction_path}/@me")).ok()
     bob = await guild.member()
     session = await (await world.bot(guild)).connect()
 
@@ -145,7 +145,7 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
         {"key": "name", "old_value": "party"}
     ]
     assert (await world.request("GET", f"{world.url}/cdn/emojis/{emoji['id']}.png")).status == 404
-    (await bob.put(f"{react}/@me")).ok()
+    (await bob.put(f"{reaction_path}/@me")).ok()
     other = await guild.send_message(guild.owner)
     path = f"/channels/{guild.general}/messages/{other['id']}/reactions/party:{emoji['id']}/@me"
     (await bob.put(path)).rejected(404, 10014)
@@ -176,7 +176,7 @@ ACTIONS = ("create", "change own", "change other", "delete own", "delete other")
         ("before", MANAGE, ACTIONS),
     ],
 )
-async def test_permissions_before_and_after_the_split(
+async def test_each_action_requires_its_permission_before_and_after_the_split(
     world: World, when: str, permissions: int, allowed_actions: tuple[str, ...]
 ) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))

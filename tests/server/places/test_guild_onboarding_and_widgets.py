@@ -379,6 +379,7 @@ async def test_a_widget_is_available_as_an_image(world: World, style: str | None
     response = await world.request("GET", f"/guilds/{guild.id}/widget.png{query}")
     assert (response.status, response.headers["Content-Type"]) == (200, "image/png")
     assert response.body.startswith(b"\x89PNG")
+    # Each row of the image is a filter byte and one byte per pixel; the palette has three colors.
     width, height = struct.unpack(">II", response.body[16:24])
     start = response.body.index(b"IDAT")
     (size,) = struct.unpack(">I", response.body[start - 4 : start])
@@ -402,7 +403,10 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     bot = await world.bot(name="helper")
     url = f"/guilds/{guild.id}/integrations"
     assert (await guild.owner.get(url)).ok() == []
-    await world.write(lambda call: members.membership.add(call, guild.id, bot.id, permissions=8), actor=guild.owner.id)
+    await world.write(
+        lambda call: members.membership.add(call, guild.id, bot.id, permissions=Permissions.ADMINISTRATOR),
+        actor=guild.owner.id,
+    )
     created = await session.next("INTEGRATION_CREATE")
     assert await session.next("GUILD_INTEGRATIONS_UPDATE") == {"guild_id": str(guild.id)}
     (integration,) = (await guild.owner.get(url)).ok()
@@ -461,8 +465,8 @@ async def test_incident_actions_disable_invites_until_they_expire(world: World) 
     created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     bob = await world.user()
     (await bob.post(f"/invites/{created['code']}")).rejected(400, 40006)
-    both = {"dms_disabled_until": until}
-    assert (await guild.owner.put(url, json=both)).ok() == {**body, **both}
+    dms_disabled = {"dms_disabled_until": until}
+    assert (await guild.owner.put(url, json=dms_disabled)).ok() == {**body, **dms_disabled}
     world.clock.advance(HOUR_MS)
     (await bob.post(f"/invites/{created['code']}")).ok()
     no_actions = {"invites_disabled_until": None, "dms_disabled_until": None}
@@ -506,8 +510,11 @@ async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None
     (await (await world.user()).post(url, json={"level": 0})).rejected(403, 50001)
 
 
+# Integrations of connected accounts
+
+
 async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
-    guild = await world.guild(member := await world.user())
+    guild = await world.guild(owner := await world.user())
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     url = f"/guilds/{guild.id}/integrations"
     requests = (
@@ -519,9 +526,9 @@ async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
     for method, path, body in requests:
         (await bot.request(method, path, json=body)).rejected(403, 20001)
         (await (await world.user()).request(method, path, json=body)).rejected(403, 50001)
-    (await member.post(url, json={"type": "twitch", "id": "1"})).rejected(404, 10005)
-    (await member.post(f"{url}/5/sync")).rejected(404, 10005)
+    (await owner.post(url, json={"type": "twitch", "id": "1"})).rejected(404, 10005)
+    (await owner.post(f"{url}/5/sync")).rejected(404, 10005)
     for method, path, body in requests[1:]:
-        response = await member.request(method, path, json=body)
+        response = await owner.request(method, path, json=body)
         response.rejected(400, 50035)
         assert list(response.json["errors"]) == ["integration_id"]

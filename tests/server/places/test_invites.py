@@ -224,7 +224,7 @@ async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
 @pytest.mark.dated(
     changes.INVITE_TARGET_USERS, changes.INVITE_ROLES, changes.TARGET_USERS_HEADER, changes.INVITE_PARTIAL_ROLES
 )
-async def test_roles_and_target_users_have_their_dates(world: World) -> None:
+async def test_roles_and_target_users_of_invites_change_by_date(world: World) -> None:
     guild = await world.guild()
     bob = await world.user("bob")
     role = await guild.role()
@@ -339,7 +339,7 @@ async def test_banned_users_cannot_accept_invites(world: World) -> None:
     (await bob.post(f"/invites/{created['code']}")).rejected(403, 40007)
 
 
-async def test_paused_invites_cannot_be_accepted_by_new_members(world: World) -> None:
+async def test_disabled_invites_cannot_be_accepted_by_new_members(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(None, alice)
     created = await create_invite(guild.owner, guild.general)
@@ -371,12 +371,12 @@ async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_ro
     for user in (bob, carol):
         (await user.post(f"/invites/{created['code']}")).ok()
     await guild.allow_permissions(carol, 0)
-    first, second = await bob.connect(), await bob.connect()
-    third = await carol.connect()
-    await third.close()
-    await first.close()
+    first_bob_session, second_bob_session = await bob.connect(), await bob.connect()
+    carol_session = await carol.connect()
+    await carol_session.close()
+    await first_bob_session.close()
     await owner_session.assert_not_received("GUILD_MEMBER_REMOVE")
-    await second.close()
+    await second_bob_session.close()
     assert (await owner_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
     (await guild.owner.get(f"/guilds/{guild.id}/members/{carol.id}")).ok()
 
@@ -537,9 +537,9 @@ async def test_a_long_list_of_target_users_is_processed_in_batches(world: World)
     created = (
         await guild.owner.post(f"/channels/{guild.general}/invites", data=csv_form("\n".join(map(str, ids))))
     ).ok()
-    status = f"/invites/{created['code']}/target-users/job-status"
+    status_path = f"/invites/{created['code']}/target-users/job-status"
     for _ in range(500):
-        job = (await guild.owner.get(status)).ok()
+        job = (await guild.owner.get(status_path)).ok()
         assert job["total_users"] == len(ids)
         if job["status"] == 2:
             break

@@ -170,8 +170,8 @@ async def test_an_invalid_response_names_the_invalid_field(world: World, respons
 # Manual approval
 
 
-async def guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
-    """Return a guild with manual approval, its form, and a moderator."""
+async def create_guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
+    """Create a guild with manual approval; return it, its form, and a moderator."""
     guild = await world.guild()
     form = await enable_form(guild, TEXT_FIELD, manual_approval=True)
     moderator = await world.user()
@@ -183,7 +183,7 @@ async def guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
 
 
 async def test_a_request_is_approved(world: World) -> None:
-    guild, form, moderator = await guild_with_approval(world)
+    guild, form, moderator = await create_guild_with_approval(world)
     session = await moderator.connect()
     bob = await guild.invited_member()
     request = (await submit_form(bob, guild, form, "chess")).ok()
@@ -209,7 +209,7 @@ async def test_a_request_is_approved(world: World) -> None:
 
 
 async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
-    guild, form, moderator = await guild_with_approval(world)
+    guild, form, moderator = await create_guild_with_approval(world)
     bob = await guild.invited_member()
     session = await bob.connect()
     request = (await submit_form(bob, guild, form, "chess")).ok()
@@ -223,8 +223,8 @@ async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
     assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok()["application_status"] == "REJECTED"
 
 
-async def test_a_request_can_be_withdrawn(world: World) -> None:
-    guild, form, moderator = await guild_with_approval(world)
+async def test_a_request_is_deleted_when_the_user_withdraws_it_or_leaves(world: World) -> None:
+    guild, form, moderator = await create_guild_with_approval(world)
     session = await moderator.connect()
     bob = await guild.invited_member()
     request = (await submit_form(bob, guild, form, "chess")).ok()
@@ -240,7 +240,7 @@ async def test_a_request_can_be_withdrawn(world: World) -> None:
 
 
 async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> None:
-    guild, form, moderator = await guild_with_approval(world)
+    guild, form, moderator = await create_guild_with_approval(world)
     bob = await world.user()
     (await submit_form(bob, guild, form, "chess")).rejected(403, 50001)
     features = '["DISCOVERABLE","MEMBER_VERIFICATION_GATE_ENABLED","MEMBER_VERIFICATION_MANUAL_APPROVAL"]'
@@ -256,7 +256,7 @@ async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> N
 
 
 async def test_requests_are_paged(world: World) -> None:
-    guild, form, moderator = await guild_with_approval(world)
+    guild, form, moderator = await create_guild_with_approval(world)
     ids = []
     for _ in range(3):
         ids.append((await submit_form(await guild.invited_member(), guild, form, "x")).ok()["id"])
@@ -279,7 +279,7 @@ async def test_requests_are_paged(world: World) -> None:
 
 
 async def test_reading_and_reviewing_requests_requires_permissions(world: World) -> None:
-    guild, form, moderator = await guild_with_approval(world)
+    guild, form, moderator = await create_guild_with_approval(world)
     request = (await submit_form(await guild.invited_member(), guild, form, "x")).ok()
     url = f"/guilds/{guild.id}/requests"
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.flags import MemberFlags
 from hubbub.server.core.call import Call
 from hubbub.server.places import members
 from tests.world import Actor, Guild, World
 
+DAY_MS = 86_400_000
 STARTED_FLAGS, COMPLETED_FLAGS = (
     MemberFlags.STARTED_ONBOARDING,
     MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING,
@@ -159,7 +161,7 @@ async def test_responding_requires_an_active_member_and_enabled_onboarding(
     (await onboarding.respond(stranger, "white")).rejected(403, 50001)
 
     bob = await guild.invited_member()
-    timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
+    timeout = {"communication_disabled_until": codec.timestamp(world.clock.now_ms() + DAY_MS)}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=timeout)).ok()
     (await onboarding.respond(bob, "white")).rejected(403, 50013)
     (await guild.owner.put(f"/guilds/{guild.id}/onboarding", json={"enabled": False})).ok()
@@ -186,7 +188,7 @@ async def test_deleted_and_managed_roles_are_not_granted(world: World, onboardin
     assert responses["channel_ids"] == [*onboarding.channels[:7], onboarding.channels[8]]
 
 
-async def test_earlier_members_can_respond_and_leaving_deletes_responses(
+async def test_earlier_members_can_respond_and_leaving_or_deleting_the_guild_deletes_responses(
     world: World, onboarding: OnboardingGuild
 ) -> None:
     guild = onboarding.guild
@@ -203,8 +205,10 @@ async def test_earlier_members_can_respond_and_leaving_deletes_responses(
     (await carol.delete(f"/users/@me/guilds/{guild.id}")).ok()
     remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
     assert remaining == []
-    rejoined = await guild.invited_member()
-    (await onboarding.respond(rejoined, "black")).ok()
+
+    # Deleting the guild deletes the responses of its members.
+    dave = await guild.invited_member()
+    (await onboarding.respond(dave, "black")).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
     assert remaining == []

@@ -1,30 +1,31 @@
-"""Tests of role connections of applications, and of the roles that guilds link to them."""
+"""Tests of role connections, the roles that guilds link to them, application attachments and activity instances."""
 
 from typing import Any
 
 import aiohttp
 import pytest
 
-from hubbub.protocol.enums import AuditLogAction, RoleConnectionMetadataType
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import RoleConnectionMetadataType as MetadataType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places.role_connections import rules
 from tests.media import png
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
 LEVEL = {
-    "type": int(RoleConnectionMetadataType.INTEGER_GREATER_THAN_EQUAL),
+    "type": int(MetadataType.INTEGER_GREATER_THAN_EQUAL),
     "key": "level",
     "name": "Level",
     "description": "At least this level",
 }
 SINCE = {
-    "type": int(RoleConnectionMetadataType.DATETIME_GREATER_THAN_EQUAL),
+    "type": int(MetadataType.DATETIME_GREATER_THAN_EQUAL),
     "key": "since",
     "name": "Since",
     "description": "Plays for this many days",
 }
 PAID = {
-    "type": int(RoleConnectionMetadataType.BOOLEAN_EQUAL),
+    "type": int(MetadataType.BOOLEAN_EQUAL),
     "key": "paid",
     "name": "Paid",
     "description": "Has bought the game",
@@ -325,22 +326,22 @@ async def test_linking_a_role_requires_permissions_and_valid_requirements(world:
 @pytest.mark.parametrize(
     ("metadata_type", "value", "required_value", "is_met"),
     [
-        (1, "3", "3", True),
-        (1, "4", "3", False),
-        (2, "4", "3", True),
-        (2, "-4", "3", False),
-        (3, "3", "3", True),
-        (3, "4", "3", False),
-        (4, "4", "3", True),
-        (4, "3", "3", False),
-        (5, "2026-11-17T00:00:00+00:00", "2", True),
-        (5, "2026-11-01T00:00:00", "2", False),
-        (6, "2026-11-01T00:00:00Z", "10", True),
-        (6, "2026-11-17T00:00:00Z", "10", False),
-        (7, "true", "1", True),
-        (7, "0", "1", False),
-        (8, "false", "1", True),
-        (8, "1", "1", False),
+        (MetadataType.INTEGER_LESS_THAN_EQUAL, "3", "3", True),
+        (MetadataType.INTEGER_LESS_THAN_EQUAL, "4", "3", False),
+        (MetadataType.INTEGER_GREATER_THAN_EQUAL, "4", "3", True),
+        (MetadataType.INTEGER_GREATER_THAN_EQUAL, "-4", "3", False),
+        (MetadataType.INTEGER_EQUAL, "3", "3", True),
+        (MetadataType.INTEGER_EQUAL, "4", "3", False),
+        (MetadataType.INTEGER_NOT_EQUAL, "4", "3", True),
+        (MetadataType.INTEGER_NOT_EQUAL, "3", "3", False),
+        (MetadataType.DATETIME_LESS_THAN_EQUAL, "2026-11-17T00:00:00+00:00", "2", True),
+        (MetadataType.DATETIME_LESS_THAN_EQUAL, "2026-11-01T00:00:00", "2", False),
+        (MetadataType.DATETIME_GREATER_THAN_EQUAL, "2026-11-01T00:00:00Z", "10", True),
+        (MetadataType.DATETIME_GREATER_THAN_EQUAL, "2026-11-17T00:00:00Z", "10", False),
+        (MetadataType.BOOLEAN_EQUAL, "true", "1", True),
+        (MetadataType.BOOLEAN_EQUAL, "0", "1", False),
+        (MetadataType.BOOLEAN_NOT_EQUAL, "false", "1", True),
+        (MetadataType.BOOLEAN_NOT_EQUAL, "1", "1", False),
     ],
 )
 def test_values_are_compared_by_metadata_type(

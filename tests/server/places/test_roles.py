@@ -387,7 +387,11 @@ async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> Non
     assert await list_role_ids(guild) == [high, low, own, above]
     # discord.js sends every role, with unchanged positions for the higher ones.
     everything = [guild.id, low, high, own, above]
-    (await bob.patch(path, json=[{"id": str(role), "position": n} for n, role in enumerate(everything)])).ok()
+    (
+        await bob.patch(
+            path, json=[{"id": str(role), "position": position} for position, role in enumerate(everything)]
+        )
+    ).ok()
     assert await list_role_ids(guild) == [low, high, own, above]
     (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10011)
     assert (await bob.patch(path, json=[{"id": "nonsense", "position": 1}])).errors("0.id")
