@@ -1,6 +1,5 @@
 """Tests of scheduled events: creation, updates, recurrence, subscribers, and automatic status changes."""
 
-import base64
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,12 +12,12 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.scheduled_events import EVENT_CANCEL_AFTER_MS, EVENT_IDLE_MS, NthWeekday, RecurrenceRule
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.places.scheduled_events import recurrence
+from tests import media
 from tests.server.places.scheduled_events import HOUR_MS, channel_event, create_event, external_event, timestamp
 from tests.world import NOW_MS, Guild, World
 
 DAY_MS = 24 * HOUR_MS
-PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-assert base64.b64decode(PNG.partition(",")[2])
+PNG = media.data_uri(media.png())
 
 
 def gateway_view(event: dict[str, Any], **overrides: Any) -> dict[str, Any]:
@@ -342,7 +341,7 @@ async def test_deleting_a_channel_cancels_its_events(world: World, guild: Guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
 
 
-# Recurrence
+# Recurrence. The frequencies are 0 (yearly), 1 (monthly), 2 (weekly) and 3 (daily); weekday 0 is Monday.
 
 MONDAY_MS = 1_795_410_000_000
 """A Monday: 2026-11-23 05:00 UTC."""
@@ -498,15 +497,15 @@ async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -
     assert (removed["event_id"], len(removed["event_exception_ids"])) == (event["id"], 2)
 
 
-@pytest.mark.parametrize("patched", [False, True])
-async def test_a_series_starts_with_its_event(world: World, guild: Guild, patched: bool) -> None:
+@pytest.mark.parametrize("is_patched", [False, True])
+async def test_a_series_starts_with_its_event(world: World, guild: Guild, is_patched: bool) -> None:
     """The rule's start always equals the event's start; later occurrences keep its time of day."""
     rule = {"start": timestamp(MONDAY_MS), "frequency": 3}
     later = {
         "scheduled_start_time": timestamp(MONDAY_MS + 3 * HOUR_MS),
         "scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS),
     }
-    if patched:
+    if is_patched:
         event = await create_event(guild.owner, guild, weekly_event())
         event = (await guild.owner.patch(event_path(guild, event), json={**later, "recurrence_rule": rule})).ok()
         moved = {

@@ -189,16 +189,18 @@ async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
         ("before", MANAGE, "create own other"),
     ],
 )
-async def test_permissions_before_and_after_the_split(world: World, when: str, permissions: int, allowed: str) -> None:
+async def test_each_action_requires_its_permission_before_and_after_the_split(
+    world: World, when: str, permissions: int, allowed: str
+) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     path = f"/guilds/{guild.id}/soundboard-sounds"
     response = await actor.post(path, json={"name": "mine", "sound": OGG})
     response.ok() if "create" in allowed else response.rejected(403, 50013)
-    for owner in ("own", "other"):
+    for creator in ("own", "other"):
         sound = (await create_sound(guild.owner, guild))["sound_id"]
-        if owner == "own":
+        if creator == "own":
             await world.write(
                 lambda call, sound=sound: call.tx.run(
                     "UPDATE sounds SET user_id = ? WHERE id = ?", actor.id, int(sound)
@@ -208,7 +210,7 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
             await actor.patch(f"{path}/{sound}", json={"name": "other"}),
             await actor.delete(f"{path}/{sound}"),
         ):
-            response.ok() if owner in allowed.split() else response.rejected(403, 50013)
+            response.ok() if creator in allowed.split() else response.rejected(403, 50013)
     (await (await world.user()).post(path, json={"name": "mine", "sound": OGG})).rejected(403, 50001)
 
 
@@ -281,12 +283,13 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
         assert await session.next("VOICE_CHANNEL_EFFECT_SEND") == effect
     await outside_session.assert_not_received("VOICE_CHANNEL_EFFECT_SEND")
     (await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": "1"})).ok()
+    # The ID of a default sound is a number.
     assert (await listener.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == 1
     for body in ({"sound_id": "2000"}, {"sound_id": sound["sound_id"], "source_guild_id": "5"}):
         (await bob.post(f"/channels/{voice}/send-soundboard-sound", json=body)).rejected(404, 10097)
 
 
-async def test_playing_requires_a_connected_member_who_is_not_muted(world: World) -> None:
+async def test_playing_requires_a_connected_member_who_is_not_deafened_or_server_muted(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     voice, other = (

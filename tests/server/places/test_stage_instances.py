@@ -1,4 +1,4 @@
-"""Tests of stage instances: creation and deletion, speakers, and automatic closing."""
+"""Tests of stage instances: creation, deletion, automatic closing, speakers, voice regions, and system messages."""
 
 from typing import Any
 
@@ -151,7 +151,7 @@ async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: G
     (await guild.owner.get(f"/stage-instances/{stage}")).rejected(404, 10067)
 
 
-async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Guild, stage: int) -> None:
+async def test_a_speaker_who_joins_in_time_keeps_the_stage_open(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
     await create_stage(guild.owner, stage)
     world.clock.advance(STAGE_IDLE_MS - 1)
@@ -229,8 +229,8 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
     (await guild.owner.patch(path, json={"suppress": True})).ok()
     suppressed = await session.next("VOICE_STATE_UPDATE")
     assert (suppressed["suppress"], suppressed["request_to_speak_timestamp"]) == (True, None)
-    moderator = await world.bot(guild)
-    (await moderator.patch(path, json=body)).rejected(403, 50013)
+    other_bot = await world.bot(guild)
+    (await other_bot.patch(path, json=body)).rejected(403, 50013)
 
 
 async def test_a_bot_becomes_a_speaker_without_an_invitation(world: World, guild: Guild, stage: int) -> None:
@@ -282,7 +282,7 @@ async def list_chat_messages(guild: Guild, stage: int) -> list[tuple[int, str, s
 async def test_stage_changes_post_system_messages(world: World, guild: Guild, stage: int) -> None:
     bob = await world.user("bob")
     await world.write(lambda call: members.membership.add(call, guild.id, bob.id), actor=guild.owner.id)
-    owner, bob_session = str(guild.owner.id), await bob.connect()
+    owner_id, bob_session = str(guild.owner.id), await bob.connect()
     await create_stage(guild.owner, stage, topic="chess")
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"privacy_level": 2})).ok()
@@ -295,14 +295,16 @@ async def test_stage_changes_post_system_messages(world: World, guild: Guild, st
     (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
 
     assert await list_chat_messages(guild, stage) == [
-        (MessageType.STAGE_START, owner, "chess"),
-        (MessageType.STAGE_TOPIC, owner, "go"),
+        (MessageType.STAGE_START, owner_id, "chess"),
+        (MessageType.STAGE_TOPIC, owner_id, "go"),
         (MessageType.STAGE_SPEAKER, str(bot.id), ""),
-        (MessageType.STAGE_END, owner, "go"),
+        (MessageType.STAGE_END, owner_id, "go"),
     ]
 
 
-async def test_an_automatic_close_posts_a_message_by_the_opener(world: World, guild: Guild, stage: int) -> None:
+async def test_an_automatic_close_posts_a_message_by_the_user_who_created_the_stage(
+    world: World, guild: Guild, stage: int
+) -> None:
     session = await guild.owner.connect()
     await create_stage(guild.owner, stage)
     world.clock.advance(STAGE_IDLE_MS)
@@ -316,14 +318,14 @@ async def test_an_automatic_close_posts_a_message_by_the_opener(world: World, gu
 
 
 async def test_a_stage_start_can_notify_everyone(world: World, guild: Guild, stage: int) -> None:
-    for notify in (False, True):
-        await create_stage(guild.owner, stage, send_start_notification=notify)
+    for is_notified in (False, True):
+        await create_stage(guild.owner, stage, send_start_notification=is_notified)
         (start,) = [
             message
             for message in (await guild.owner.get(f"/channels/{stage}/messages?limit=1")).ok()
             if message["type"] == MessageType.STAGE_START
         ]
-        assert start["mention_everyone"] is notify
+        assert start["mention_everyone"] is is_notified
         (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
 
 

@@ -186,15 +186,17 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
         ("before", MANAGE, "create own other"),
     ],
 )
-async def test_permissions_before_and_after_the_split(world: World, when: str, permissions: int, allowed: str) -> None:
+async def test_each_action_requires_its_permission_before_and_after_the_split(
+    world: World, when: str, permissions: int, allowed: str
+) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     response = await upload_sticker(actor, guild)
     response.ok() if "create" in allowed else response.rejected(403, 50013)
-    for owner in ("own", "other"):
+    for creator in ("own", "other"):
         sticker = (await upload_sticker(guild.owner, guild)).ok()["id"]
-        if owner == "own":
+        if creator == "own":
             await world.write(
                 lambda call, sticker=sticker: call.tx.run(
                     "UPDATE stickers SET user_id = ? WHERE id = ?", actor.id, int(sticker)
@@ -202,7 +204,7 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
             )
         path = f"/guilds/{guild.id}/stickers/{sticker}"
         for response in (await actor.patch(path, json={"name": "other"}), await actor.delete(path)):
-            response.ok() if owner in allowed.split() else response.rejected(403, 50013)
+            response.ok() if creator in allowed.split() else response.rejected(403, 50013)
     stranger = await world.user()
     (await upload_sticker(stranger, guild)).rejected(403, 50001)
 

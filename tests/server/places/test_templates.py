@@ -40,7 +40,7 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     assert channels_by_name["general"]["parent_id"] == str(channels_by_name["Text Channels"]["id"])
     assert [overwrite["id"] for overwrite in channels_by_name["general"]["permission_overwrites"]] == ["1"]
     assert snapshot["system_channel_id"] == str(channels_by_name["general"]["id"])
-    # hikari fails on a default that is null; a default that is not set is absent.
+    # The library hikari fails on a default that is null; a default that is not set is absent.
     for channel in snapshot["channels"]:
         assert not [key for key, value in channel.items() if key.startswith("default_") and value is None]
     assert "default_auto_archive_duration" not in channels_by_name["general"]
@@ -49,7 +49,7 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "two"})).rejected(400, 30031)
 
 
-async def test_syncing_a_template_updates_it_from_its_guild(world: World) -> None:
+async def test_a_template_is_synced_with_its_guild_renamed_and_deleted(world: World) -> None:
     guild = await world.guild()
     created = await create_template(guild)
     url = f"/guilds/{guild.id}/templates/{created['code']}"

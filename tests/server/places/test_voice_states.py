@@ -15,7 +15,7 @@ from tests.world import NOW_MS, Actor, Guild, Session, World
 VOICE_INTENTS = Intents.GUILDS | Intents.GUILD_VOICE_STATES
 
 
-async def expect_ignored(session: Session, guild: Guild, channel: int) -> None:
+async def assert_join_ignored(session: Session, guild: Guild, channel: int) -> None:
     """Send a request to join a voice channel and assert that the server ignores it."""
     await session.send_voice_state(guild, channel)
     # Commands of a connection are handled in order, so this response comes after the rejected join.
@@ -25,14 +25,16 @@ async def expect_ignored(session: Session, guild: Guild, channel: int) -> None:
     (await session.actor.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
 
 
-async def status_entries(world: World, guild: Guild) -> list[tuple[int, int, Any]]:
+async def list_status_entries(world: World, guild: Guild) -> list[tuple[int, int, Any]]:
     """Return the audit log entries of voice status changes: action, target and options."""
 
     def read(call: Call) -> list[Any]:
         return call.tx.all(
-            "SELECT action_type, target_id, options FROM audit_log WHERE guild_id = ? AND action_type IN (192, 193) "
+            "SELECT action_type, target_id, options FROM audit_log WHERE guild_id = ? AND action_type IN (?, ?) "
             "ORDER BY id",
             guild.id,
+            int(AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE),
+            int(AuditLogAction.VOICE_CHANNEL_STATUS_DELETE),
         )
 
     return [
@@ -158,28 +160,28 @@ async def test_connecting_without_permission_is_ignored(guild: Guild, bob: Actor
     lounge = guild.channels["Lounge"]
     await guild.overwrite(lounge, bob.id, deny=denied)
     await session.next("CHANNEL_UPDATE")
-    await expect_ignored(session, guild, lounge)
+    await assert_join_ignored(session, guild, lounge)
 
 
 async def test_connecting_to_a_text_or_foreign_channel_is_ignored(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    await expect_ignored(session, guild, guild.general)
+    await assert_join_ignored(session, guild, guild.general)
     other = await world.guild()
-    await expect_ignored(session, guild, await other.channel("Theirs", type=ChannelType.GUILD_VOICE))
+    await assert_join_ignored(session, guild, await other.channel("Theirs", type=ChannelType.GUILD_VOICE))
 
 
 async def test_a_full_channel_admits_only_members_with_move_members(guild: Guild, bob: Actor) -> None:
     small = await guild.channel("Small", type=ChannelType.GUILD_VOICE, user_limit=1)
-    first, second = await bob.connect(), await guild.owner.connect()
-    await second.join_voice(guild, small)
-    await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    await expect_ignored(first, guild, small)
-    await second.send_voice_state(guild, None)
-    await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    await first.join_voice(guild, small)
+    bob_session, owner_session = await bob.connect(), await guild.owner.connect()
+    await owner_session.join_voice(guild, small)
+    await bob_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
+    await assert_join_ignored(bob_session, guild, small)
+    await owner_session.send_voice_state(guild, None)
+    await bob_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
+    await bob_session.join_voice(guild, small)
     # A connected member stays, and the owner, who has MOVE_MEMBERS, may exceed the limit.
-    await first.join_voice(guild, small, self_mute=True)
-    await second.join_voice(guild, small)
+    await bob_session.join_voice(guild, small, self_mute=True)
+    await owner_session.join_voice(guild, small)
 
 
 async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Guild, bob: Actor) -> None:
@@ -189,9 +191,9 @@ async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Gu
         )
     ).ok()
     stage = await guild.channel("Stage", type=ChannelType.GUILD_STAGE_VOICE)
-    session, moderator = await bob.connect(), await guild.owner.connect()
+    session, owner_session = await bob.connect(), await guild.owner.connect()
     assert (await session.join_voice(guild, stage))["suppress"] is True
-    assert (await moderator.join_voice(guild, stage))["suppress"] is False
+    assert (await owner_session.join_voice(guild, stage))["suppress"] is False
     lounge = guild.channels["Lounge"]
     await guild.overwrite(lounge, bob.id, deny=Permissions.SPEAK)
     assert (await session.join_voice(guild, lounge))["suppress"] is True
@@ -329,14 +331,14 @@ async def test_a_connected_member_with_the_permission_sets_the_status(world: Wor
     await observer_session.assert_not_received("VOICE_CHANNEL_STATUS_UPDATE")
     (await bob.put(path, json={"status": ""})).ok()
     assert (await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
-    assert await status_entries(world, guild) == [
+    assert await list_status_entries(world, guild) == [
         (AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, lounge, {"channel_id": str(lounge), "status": "chess"}),
         (AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, lounge, {"channel_id": str(lounge)}),
     ]
     assert "status" not in (await bob.get(f"/channels/{lounge}")).ok()
 
 
-async def test_a_manager_sets_the_status_from_outside(guild: Guild, bob: Actor) -> None:
+async def test_a_member_with_manage_channels_sets_the_status_without_being_connected(guild: Guild, bob: Actor) -> None:
     await guild.allow_permissions(bob, Permissions.SET_VOICE_CHANNEL_STATUS | Permissions.MANAGE_CHANNELS)
     assert (await bob.put(f"/channels/{guild.channels['Lounge']}/voice-status", json={"status": "soon"})).status == 204
 
@@ -353,8 +355,8 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
     world: World, guild: Guild, bob: Actor
 ) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
-    owner = await guild.owner.connect()
-    await owner.join_voice(guild, lounge)
+    owner_session = await guild.owner.connect()
+    await owner_session.join_voice(guild, lounge)
     (await guild.owner.put(f"/channels/{den}/voice-status", json={"status": "quiet"})).ok()
     bot = await world.bot(guild)
     session = await bot.connect(Intents.GUILDS)
@@ -403,7 +405,9 @@ async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
 
 
-async def test_listening_and_disconnected_members_are_not_moved(world: World, guild: Guild, bob: Actor) -> None:
+async def test_members_are_not_moved_while_listening_after_leaving_or_without_an_afk_channel(
+    world: World, guild: Guild, bob: Actor
+) -> None:
     lounge = guild.channels["Lounge"]
     session = await bob.connect()
     await session.join_voice(guild, lounge, self_deaf=True)

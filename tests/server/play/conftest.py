@@ -1,4 +1,4 @@
-"""Fixtures for the tests of the top tier."""
+"""Fixtures for the tests of the play tier."""
 
 import pytest
 

@@ -5,7 +5,7 @@ from typing import Any
 from hubbub.protocol.enums import CommandType, ComponentType, InteractionCallbackType, InteractionType
 from tests.world import Actor, ApiResponse, Guild, Session, World
 
-BUTTON = {
+BUTTON_ROW = {
     "type": ComponentType.ACTION_ROW,
     "components": [{"type": ComponentType.BUTTON, "style": 1, "label": "press", "custom_id": "go"}],
 }

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import CommandHandlerType, CommandOptionType, CommandPermissionType, CommandType
+from hubbub.protocol.enums import (
+    AuditLogAction,
+    CommandHandlerType,
+    CommandOptionType,
+    CommandPermissionType,
+    CommandType,
+)
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
@@ -236,7 +242,9 @@ async def test_before_march_2026_five_context_menu_commands_are_allowed(world: W
     bot = await world.bot()
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms - 1)
 
-    (await bot.put(global_path(bot), json=[{"name": f"M{n}", "type": CommandType.USER} for n in range(5)])).ok()
+    (
+        await bot.put(global_path(bot), json=[{"name": f"M{number}", "type": CommandType.USER} for number in range(5)])
+    ).ok()
     (await bot.post(global_path(bot), json={"name": "sixth", "type": CommandType.USER})).rejected(400, 30032)
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms)
     (await bot.post(global_path(bot), json={"name": "sixth", "type": CommandType.USER})).ok()
@@ -627,9 +635,6 @@ async def test_a_list_is_localized_for_the_caller(world: World) -> None:
     assert cleared["name_localizations"] is None
 
 
-# Permissions
-
-
 @pytest.mark.parametrize(
     ("localizations", "locale", "expected"),
     [
@@ -659,6 +664,9 @@ async def test_missing_localizations_fall_back_to_related_locales(
     assert [item.get("name_localized") for item in (command, command_option, command_option["choices"][0])] == [
         expected
     ] * 3
+
+
+# Permissions
 
 
 async def test_permissions_are_written_read_and_published(world: World) -> None:
@@ -694,10 +702,14 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     (await guild.owner.put(application_path, json={"permissions": entries[:1]})).ok()
     all_permissions = (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok()
     assert {command["id"] for command in all_permissions} == {created["id"], str(bot.application_id)}
-    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=121")).ok()
+    log = (
+        await guild.owner.get(
+            f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE:d}"
+        )
+    ).ok()
     entry = log["audit_log_entries"][-1]
     assert (entry["target_id"], entry["options"]) == (created["id"], {"application_id": str(bot.application_id)})
-    assert {change["key"] for change in entry["changes"]} == {entry["id"] for entry in entries}
+    assert {change["key"] for change in entry["changes"]} == {permission["id"] for permission in entries}
     assert entry["changes"][0]["new_value"] == entries[0]
     assert [application_command["id"] for application_command in log["application_commands"]] == [created["id"]]
     (await guild.owner.put(path, json={"permissions": []})).ok()
@@ -775,24 +787,29 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
 
     position_change = {"id": str(higher_role_id), "position": 5}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[position_change])).ok()
-    (await put_permissions(member, (higher_role_id, 1))).rejected(403, 50013)
-    (await put_permissions(member, (guild.owner.id, 2))).rejected(403, 50013)
+    (await put_permissions(member, (higher_role_id, CommandPermissionType.ROLE))).rejected(403, 50013)
+    (await put_permissions(member, (guild.owner.id, CommandPermissionType.USER))).rejected(403, 50013)
     unknown = "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET"
-    assert (await put_permissions(guild.owner, (1, 1))).errors("permissions.0.id") == [unknown]
-    assert (await put_permissions(guild.owner, (1, 2))).errors("permissions.0.id") == [unknown]
-    assert (await put_permissions(guild.owner, (1, 3))).errors("permissions.0.id") == [unknown]
-    duplicate = await put_permissions(guild.owner, (guild.id, 1), (guild.id, 1))
+    assert (await put_permissions(guild.owner, (1, CommandPermissionType.ROLE))).errors("permissions.0.id") == [unknown]
+    assert (await put_permissions(guild.owner, (1, CommandPermissionType.USER))).errors("permissions.0.id") == [unknown]
+    assert (await put_permissions(guild.owner, (1, CommandPermissionType.CHANNEL))).errors("permissions.0.id") == [
+        unknown
+    ]
+    duplicate = await put_permissions(
+        guild.owner, (guild.id, CommandPermissionType.ROLE), (guild.id, CommandPermissionType.ROLE)
+    )
     assert duplicate.errors("permissions.1.id") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    too_many = await put_permissions(guild.owner, *((guild.id, 1) for _ in range(101)))
+    too_many = await put_permissions(guild.owner, *((guild.id, CommandPermissionType.ROLE) for _ in range(101)))
     assert too_many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
     (await bot.patch(f"{guild_path(bot, guild)}/{created['id']}", json={"default_member_permissions": "0"})).ok()
     (await put_permissions(guild.owner)).ok()
-    (await put_permissions(member, (member.id, 2))).rejected(403, 50013)
+    (await put_permissions(member, (member.id, CommandPermissionType.USER))).rejected(403, 50013)
     batch_path = f"{guild_path(bot, guild)}/permissions"
     (await guild.owner.put(batch_path, json=[])).rejected(403, 20001)
 
 
 GUILD, USER, ROLE, CHANNEL = 1000, 1, 7, 50
+"""IDs in the test of `can_use`. An entry for the channel `GUILD - 1` applies to all channels of the guild."""
 
 
 def entry(target_id: int, permission_type: CommandPermissionType, allowed: bool) -> CommandPermission:

@@ -1,4 +1,4 @@
-"""Tests of SKUs and entitlements."""
+"""Tests of SKUs, entitlements and purchases."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
 
     skus = (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
 
-    assert [sku_id["type"] for sku_id in skus] == [SkuType.SUBSCRIPTION, SkuType.SUBSCRIPTION_GROUP, SkuType.DURABLE]
+    assert [sku["type"] for sku in skus] == [SkuType.SUBSCRIPTION, SkuType.SUBSCRIPTION_GROUP, SkuType.DURABLE]
     subscription_sku = next(sku for sku in skus if sku["id"] == str(sku_id))
     assert subscription_sku == {
         "id": str(sku_id),
@@ -39,7 +39,7 @@ async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
         "premium": False,
         "show_age_gate": False,
     }
-    assert next(sku_id for sku_id in skus if sku_id["type"] == SkuType.DURABLE)["flags"] == 0
+    assert next(sku for sku in skus if sku["type"] == SkuType.DURABLE)["flags"] == 0
 
 
 @pytest.mark.parametrize(
@@ -105,44 +105,46 @@ async def test_the_number_of_skus_is_limited(world: World) -> None:
 
 async def test_only_owner_and_bot_manage_skus(world: World) -> None:
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
-    sku = await publish_sku(bot)
+    sku_id = await publish_sku(bot)
     path = f"/applications/{bot.application_id}/skus"
 
     for actor in (other, stranger):
         (await actor.get(path)).rejected(403, 20012)
         (await actor.post(path, json={"type": SkuType.DURABLE, "name": "x"})).rejected(403, 20012)
-        (await actor.patch(f"{path}/{sku}", json={"price": 0})).rejected(403, 20012)
-        (await actor.delete(f"{path}/{sku}")).rejected(403, 20012)
+        (await actor.patch(f"{path}/{sku_id}", json={"price": 0})).rejected(403, 20012)
+        (await actor.delete(f"{path}/{sku_id}")).rejected(403, 20012)
     owner = await owner_of(world, bot)
-    assert (await owner.patch(f"{path}/{sku}", json={"name": "New", "price": 1, "description": "d"})).ok()["price"] == 1
+    assert (await owner.patch(f"{path}/{sku_id}", json={"name": "New", "price": 1, "description": "d"})).ok()[
+        "price"
+    ] == 1
     (await owner.patch(f"{path}/1", json={"price": 0})).rejected(404, 10027)
     (await bot.get("/applications/1/skus")).rejected(404, 10002)
 
 
 async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -> None:
     bot, other = await world.bot(name="shop"), await world.bot()
-    sku, hidden = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE, listed=False)
+    sku_id, hidden_id = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE, listed=False)
     path = f"/applications/{bot.application_id}"
 
     async def is_active(application: Actor = bot) -> bool:
         application_id = application.application_id or 0
-        result: bool = await world.app.database.read(lambda tx: skus.is_active(tx, application_id, sku))
+        result: bool = await world.app.database.read(lambda tx: skus.is_active(tx, application_id, sku_id))
         return result
 
     assert await is_active()
     assert not await is_active(other)
     store = (await world.request("GET", f"{path}/store")).ok()
     assert store["application"]["name"] == "shop"
-    assert [(sku["id"], sku["price"], sku["currency"]) for sku in store["skus"]] == [(str(sku), 499, "usd")]
-    assert (await world.request("GET", f"{path}/store/{hidden}")).ok()["id"] == str(hidden)
-    (await world.request("GET", f"/applications/{other.application_id}/store/{sku}")).rejected(404, 10027)
+    assert [(sku["id"], sku["price"], sku["currency"]) for sku in store["skus"]] == [(str(sku_id), 499, "usd")]
+    assert (await world.request("GET", f"{path}/store/{hidden_id}")).ok()["id"] == str(hidden_id)
+    (await world.request("GET", f"/applications/{other.application_id}/store/{sku_id}")).rejected(404, 10027)
 
-    (await bot.patch(f"{path}/skus/{sku}", json={"published": False})).ok()
+    (await bot.patch(f"{path}/skus/{sku_id}", json={"published": False})).ok()
     assert not await is_active()
     assert (await world.request("GET", f"{path}/store")).ok()["skus"] == []
-    (await bot.delete(f"{path}/skus/{hidden}")).ok()
-    assert str(hidden) in [sku["id"] for sku in (await bot.get(f"{path}/skus")).ok()]
-    (await bot.patch(f"{path}/skus/{hidden}", json={"published": True})).rejected(400, 50057)
+    (await bot.delete(f"{path}/skus/{hidden_id}")).ok()
+    assert str(hidden_id) in [sku["id"] for sku in (await bot.get(f"{path}/skus")).ok()]
+    (await bot.patch(f"{path}/skus/{hidden_id}", json={"published": True})).rejected(400, 50057)
     (await world.request("GET", "/applications/1/store")).rejected(404, 10002)
 
 
@@ -151,14 +153,14 @@ async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -
 
 async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await publish_sku(bot, published=False)
+    sku_id = await publish_sku(bot, published=False)
     session = await bot.connect(intents=0)
 
-    created = await create_test_entitlement(bot, sku, alice.id)
+    created = await create_test_entitlement(bot, sku_id, alice.id)
 
     assert created == {
         "id": created["id"],
-        "sku_id": str(sku),
+        "sku_id": str(sku_id),
         "application_id": str(bot.application_id),
         "user_id": str(alice.id),
         "type": 4,
@@ -178,9 +180,9 @@ async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> No
 async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: World) -> None:
     bot = await world.bot()
     guild = await world.guild()
-    sku = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    sku_id = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
 
-    created = await create_test_entitlement(bot, sku, guild.id, EntitlementOwnerType.GUILD)
+    created = await create_test_entitlement(bot, sku_id, guild.id, EntitlementOwnerType.GUILD)
 
     assert created["guild_id"] == str(guild.id)
     assert created["user_id"] == str((await owner_of(world, bot)).id)
@@ -188,9 +190,9 @@ async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: Wo
 
 async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await publish_sku(bot)
+    sku_id = await publish_sku(bot)
     session = await bot.connect(intents=0)
-    created = await create_test_entitlement(bot, sku, alice.id)
+    created = await create_test_entitlement(bot, sku_id, alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
 
     (await bot.delete(f"{path}/{created['id']}")).ok()
@@ -199,7 +201,7 @@ async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
     (await bot.delete(f"{path}/{created['id']}")).rejected(404, 10029)
     assert (await bot.get(path)).ok() == []
     assert [entitlement["deleted"] for entitlement in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
-    await create_test_entitlement(bot, sku, alice.id)
+    await create_test_entitlement(bot, sku_id, alice.id)
 
 
 async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
@@ -208,13 +210,13 @@ async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     sku, hat, other_sku = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE), await publish_sku(other)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    def body(sku_id: int, owner: int, owner_type: int = 2) -> dict[str, Any]:
+    def body(sku_id: int, owner: int, owner_type: int = EntitlementOwnerType.USER) -> dict[str, Any]:
         return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": owner_type}
 
     (await bot.post(path, json=body(other_sku, alice.id))).rejected(404, 10027)
     (await bot.post(path, json=body(hat, alice.id))).rejected(400, 50057)
     (await bot.post(path, json=body(sku, 1))).rejected(404, 10013)
-    assert (await bot.post(path, json=body(sku, guild.id, 1))).errors("owner_type")
+    assert (await bot.post(path, json=body(sku, guild.id, EntitlementOwnerType.GUILD))).errors("owner_type")
     assert (await bot.post(path, json=body(sku, alice.id, 3))).errors("owner_type")
     assert (await bot.post(path, json={})).errors("sku_id")
     await create_test_entitlement(bot, sku, alice.id)
@@ -228,8 +230,8 @@ async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
 async def test_pages_ascend_in_both_directions(world: World) -> None:
     """discord.py uses the first item of a page as the next `before`, and the last one as the next `after`."""
     bot = await world.bot()
-    sku = await publish_sku(bot)
-    created_ids = [(await create_test_entitlement(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
+    sku_id = await publish_sku(bot)
+    created_ids = [(await create_test_entitlement(bot, sku_id, (await world.user()).id))["id"] for _ in range(5)]
     path = f"/applications/{bot.application_id}/entitlements"
 
     async def entitlement_ids(query: str) -> list[str]:
@@ -268,8 +270,8 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     assert await entitlement_ids("guild_id=1") == []
 
     own_path = f"/users/@me/applications/{bot.application_id}/entitlements"
-    bearer = await bearer_headers(world, alice, bot, "identify")
-    assert [entitlement["id"] for entitlement in (await world.request("GET", own_path, headers=bearer)).ok()] == [
+    headers = await bearer_headers(world, alice, bot, "identify")
+    assert [entitlement["id"] for entitlement in (await world.request("GET", own_path, headers=headers)).ok()] == [
         first["id"],
         second["id"],
     ]
@@ -278,7 +280,7 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     (await bot.get(own_path)).rejected(403, 20001)
     other = await world.bot()
     other_path = f"/users/@me/applications/{other.application_id}/entitlements"
-    (await world.request("GET", other_path, headers=bearer)).rejected(403, 20012)
+    (await world.request("GET", other_path, headers=headers)).rejected(403, 20012)
     (await alice.get("/users/@me/applications/1/entitlements")).rejected(404, 10002)
 
 
@@ -287,12 +289,12 @@ async def test_an_access_token_manages_entitlements_for_the_owner_only(world: Wo
     owner = await owner_of(world, bot)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    scoped = await bearer_headers(world, owner, bot, "applications.entitlements")
-    assert (await world.request("GET", path, headers=scoped)).ok() == []
-    stranger = await bearer_headers(world, alice, bot, "applications.entitlements")
-    (await world.request("GET", path, headers=stranger)).rejected(403, 20012)
-    unscoped = await bearer_headers(world, owner, bot, "identify")
-    (await world.request("GET", path, headers=unscoped)).rejected(403, 50026)
+    scoped_headers = await bearer_headers(world, owner, bot, "applications.entitlements")
+    assert (await world.request("GET", path, headers=scoped_headers)).ok() == []
+    stranger_headers = await bearer_headers(world, alice, bot, "applications.entitlements")
+    (await world.request("GET", path, headers=stranger_headers)).rejected(403, 20012)
+    unscoped_headers = await bearer_headers(world, owner, bot, "identify")
+    (await world.request("GET", path, headers=unscoped_headers)).rejected(403, 50026)
 
 
 # Purchases

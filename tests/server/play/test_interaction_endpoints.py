@@ -14,7 +14,7 @@ from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2.installations import InstallationRow
 from tests.oauth import create_application
 from tests.receiver import Receiver, extend_timeouts, receive_interactions
-from tests.server.play.interaction_setup import BUTTON, InteractionSetup, create_interaction_setup
+from tests.server.play.interaction_setup import BUTTON_ROW, InteractionSetup, create_interaction_setup
 from tests.world import Actor, World
 
 
@@ -155,7 +155,7 @@ async def test_deferred_button_and_modal_responses_in_the_body(setup: Interactio
     [interaction] = receiver.interactions
     assert (await setup.user_session.next("MESSAGE_CREATE"))["flags"] & MessageFlags.LOADING
     original = f"/webhooks/{setup.bot.application_id}/{interaction['token']}/messages/@original"
-    edited = (await setup.world.request("PATCH", original, json={"content": "done", "components": [BUTTON]})).ok()
+    edited = (await setup.world.request("PATCH", original, json={"content": "done", "components": [BUTTON_ROW]})).ok()
 
     text_input = {"type": ComponentType.TEXT_INPUT, "custom_id": "why", "style": 1}
     modal_body = {

@@ -15,7 +15,7 @@ from hubbub.protocol.enums import (
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from tests.server.play.interaction_setup import (
-    BUTTON,
+    BUTTON_ROW,
     InteractionSetup,
     ReceivedInteraction,
     create_global_command,
@@ -207,7 +207,7 @@ async def test_an_app_cannot_set_the_loading_flag(setup: InteractionSetup) -> No
 
 async def test_a_component_response_cannot_add_a_poll(setup: InteractionSetup) -> None:
     message_with_button = await (await setup.run_command(await create_global_command(setup))).respond_with_message(
-        content="press", components=[BUTTON]
+        content="press", components=[BUTTON_ROW]
     )
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
@@ -258,7 +258,7 @@ async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup)
     command = await create_global_command(setup)
     setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
     message_with_button = await (await setup.run_command(command)).respond_with_message(
-        content="press", components=[BUTTON]
+        content="press", components=[BUTTON_ROW]
     )
     deferred = await setup.run_command(command)
     (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
@@ -301,7 +301,7 @@ async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup
     command = await create_global_command(setup)
     setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
     message_with_button = await (await setup.run_command(command)).respond_with_message(
-        content="press", components=[BUTTON]
+        content="press", components=[BUTTON_ROW]
     )
     interaction, deferred = await setup.run_command(command), await setup.run_command(command)
     message = await interaction.respond_with_message(content="hello")

@@ -30,7 +30,7 @@ from hubbub.server.play.interactions.responses import activity_launch
 from hubbub.server.talk import messages
 from hubbub.server.transports.cdn import default_avatar
 from tests.server.play.interaction_setup import (
-    BUTTON,
+    BUTTON_ROW,
     InteractionSetup,
     ReceivedInteraction,
     create_interaction_setup,
@@ -1170,7 +1170,7 @@ async def send_components(setup: InteractionSetup, *components: dict[str, Any], 
 
 
 async def test_pressing_a_button_can_update_its_message(setup: InteractionSetup) -> None:
-    message = await send_components(setup, BUTTON)
+    message = await send_components(setup, BUTTON_ROW)
 
     interaction = await setup.use_component(message["id"])
 
@@ -1199,7 +1199,7 @@ async def test_pressing_a_button_can_update_its_message(setup: InteractionSetup)
 
 
 async def test_a_response_to_a_component_replies_to_its_message(setup: InteractionSetup) -> None:
-    message = await send_components(setup, BUTTON)
+    message = await send_components(setup, BUTTON_ROW)
 
     reply = await (await setup.use_component(message["id"])).respond_with_message(content="ok")
     interaction = await setup.use_component(message["id"])
@@ -1290,7 +1290,7 @@ async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> Non
 
 async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(setup: InteractionSetup) -> None:
     message = await (await setup.run_command(await setup.create_command())).respond_with_message(
-        content="x", flags=EPHEMERAL, components=[BUTTON]
+        content="x", flags=EPHEMERAL, components=[BUTTON_ROW]
     )
     data = {"component_type": ComponentType.BUTTON, "custom_id": "go"}
 
@@ -1422,7 +1422,7 @@ async def test_a_modal_is_shown_and_submitted(setup: InteractionSetup) -> None:
 
 
 async def test_a_modal_opened_from_a_component_can_update_its_message(setup: InteractionSetup) -> None:
-    message = await send_components(setup, BUTTON)
+    message = await send_components(setup, BUTTON_ROW)
     interaction = await setup.use_component(message["id"])
     modal = {
         "custom_id": "old",

@@ -9,7 +9,7 @@ from hubbub.protocol.enums import InteractionCallbackType, OverwriteType
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
 from tests.server.play.interaction_setup import (
-    BUTTON,
+    BUTTON_ROW,
     InteractionSetup,
     create_global_command,
     create_interaction_setup,
@@ -129,7 +129,7 @@ async def test_interactions_state_the_attachment_limit_from_the_date(setup: Inte
     for offset_ms in OFFSETS_MS:
         set_clock(setup, changes.ATTACHMENT_SIZE_LIMIT, offset_ms)
         interaction = await setup.run_command(command)
-        message = await interaction.respond_with_message(content="press", components=[BUTTON])
+        message = await interaction.respond_with_message(content="press", components=[BUTTON_ROW])
         pressed = await setup.use_component(message["id"])
 
         limits = [received.payload.get("attachment_size_limit") for received in (interaction, pressed)]
