@@ -76,9 +76,9 @@ async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_bod
     assert (message["content"], message["interaction_metadata"]["id"]) == ("hello", interaction["id"])
     assert (await setup.user_session.next("INTERACTION_SUCCESS"))["id"] == interaction["id"]
     await setup.app_session.assert_not_received("INTERACTION_CREATE")
-    hook = f"/webhooks/{setup.bot.application_id}/{interaction['token']}"
-    assert (await setup.world.request("GET", f"{hook}/messages/@original")).ok()["id"] == message["id"]
-    assert (await setup.world.request("POST", hook, json={"content": "more"})).ok()["content"] == "more"
+    webhook_path = f"/webhooks/{setup.bot.application_id}/{interaction['token']}"
+    assert (await setup.world.request("GET", f"{webhook_path}/messages/@original")).ok()["id"] == message["id"]
+    assert (await setup.world.request("POST", webhook_path, json={"content": "more"})).ok()["content"] == "more"
     assert await list_failures(setup) == []
 
 
@@ -86,7 +86,7 @@ async def test_a_ping_has_the_common_fields_of_interactions(setup: InteractionSe
     for url in (None, receiver.events_url.replace("/events", "/interactions")):
         (await setup.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
 
-    [ping] = [body for body in receiver.requests if body["type"] == 1]
+    [ping] = [body for body in receiver.requests if body["type"] == InteractionType.PING]
     allowed = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
     assert (ping["application_id"], ping["version"]) == (str(setup.bot.application_id), 1)
     assert (ping["entitlements"], ping["authorizing_integration_owners"]) == ([], {})
@@ -147,7 +147,9 @@ async def test_an_interaction_fails_if_no_response_follows_a_202(setup: Interact
     assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
 
 
-async def test_deferred_button_and_modal_responses_in_the_body(setup: InteractionSetup, receiver: Receiver) -> None:
+async def test_commands_buttons_and_modals_are_answered_in_the_body(
+    setup: InteractionSetup, receiver: Receiver
+) -> None:
     receiver.interaction_handler = respond_with(
         InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE, {"flags": int(MessageFlags.EPHEMERAL)}
     )
@@ -190,7 +192,9 @@ async def test_deferred_button_and_modal_responses_in_the_body(setup: Interactio
         InteractionType.MODAL_SUBMIT,
     ]
     assert receiver.interactions[2]["data"]["components"][0]["component"]["value"] == "because"
-    assert (await setup.user_session.next("MESSAGE_UPDATE", lambda d: d["content"] == "changed"))["components"] == []
+    assert (await setup.user_session.next("MESSAGE_UPDATE", lambda data: data["content"] == "changed"))[
+        "components"
+    ] == []
     assert await list_failures(setup) == []
 
 
@@ -317,7 +321,8 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
     client = await create_application(private_targets_world, name="webby", bot=False)
     owner, application_path = client.owner, f"/applications/{client.id}"
     receiver.use_verify_key_of((await owner.get(application_path)).ok())
-    bot = Actor(private_targets_world, 0, "", "webby", application_id=client.id)
+    # The setup only reads the application ID of its bot.
+    application = Actor(private_targets_world, 0, "", "webby", application_id=client.id)
     token_request = {"grant_type": "client_credentials", "scope": "applications.commands.update"}
     app_bearer = client.bearer(owner, (await client.post_form("/oauth2/token", **token_request)).ok()["access_token"])
     user = await private_targets_world.user()
@@ -327,7 +332,7 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
             f"{application_path}/commands", json={"name": "greet", "description": "x", "integration_types": [0]}
         )
     ).ok()
-    setup = InteractionSetup(private_targets_world, guild, user, bot)
+    setup = InteractionSetup(private_targets_world, guild, user, application)
     setup.user_session = await user.connect()
     (
         await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet"})
@@ -374,7 +379,8 @@ async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
     assert received.payload["data"]["name"] == "greet"
 
 
-async def test_failures_are_visible_to_managers_of_the_application(setup: InteractionSetup) -> None:
+async def test_failures_are_visible_only_to_managers_of_the_application(setup: InteractionSetup) -> None:
+    assert await list_failures(setup) == []
     (await setup.user.get(f"{setup.application_path}/interactions/failed")).rejected(403, 20012)
     (await setup.bot.get("/applications/1/interactions/failed")).rejected(404, 10002)
     response = await setup.bot.get(f"{setup.application_path}/interactions/failed?limit=0")

@@ -16,12 +16,13 @@ from tests.server.play.interaction_setup import InteractionSetup, ReceivedIntera
 from tests.world import NOW_MS, ApiResponse, World
 
 KIB = 1 << 10
-PREMIUM = [PremiumType.NONE, PremiumType.TIER_1, PremiumType.TIER_2]
-HTTP = HttpConfig(body_bytes_max=16 * KIB, upload_bytes_max=64 * KIB, file_bytes_max=10 * KIB)
+PREMIUM_TYPES = [PremiumType.NONE, PremiumType.TIER_1, PremiumType.TIER_2]
+LOW_HTTP_LIMITS = HttpConfig(body_bytes_max=16 * KIB, upload_bytes_max=64 * KIB, file_bytes_max=10 * KIB)
 """HTTP limits far below the attachment limits of premium users."""
 
 
-async def create_stage(world: World, premium: PremiumType) -> InteractionSetup:
+async def create_setup(world: World, premium: PremiumType) -> InteractionSetup:
+    """Create a user with this premium type and an app in a guild."""
     user = await world.user("invoker")
     guild = await world.guild(None, user)
     setup = InteractionSetup(world, guild, user, await world.bot(guild, name="responder"))
@@ -32,8 +33,9 @@ async def create_stage(world: World, premium: PremiumType) -> InteractionSetup:
 
 
 @pytest.fixture
-async def narrow_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
-    config = msgspec.structs.replace(store_config, http=HTTP)
+async def low_limit_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
+    """A world with HTTP limits far below the attachment limits of premium users."""
+    config = msgspec.structs.replace(store_config, http=LOW_HTTP_LIMITS)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -51,27 +53,28 @@ def file_form(size: int, payload: str = "{}") -> aiohttp.FormData:
     return form
 
 
-async def first_response(interaction: ReceivedInteraction, size: int) -> ApiResponse:
+async def respond_with_file(interaction: ReceivedInteraction, size: int) -> ApiResponse:
+    """Send the initial response, with a file of `size` bytes."""
     path = f"/interactions/{interaction.payload['id']}/{interaction.payload['token']}/callback?with_response=true"
     return await interaction.setup.world.request("POST", path, data=file_form(size, '{"type": 4}'))
 
 
-@pytest.mark.parametrize(("premium", "mib"), [*zip(PREMIUM, (10, 50, 100), strict=True)])
+@pytest.mark.parametrize(("premium", "mib"), [*zip(PREMIUM_TYPES, (10, 50, 100), strict=True)])
 async def test_an_interaction_states_the_users_attachment_size_limit(
     world: World, premium: PremiumType, mib: int
 ) -> None:
-    setup = await create_stage(world, premium)
+    setup = await create_setup(world, premium)
 
     interaction = await setup.run_command(await setup.create_command())
 
     assert interaction.payload["attachment_size_limit"] == mib << 20
 
 
-@pytest.mark.parametrize("premium", PREMIUM)
+@pytest.mark.parametrize("premium", PREMIUM_TYPES)
 async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
-    narrow_world: World, premium: PremiumType
+    low_limit_world: World, premium: PremiumType
 ) -> None:
-    setup = await create_stage(narrow_world, premium)
+    setup = await create_setup(low_limit_world, premium)
     command = await setup.create_command()
     interaction, deferred = await setup.run_command(command), await setup.run_command(command)
     limit: int = interaction.payload["attachment_size_limit"]
@@ -86,7 +89,7 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
         message = message.get("resource", {}).get("message", message)
         assert [attachment["size"] for attachment in message["attachments"]] == [limit]
 
-    await check_limit(lambda size: first_response(interaction, size))
+    await check_limit(lambda size: respond_with_file(interaction, size))
     await check_limit(lambda size: interaction.webhook_request("POST", data=file_form(size)))
     await check_limit(
         lambda size: interaction.webhook_request(
@@ -96,8 +99,8 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
     await check_limit(lambda size: deferred.webhook_request("PATCH", "/messages/@original", data=file_form(size)))
 
 
-async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(narrow_world: World) -> None:
-    setup = await create_stage(narrow_world, PremiumType.TIER_2)
+async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(low_limit_world: World) -> None:
+    setup = await create_setup(low_limit_world, PremiumType.TIER_2)
     path = f"/channels/{setup.channel}/messages"
 
     (await setup.bot.post(path, data=file_form(10 * KIB + 1))).rejected(413, 50045)

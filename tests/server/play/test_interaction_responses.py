@@ -1,4 +1,4 @@
-"""Tests of interaction responses by user-installed apps and in locked or archived threads."""
+"""Tests of interaction responses: ephemeral ones, permissions of user-installed apps, and locked or archived threads."""
 
 from typing import Any
 
@@ -81,8 +81,8 @@ async def test_a_response_to_an_insufficiently_verified_user_is_ephemeral(
 ) -> None:
     command = await create_global_command(setup)
     assert not await is_ephemeral(setup, command)
-    level = "UPDATE guilds SET verification_level = 3 WHERE id = ?"
-    await setup.world.write(lambda call: call.tx.run(level, other_guild.id))
+    update = "UPDATE guilds SET verification_level = 3 WHERE id = ?"
+    await setup.world.write(lambda call: call.tx.run(update, other_guild.id))
 
     assert await is_ephemeral(setup, command)
 
@@ -264,7 +264,10 @@ async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup)
     (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
     await update_thread(setup, locked=True)
 
-    for callback_type, data in ((4, {"content": "x"}), (5, None)):
+    for callback_type, data in (
+        (InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "x"}),
+        (InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE, None),
+    ):
         (await (await setup.run_command(command)).respond(callback_type, data)).rejected(400, 160005)
     (
         await (await setup.use_component(message_with_button["id"])).respond(

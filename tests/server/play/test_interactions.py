@@ -10,6 +10,8 @@ import pytest
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import (
+    ChannelType,
+    CommandHandlerType,
     CommandOptionType,
     CommandPermissionType,
     CommandType,
@@ -104,18 +106,27 @@ async def test_an_interaction_in_a_guild_is_sent_to_its_shard(world: World) -> N
     setup = InteractionSetup(world, guild, user, bot)
     shard = (guild.id >> 22) % 2
     setup.app_session = await bot.connect(shard=[shard, 2])
-    other = await bot.connect(shard=[1 - shard, 2])
+    other_session = await bot.connect(shard=[1 - shard, 2])
     command = await setup.create_command()
 
     interaction = await setup.run_command(command)
 
     assert interaction.payload["guild_id"] == str(guild.id)
-    await other.wait_processed()
-    assert "INTERACTION_CREATE" not in other.unread_names()
+    await other_session.wait_processed()
+    assert "INTERACTION_CREATE" not in other_session.unread_names()
 
 
 async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> None:
-    names_by_type = {3: "text", 4: "whole", 5: "flag", 6: "user", 7: "channel", 8: "role", 9: "any", 10: "real"}
+    names_by_type = {
+        CommandOptionType.STRING: "text",
+        CommandOptionType.INTEGER: "whole",
+        CommandOptionType.BOOLEAN: "flag",
+        CommandOptionType.USER: "user",
+        CommandOptionType.CHANNEL: "channel",
+        CommandOptionType.ROLE: "role",
+        CommandOptionType.MENTIONABLE: "any",
+        CommandOptionType.NUMBER: "real",
+    }
     options = [{"type": option_type, "name": name, "description": "x"} for option_type, name in names_by_type.items()]
     command = await setup.create_command(options=options)
     role_id = await setup.guild.role("red")
@@ -361,7 +372,7 @@ async def test_a_target_message_must_be_readable_by_the_user(setup: InteractionS
     message_command = await setup.create_command("Translate", type=CommandType.MESSAGE)
     guild, user = setup.guild, setup.user
     text_message = await guild.send_message(guild.owner, "before you came")
-    voice_channel = await guild.channel("lounge", type=CommandType.USER)
+    voice_channel = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     voice_message = await guild.send_message(guild.owner, "inside", channel=voice_channel)
 
     async def run_on_message(channel: int, message: Any) -> ApiResponse:
@@ -400,11 +411,7 @@ async def test_an_app_reads_its_target_but_not_the_referenced_message(setup: Int
     ]
     assert (payload["content"], payload["referenced_message"]["content"]) == ("hola", "")
 
-    button = {
-        "type": ComponentType.ACTION_ROW,
-        "components": [{"type": ComponentType.BUTTON, "style": 1, "label": "go", "custom_id": "go"}],
-    }
-    posted = await guild.send_message(setup.bot, "mine", message_reference=reference, components=[button])
+    posted = await guild.send_message(setup.bot, "mine", message_reference=reference, components=[BUTTON_ROW])
     payload = (await setup.use_component(posted["id"])).payload["message"]
     assert (payload["content"], payload["referenced_message"]["content"]) == ("mine", "")
     assert payload["components"] == posted["components"]
@@ -562,7 +569,7 @@ async def test_integers_are_sent_as_integers(setup: InteractionSetup) -> None:
     assert repr(interaction.payload["data"]["options"][0]["value"]) == "2"
     interaction = await setup.run_command(
         autocomplete_command,
-        4,
+        InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE,
         options=[{"type": CommandOptionType.INTEGER, "name": "n", "value": "2", "focused": True}],
     )
     rejected = await interaction.respond(
@@ -799,9 +806,9 @@ async def test_files_of_ephemeral_responses_are_marked_ephemeral(setup: Interact
         assert await response.read() == b"secret"
 
 
-@pytest.mark.parametrize("v2", [False, True])
+@pytest.mark.parametrize("is_v2", [False, True])
 async def test_embeds_and_components_of_ephemeral_responses_use_ephemeral_urls(
-    setup: InteractionSetup, v2: bool
+    setup: InteractionSetup, is_v2: bool
 ) -> None:
     url = {"url": "attachment://a.png"}
     embed = {
@@ -821,7 +828,7 @@ async def test_embeds_and_components_of_ephemeral_responses_use_ephemeral_urls(
             "accessory": {"type": ComponentType.THUMBNAIL, "media": url},
         },
     ]
-    data = {"components": components, "flags": EPHEMERAL | V2} if v2 else {"embeds": [embed], "flags": EPHEMERAL}
+    data = {"components": components, "flags": EPHEMERAL | V2} if is_v2 else {"embeds": [embed], "flags": EPHEMERAL}
     interaction = await setup.run_command(await setup.create_command())
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"type": 4, "data": data}))
@@ -1063,7 +1070,11 @@ async def test_an_app_cannot_launch_an_activity_without_the_users_permission(act
 
 
 async def test_the_platform_launches_the_activity_of_an_entry_point(activity_setup: InteractionSetup) -> None:
-    entry = {"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2}
+    entry = {
+        "name": "launch",
+        "type": CommandType.PRIMARY_ENTRY_POINT,
+        "handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
+    }
     created = (await activity_setup.bot.post(f"{activity_setup.application_path}/commands", json=entry)).ok()
 
     assert (
@@ -1088,7 +1099,11 @@ async def test_a_failed_launch_without_permission_is_reported(activity_setup: In
     created = (
         await activity_setup.bot.post(
             f"{activity_setup.application_path}/commands",
-            json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2},
+            json={
+                "name": "launch",
+                "type": CommandType.PRIMARY_ENTRY_POINT,
+                "handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
+            },
         )
     ).ok()
     await activity_setup.guild.overwrite(
@@ -1112,19 +1127,30 @@ async def test_a_failed_launch_without_permission_is_reported(activity_setup: In
     )
 
 
-@pytest.mark.parametrize(("problem", "reason"), [("afk", 9), ("not-embedded", 14), ("full", 17)])
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        ("afk", LaunchFailureReason.AFK_CHANNEL),
+        ("not-embedded", LaunchFailureReason.NOT_EMBEDDED),
+        ("full", LaunchFailureReason.FAILED),
+    ],
+)
 async def test_a_failed_launch_has_a_specific_reason_code(
     activity_setup: InteractionSetup, problem: str, reason: int
 ) -> None:
     created = (
         await activity_setup.bot.post(
             f"{activity_setup.application_path}/commands",
-            json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT, "handler": 2},
+            json={
+                "name": "launch",
+                "type": CommandType.PRIMARY_ENTRY_POINT,
+                "handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
+            },
         )
     ).ok()
     channel = activity_setup.channel
     if problem == "afk":
-        channel = await activity_setup.guild.channel("away", type=CommandType.USER)
+        channel = await activity_setup.guild.channel("away", type=ChannelType.GUILD_VOICE)
         body = {"afk_channel_id": str(channel)}
         (await activity_setup.guild.owner.patch(f"/guilds/{activity_setup.guild.id}", json=body)).ok()
     elif problem == "not-embedded":
@@ -1151,11 +1177,11 @@ async def test_a_failed_launch_has_a_specific_reason_code(
 
 def test_every_launch_error_has_a_reason_code() -> None:
     reasons = (
-        (errors.UNKNOWN_APPLICATION, 3),
-        (errors.UNKNOWN_CHANNEL, 4),
-        (errors.WRONG_CHANNEL_TYPE, 8),
-        (errors.MISSING_ACCESS, 18),
-        (errors.INVALID_ACTIVITY_ACTION, 17),
+        (errors.UNKNOWN_APPLICATION, LaunchFailureReason.UNKNOWN_APPLICATION),
+        (errors.UNKNOWN_CHANNEL, LaunchFailureReason.UNKNOWN_CHANNEL),
+        (errors.WRONG_CHANNEL_TYPE, LaunchFailureReason.CHANNEL_TYPE),
+        (errors.MISSING_ACCESS, LaunchFailureReason.NO_ACCESS),
+        (errors.INVALID_ACTIVITY_ACTION, LaunchFailureReason.FAILED),
     )
     for error, reason_code in reasons:
         assert activity_launch.failure_reason(error()) == reason_code
@@ -1217,7 +1243,7 @@ async def test_a_response_to_a_component_replies_to_its_message(setup: Interacti
 
 async def test_only_enabled_components_can_be_used(setup: InteractionSetup) -> None:
     disabled_row = {
-        "type": 1,
+        "type": ComponentType.ACTION_ROW,
         "components": [{"type": ComponentType.BUTTON, "style": 1, "label": "x", "custom_id": "off", "disabled": True}],
     }
     message = await send_components(setup, disabled_row)
@@ -1273,19 +1299,25 @@ async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> Non
     assert str(setup.user.id) in user_choice.payload["data"]["resolved"]["members"]
     assert str(setup.channel) in channel_choice.payload["data"]["resolved"]["channels"]
     assert str(setup.guild.id) in role_choice.payload["data"]["resolved"]["roles"]
-    voice = await setup.guild.channel("voice", type=CommandType.USER)
+    voice = await setup.guild.channel("voice", type=ChannelType.GUILD_VOICE)
 
-    async def submit(custom_id: str, kind: int, *values: str) -> ApiResponse:
-        data = {"component_type": kind, "custom_id": custom_id, "values": list(values)}
+    async def submit(custom_id: str, component_type: int, *values: str) -> ApiResponse:
+        data = {"component_type": component_type, "custom_id": custom_id, "values": list(values)}
         return await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])
 
-    assert (await submit("w", 3, "d")).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
-    assert (await submit("w", 3)).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await submit("w", 3, "a", "b", "c")).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
-    assert (await submit("w", 3, "a", "a")).errors("data.values.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    assert (await submit("p", 5, "x")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
-    assert (await submit("p", 5, "1")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
-    assert (await submit("c", 8, str(voice))).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
+    assert (await submit("w", ComponentType.STRING_SELECT, "d")).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
+    assert (await submit("w", ComponentType.STRING_SELECT)).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await submit("w", ComponentType.STRING_SELECT, "a", "b", "c")).errors("data.values") == [
+        "BASE_TYPE_BAD_LENGTH"
+    ]
+    assert (await submit("w", ComponentType.STRING_SELECT, "a", "a")).errors("data.values.1") == [
+        "SET_TYPE_ALREADY_CONTAINS_VALUE"
+    ]
+    assert (await submit("p", ComponentType.USER_SELECT, "x")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
+    assert (await submit("p", ComponentType.USER_SELECT, "1")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
+    assert (await submit("c", ComponentType.CHANNEL_SELECT, str(voice))).errors("data.values.0") == [
+        "BASE_TYPE_CHOICES"
+    ]
 
 
 async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(setup: InteractionSetup) -> None:
@@ -1304,8 +1336,8 @@ async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(setu
     changed = (await interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "y"})).ok()
     assert changed["interaction"]["response_message_ephemeral"] is True
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["content"] == "y"
-    edited_again = await (await setup.use_component(message["id"])).respond_with_message(content="public")
-    assert (edited_again["type"], "message_reference" in edited_again) == (MessageType.DEFAULT, False)
+    public_message = await (await setup.use_component(message["id"])).respond_with_message(content="public")
+    assert (public_message["type"], "message_reference" in public_message) == (MessageType.DEFAULT, False)
     setup.world.clock.advance(15 * 60_000 + 1)
     (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])).rejected(
         404, 10008
@@ -1327,10 +1359,10 @@ MODAL: dict[str, Any] = {
         },
         {
             "type": ComponentType.LABEL,
-            "label": "Colour",
+            "label": "Color",
             "component": {
                 "type": ComponentType.STRING_SELECT,
-                "custom_id": "colour",
+                "custom_id": "color",
                 "required": False,
                 "options": [{"label": "Red", "value": "r"}, {"label": "Blue", "value": "b"}],
             },
@@ -1393,7 +1425,7 @@ async def test_a_modal_is_shown_and_submitted(setup: InteractionSetup) -> None:
         {
             "type": ComponentType.LABEL,
             "id": 4,
-            "component": {"type": ComponentType.STRING_SELECT, "id": 5, "custom_id": "colour", "values": []},
+            "component": {"type": ComponentType.STRING_SELECT, "id": 5, "custom_id": "color", "values": []},
         },
         {
             "type": ComponentType.LABEL,
@@ -1563,9 +1595,10 @@ async def test_tokens_are_stored_as_hashes(setup: InteractionSetup) -> None:
     interaction = await setup.run_command(await setup.create_command())
 
     rows = await setup.world.write(lambda call: call.tx.all("SELECT * FROM interactions"))
+    token_hash = await setup.world.write(lambda call: call.tx.value("SELECT token_hash FROM interactions"))
 
     assert interaction.payload["token"] not in str(rows)
-    assert bytes(rows[0][1]) == hashlib.sha256(interaction.payload["token"].encode()).digest()
+    assert bytes(token_hash) == hashlib.sha256(interaction.payload["token"].encode()).digest()
 
 
 @pytest.mark.dated(changes.RESOLVED_CHANNEL_PERMISSIONS)
@@ -1619,15 +1652,15 @@ async def test_an_interaction_contains_the_users_entitlements(setup: Interaction
         f"{setup.application_path}/skus",
         json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": SkuFlags.USER_SUBSCRIPTION},
     )
-    sku = created.ok()["id"]
-    entitlement_body = {"sku_id": sku, "owner_id": str(setup.user.id), "owner_type": 2}
+    sku_id = created.ok()["id"]
+    entitlement_body = {"sku_id": sku_id, "owner_id": str(setup.user.id), "owner_type": 2}
     entitlement = (await setup.bot.post(f"{setup.application_path}/entitlements", json=entitlement_body)).ok()
 
     interaction = await setup.run_command(command)
 
     [owned] = interaction.payload["entitlements"]
-    assert (owned["id"], owned["sku_id"], owned["user_id"]) == (entitlement["id"], sku, str(setup.user.id))
-    assert interaction.payload["entitlement_sku_ids"] == [sku]
+    assert (owned["id"], owned["sku_id"], owned["user_id"]) == (entitlement["id"], sku_id, str(setup.user.id))
+    assert interaction.payload["entitlement_sku_ids"] == [sku_id]
     (await setup.bot.delete(f"{setup.application_path}/entitlements/{entitlement['id']}")).ok()
     assert (await setup.run_command(command)).payload["entitlements"] == []
 

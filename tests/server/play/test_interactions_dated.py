@@ -62,10 +62,10 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: 
     command = await create_global_command(setup)
     guild = await select_guild_without_app(setup)
 
-    async def is_ephemeral(members: int, *, denied: int = 0) -> bool:
+    async def is_ephemeral(member_count: int, *, denied: int = 0) -> bool:
         await guild.overwrite(guild.general, guild.id, deny=denied, target_type=OverwriteType.ROLE)
         resize = "UPDATE guilds SET member_count = ? WHERE id = ?"
-        await setup.world.write(lambda call: call.tx.run(resize, members, guild.id))
+        await setup.world.write(lambda call: call.tx.run(resize, member_count, guild.id))
         message = await (await setup.run_command(command)).respond_with_message(content="hello")
         return bool(message["flags"] & EPHEMERAL)
 
@@ -138,7 +138,7 @@ async def test_interactions_state_the_attachment_limit_from_the_date(setup: Inte
 
 
 @pytest.mark.dated(changes.WEBHOOK_UPLOAD_10MIB)
-async def test_responses_accept_ten_mebibytes_from_the_date(setup: InteractionSetup) -> None:
+async def test_responses_accept_at_most_ten_mebibytes_from_the_date(setup: InteractionSetup) -> None:
     command = await setup.create_command()
     for offset_ms in OFFSETS_MS:
         set_clock(setup, changes.WEBHOOK_UPLOAD_10MIB, offset_ms)
