@@ -3,7 +3,7 @@
 from typing import Any
 
 from hubbub.protocol.enums import ChannelType, InviteTargetType, MessageType, OverwriteType
-from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
 from tests.game import Game, Player, create_game
 from tests.receiver import Receiver, subscribe_to_events
@@ -16,7 +16,7 @@ async def create_linked_lobby(world: World) -> tuple[Game, Guild, Player, Player
     owner = await world.user()
     guild = await world.guild(owner)
     alice, bob = await game.add_player(owner), await game.add_player()
-    members = [{"id": str(alice.id), "flags": 1}, {"id": str(bob.id)}]
+    members = [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(bob.id)}]
     lobby_id = (await game.backend.post("/lobbies", json={"members": members})).ok()["id"]
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={"channel_id": str(guild.general)})).ok()
     return game, guild, alice, bob, lobby_id
@@ -27,7 +27,11 @@ async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) 
     owner = await world.user()
     guild = await world.guild(owner)
     alice = await game.add_player(owner)
-    lobby = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    lobby = (
+        await game.backend.post(
+            "/lobbies", json={"members": [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
+        )
+    ).ok()
     session, user_session = await alice.connect_sdk(), await owner.connect()
 
     body = {"channel_id": str(guild.general)}
@@ -50,10 +54,14 @@ async def test_linking_requires_the_member_flag_and_channel_permissions(world: W
     (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50013)
     (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
     assert (await alice.patch(path, json={"channel_id": str(voice)})).errors("channel_id") == ["CHANNEL_NOT_LINKABLE"]
-    await game.backend.put(f"/lobbies/{lobby_id}/members/{bob.id}", json={"flags": 1})
+    await game.backend.put(f"/lobbies/{lobby_id}/members/{bob.id}", json={"flags": LobbyMemberFlags.CAN_LINK_LOBBY})
     (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50001)
 
-    second = (await game.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    second = (
+        await game.backend.post(
+            "/lobbies", json={"members": [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
+        )
+    ).ok()
     body = {"channel_id": str(guild.general)}
     rejected = await alice.patch(f"/lobbies/{second['id']}/channel-linking", json=body)
     assert rejected.errors("channel_id") == ["CHANNEL_ALREADY_LINKED"]
@@ -63,7 +71,9 @@ async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> Non
     game, guild, alice, _, _ = await create_linked_lobby(world)
     other = await guild.channel("other")
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
-    await game.backend.put(f"/lobbies/{lobby['id']}/members/{alice.id}", json={"flags": 1})
+    await game.backend.put(
+        f"/lobbies/{lobby['id']}/members/{alice.id}", json={"flags": LobbyMemberFlags.CAN_LINK_LOBBY}
+    )
 
     response = await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={"channel_id": str(other)})
     assert response.errors("channel_id") == ["LOBBY_NOT_LINKABLE"]
@@ -93,7 +103,7 @@ async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> N
 
 
 async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: World) -> None:
-    _played, guild, alice, bob, lobby_id = await create_linked_lobby(world)
+    _game, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     body = {"nonce": "n1", "enforce_nonce": True}
 
     first = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one", **body})).ok()
@@ -110,7 +120,7 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
 
 
 async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None:
-    _played, _guild, alice, bob, lobby_id = await create_linked_lobby(world)
+    _game, _guild, alice, bob, lobby_id = await create_linked_lobby(world)
     path, session = f"/lobbies/{lobby_id}/messages", await alice.connect_sdk()
     first = (await bob.post(path, json={"content": "one"})).ok()
     await session.next("LOBBY_MESSAGE_CREATE")
@@ -124,9 +134,9 @@ async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None
 
 async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(world: World) -> None:
     game, guild, _alice, bob, lobby_id = await create_linked_lobby(world)
-    hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
+    webhook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "webhook"})).ok()
     session = await bob.connect_sdk()
-    path = f"/webhooks/{hook['id']}/{hook['token']}?wait=true"
+    path = f"/webhooks/{webhook['id']}/{webhook['token']}?wait=true"
 
     for name in ("Herald", "Crier"):
         message = (await world.request("POST", path, json={"content": "hear", "username": name})).ok()
@@ -134,9 +144,9 @@ async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(wor
 
     history = (await bob.get(f"/lobbies/{lobby_id}/messages")).ok()
     assert [message["author"]["username"] for message in history] == ["Crier", "Herald"]
-    assert {message["author"]["id"] for message in history} == {hook["id"]}
-    moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
-    assert (await game.backend.put(moderation, json={"verdict": "fine"})).status == 204
+    assert {message["author"]["id"] for message in history} == {webhook["id"]}
+    moderation_path = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
+    assert (await game.backend.put(moderation_path, json={"verdict": "fine"})).status == 204
     assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "fine"}
 
 
@@ -144,8 +154,8 @@ async def test_an_edit_clears_moderation_metadata_and_a_deletion_reaches_players
     game, guild, alice, _, lobby_id = await create_linked_lobby(world)
     session = await alice.connect_sdk()
     message = await guild.send_message(guild.owner, "rude")
-    moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
-    assert (await game.backend.put(moderation, json={"verdict": "hide"})).status == 204
+    moderation_path = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
+    assert (await game.backend.put(moderation_path, json={"verdict": "hide"})).status == 204
     await session.next("LOBBY_MESSAGE_UPDATE")
 
     (await guild.owner.patch(f"/channels/{guild.general}/messages/{message['id']}", json={"content": "kind"})).ok()
@@ -180,7 +190,9 @@ async def test_a_lobby_flag_requires_message_authors_to_authorize_the_game(world
     game, guild, _, _, lobby_id = await create_linked_lobby(world)
     stranger = await world.user()
     (await stranger.post(f"/invites/{await create_invite_code(guild)}", json={})).ok()
-    (await game.backend.patch(f"/lobbies/{lobby_id}", json={"flags": 1})).ok()
+    (
+        await game.backend.patch(f"/lobbies/{lobby_id}", json={"flags": LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION})
+    ).ok()
 
     path = f"/channels/{guild.general}/messages"
     (await stranger.post(path, json={"content": "hi"})).rejected(403, 50013)
@@ -244,14 +256,14 @@ async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: Worl
 
 
 async def test_an_unlinked_lobby_creates_no_invites(world: World) -> None:
-    _played, _guild, alice, _, lobby_id = await create_linked_lobby(world)
+    _game, _guild, alice, _, lobby_id = await create_linked_lobby(world)
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={})).ok()
 
     (await alice.post(f"/lobbies/{lobby_id}/members/@me/invites")).rejected(404, 10003)
 
 
 async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World) -> None:
-    _played, guild, alice, _bob, _lobby_id = await create_linked_lobby(world)
+    _game, guild, alice, _bob, _lobby_id = await create_linked_lobby(world)
     other = await guild.channel("other")
     await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
 
@@ -280,14 +292,14 @@ async def test_lobby_messages_are_delivered_to_event_webhooks(private_targets_wo
     await private_targets_world.app.worker.run_due()
 
     first, second, changed, deleted = [event["data"] for event in receiver.events]
-    channel, owner = str(guild.general), str(guild.owner.id)
+    channel_id, owner_id = str(guild.general), str(guild.owner.id)
     assert (first["channel_id"], first["author"]["id"], first["flags"]) == (
-        channel,
+        channel_id,
         str(bob.id),
         MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
     )
     assert (first["application_id"], first["lobby_id"], first["type"]) == (str(game.id), lobby_id, 0)
-    assert (second["channel_id"], second["author"]["id"], second["flags"]) == (channel, owner, 0)
+    assert (second["channel_id"], second["author"]["id"], second["flags"]) == (channel_id, owner_id, 0)
     assert "application_id" not in second
     assert changed.keys() >= {"timestamp", "edited_timestamp"}
     assert "moderation_metadata" not in changed

@@ -89,7 +89,7 @@ async def test_deleting_a_lobby_is_idempotent_and_notifies_members(world: World)
     ("body", "path"),
     [
         ({"metadata": {"k": "v" * 1001}}, "metadata"),
-        ({"metadata": {str(n): "v" for n in range(26)}}, "metadata"),
+        ({"metadata": {str(number): "v" for number in range(26)}}, "metadata"),
         ({"flags": 2}, "flags"),
         ({"idle_timeout_seconds": 4}, "idle_timeout_seconds"),
         ({"members": [{"id": "1"}] * 2}, "members.1.id"),
@@ -314,14 +314,14 @@ async def test_members_receive_connect_and_disconnect_events(world: World) -> No
     lobby = await create_lobby(game.backend, alice, bob)
     session = await alice.connect_sdk()
 
-    other = await bob.connect_sdk()
-    assert other.ready["lobbies"][0]["id"] == lobby["id"]
-    assert {member["user_id"]: member["connected"] for member in other.ready["lobbies"][0]["members"]} == {
+    bob_session = await bob.connect_sdk()
+    assert bob_session.ready["lobbies"][0]["id"] == lobby["id"]
+    assert {member["user_id"]: member["connected"] for member in bob_session.ready["lobbies"][0]["members"]} == {
         str(alice.id): True,
         str(bob.id): True,
     }
     assert (await session.next("LOBBY_MEMBER_CONNECT"))["member"]["user_id"] == str(bob.id)
-    await other.close()
+    await bob_session.close()
     event = await session.next("LOBBY_MEMBER_DISCONNECT")
     assert (event["lobby_id"], event["member"]["connected"]) == (lobby["id"], False)
 
@@ -391,14 +391,14 @@ async def test_members_send_and_list_lobby_messages(world: World) -> None:
     session = await bob.connect_sdk()
     path = f"/lobbies/{lobby['id']}/messages"
 
-    response = await alice.post(path, json={"content": "fly", "metadata": {"colour": "red"}})
+    response = await alice.post(path, json={"content": "fly", "metadata": {"color": "red"}})
     assert response.status == 201
     message = response.ok()
     assert (message["content"], message["lobby_id"], message["channel_id"]) == ("fly", lobby["id"], lobby["id"])
     assert message["flags"] == MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION
     assert message["lobby_member"] == {"additional_name": "Gandalf"}
     event = await session.next("LOBBY_MESSAGE_CREATE")
-    assert (event["id"], event["metadata"], event["author"]["id"]) == (message["id"], {"colour": "red"}, str(alice.id))
+    assert (event["id"], event["metadata"], event["author"]["id"]) == (message["id"], {"color": "red"}, str(alice.id))
     (await bob.post(path, json={"content": "fools"})).ok()
     assert [message["content"] for message in (await alice.get(path)).ok()] == ["fools", "fly"]
     assert [message["content"] for message in (await alice.get(f"{path}?limit=1")).ok()] == ["fools"]
@@ -503,7 +503,7 @@ async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(wo
     (await other.backend.put(path, json={})).rejected(403, 50001)
     unknown = f"/lobbies/{lobby['id']}/messages/1/moderation-metadata"
     (await game.backend.put(unknown, json={})).rejected(404, 10008)
-    assert (await game.backend.put(path, json={str(n): "" for n in range(6)})).status == 400
+    assert (await game.backend.put(path, json={str(number): "" for number in range(6)})).status == 400
     assert (await game.backend.put(path, json={"k": "v" * 2001})).status == 400
 
 
@@ -526,33 +526,33 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
 
 async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
     game = await create_game(world)
-    guest, alice = await game.add_player(), await game.add_player()
-    lobby = await create_lobby(game.backend, guest, flags=0)
-    (await guest.post(f"/lobbies/{lobby['id']}/messages", json={"content": "hi"})).ok()
+    provisional, alice = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, provisional, flags=0)
+    (await provisional.post(f"/lobbies/{lobby['id']}/messages", json={"content": "hi"})).ok()
     session = await alice.connect_sdk()
 
-    signal = AccountsMerged(family_id=game.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    signal = AccountsMerged(family_id=game.id, source_id=UserId(provisional.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
     await world.write(lambda call: call.notify(signal))
 
     assert (await session.next("LOBBY_CREATE"))["id"] == lobby["id"]
     (message,) = (await alice.get(f"/lobbies/{lobby['id']}/messages")).ok()
     assert message["author"]["id"] == str(alice.id)
-    (await guest.get(f"/lobbies/{lobby['id']}/messages")).rejected(403, 50001)
+    (await provisional.get(f"/lobbies/{lobby['id']}/messages")).rejected(403, 50001)
 
 
 async def test_an_unmerge_and_an_account_deletion_update_the_members(world: World) -> None:
     game = await create_game(world)
-    alice, guest = await game.add_player(), await game.add_player()
+    alice, provisional = await game.add_player(), await game.add_player()
     lobby = await create_lobby(game.backend, alice)
 
     signal = AccountUnmerged(
         family_id=game.id,  # type: ignore[arg-type]
         user_id=UserId(alice.id),
-        provisional_id=UserId(guest.id),
+        provisional_id=UserId(provisional.id),
         is_restricted=False,
     )
     await world.write(lambda call: call.notify(signal))
     updated_lobby = (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
-    assert [member["id"] for member in updated_lobby["members"]] == [str(guest.id)]
-    await world.write(lambda call: call.notify(users.signals.UserDeleted(UserId(guest.id))))
+    assert [member["id"] for member in updated_lobby["members"]] == [str(provisional.id)]
+    await world.write(lambda call: call.notify(users.signals.UserDeleted(UserId(provisional.id))))
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"] == []

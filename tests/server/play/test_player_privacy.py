@@ -1,4 +1,4 @@
-"""Effects of blocks, bans and scopes on messages between players, and their webhooks (spec/sdk.md#9.3, 11.3, 11.5)."""
+"""Effects of blocks, bans and scopes on invites, joins, messages and webhooks of players (spec/sdk.md#9.3, 11.3, 11.5)."""
 
 from typing import Any
 
@@ -130,10 +130,13 @@ async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
 # Bans
 
 
-async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> None:
+async def test_messages_of_a_replacement_for_a_banned_account_are_not_stored(world: World) -> None:
+    """Alice's provisional account replaces a banned account, so her messages are passing messages.
+
+    They require a connected recipient, and their channel ID is the ID of the recipient."""
     game, alice, bob = await create_game_with_friends(world)
-    user = await world.user()
-    await world.write(lambda call: accounts.ban(call, UserId(user.id)))
+    banned_account = await world.user()
+    await world.write(lambda call: accounts.ban(call, UserId(banned_account.id)))
 
     def make_provisional(call: Call) -> None:
         call.tx.run("UPDATE users SET flags = ? WHERE id = ?", UserFlags.PROVISIONAL_ACCOUNT, alice.id)
@@ -141,7 +144,7 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
             "INSERT INTO provisional_accounts (user_id, family_id, restricted_by, created_ms) VALUES (?, ?, ?, ?)",
             alice.id,
             game.id,
-            user.id,
+            banned_account.id,
             call.now_ms,
         )
 
@@ -153,7 +156,7 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
     await bob.connect_sdk()
     message = (await alice.post(path, json={"content": "hi"})).ok()
     assert message["channel_id"] == str(bob.id)
-    assert await world.write(lambda call: accounts.unban(call, UserId(user.id)))
+    assert await world.write(lambda call: accounts.unban(call, UserId(banned_account.id)))
     assert (await alice.post(path, json={"content": "hi"})).ok()["channel_id"] != str(bob.id)
 
 
@@ -163,13 +166,14 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
 async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: World) -> None:
     _, alice, bob = await create_game_with_friends(world)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
-    summaries = "/partner-sdk/users/@me/channels"
-    assert (await alice.get(summaries)).ok() == [{"user_id": str(bob.id), "last_message_id": message["id"]}]
+    summaries_path = "/partner-sdk/users/@me/channels"
+    assert (await alice.get(summaries_path)).ok() == [{"user_id": str(bob.id), "last_message_id": message["id"]}]
 
     # An account merge leaves this state when both accounts had a channel with the same user (spec/sdk.md#8.5).
-    await world.write(lambda call: call.tx.run("UPDATE channels SET type = 3 WHERE id = ?", int(message["channel_id"])))
+    update, channel_id = "UPDATE channels SET type = ? WHERE id = ?", int(message["channel_id"])
+    await world.write(lambda call: call.tx.run(update, ChannelType.GROUP_DM, channel_id))
 
-    assert (await alice.get(summaries)).ok() == []
+    assert (await alice.get(summaries_path)).ok() == []
 
 
 # Webhooks

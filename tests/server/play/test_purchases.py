@@ -1,4 +1,4 @@
-"""Purchases and payments: charges at the provider, and how declined and unconfirmed ones are handled."""
+"""Purchases and payments: charges, declines, outages of the provider, refunds, currencies, and the store page."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -108,31 +108,31 @@ async def create_subscription(world: World, **sku_fields: Any) -> PaidSubscripti
 
 async def test_the_provider_is_charged_once_per_payment(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await publish_sku(bot, price=499, currency="eur")
-    purchase = await buy(alice, sku)
+    sku_id = await publish_sku(bot, price=499, currency="eur")
+    purchase = await buy(alice, sku_id)
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(62 * DAY_MS)
 
     first, second, third = provider.charges
-    assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku, 499, "eur")
+    assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku_id, 499, "eur")
     assert second.subscription_id == third.subscription_id == int(purchase["subscription"]["id"])
     assert len({charge.key for charge in provider.charges}) == 3
 
 
 async def test_a_declined_purchase_has_no_effect(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await publish_sku(bot)
+    sku_id = await publish_sku(bot)
     session = await bot.connect(intents=0)
     provider.is_declining = True
 
-    response = await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})
+    response = await alice.post("/users/@me/purchases", json={"sku_id": str(sku_id)})
 
     response.rejected(400, 50070)
     assert response.json["message"] == "The payment was declined. Nothing was bought."
 
     assert await received_events(session) == []
     provider.is_declining = False
-    await buy(alice, sku)
+    await buy(alice, sku_id)
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(DAY_MS)
     assert len(provider.charges) == 2
@@ -140,14 +140,14 @@ async def test_a_declined_purchase_has_no_effect(paid_world: World, provider: Fa
 
 async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await publish_sku(bot)
+    sku_id = await publish_sku(bot)
     session = await bot.connect(intents=0)
     provider.is_down = True
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku_id)})).rejected(503, 0)
     assert await received_events(session) == []
     # The outcome is unknown, so a second purchase is rejected.
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(400, 40074)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku_id)})).rejected(400, 40074)
     provider.is_down = False
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(60_000)
@@ -210,10 +210,10 @@ async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, provider:
 
 async def test_a_server_without_a_provider_sells_nothing(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await publish_sku(bot)
+    sku_id = await publish_sku(bot)
     provider.enabled = False
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(400, 50097)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku_id)})).rejected(400, 50097)
     assert provider.charges == []
 
 
@@ -223,11 +223,11 @@ async def test_a_server_without_a_provider_sells_nothing(paid_world: World, prov
 async def test_a_renewal_is_charged_once_after_a_two_day_outage(
     paid_world: World, provider: FakePaymentProvider
 ) -> None:
-    bot, sku, purchase, session, end_ms = await create_subscription(paid_world, price=499)
+    bot, sku_id, purchase, session, end_ms = await create_subscription(paid_world, price=499)
     provider.is_down = True
     await paid_world.clock.run_until(end_ms + 1)
     # A price change does not affect the charge whose outcome is unknown.
-    path = f"/applications/{bot.application_id}/skus/{sku}"
+    path = f"/applications/{bot.application_id}/skus/{sku_id}"
     (await bot.patch(path, json={"price": 999})).ok()
     await paid_world.clock.run_until(end_ms + 2 * DAY_MS)
 
@@ -237,7 +237,7 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(
     await paid_world.clock.run_for(DAY_MS // 24)
 
     ((name, renewed),) = await received_events(session)
-    assert (name, renewed["status"]) == ("SUBSCRIPTION_UPDATE", 0)
+    assert (name, renewed["status"]) == ("SUBSCRIPTION_UPDATE", SubscriptionStatus.ACTIVE)
     assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
     assert len({(charge.key, charge.amount) for charge in provider.charges[1:]}) == 1
     assert list(provider.held_amounts.values()) == [499, 499]
@@ -259,7 +259,7 @@ async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, p
     (name, ended), (_, over) = await received_events(session)
     assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", purchase["subscription"]["current_period_end"])
     assert over["status"] == SubscriptionStatus.INACTIVE
-    charges = len(provider.charges)
+    charge_count = len(provider.charges)
 
     # A payment without effect is refunded, however late.
     await paid_world.clock.run_for(5 * DAY_MS)
@@ -267,11 +267,11 @@ async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, p
     provider.is_down = provider.loses_response = False
     await paid_world.clock.run_for(DAY_MS)
     assert list(provider.held_amounts) == [provider.charges[0].key]
-    assert len(provider.charges) == charges
+    assert len(provider.charges) == charge_count
     assert {charge.key for charge in provider.refunds} == {provider.charges[1].key}
-    refunds = len(provider.refunds)
+    refund_count = len(provider.refunds)
     await paid_world.clock.run_for(60 * DAY_MS)
-    assert len(provider.refunds) == refunds
+    assert len(provider.refunds) == refund_count
     assert await received_events(session) == []
 
 
@@ -295,10 +295,10 @@ async def test_a_provider_timeout_counts_as_no_response(
 ) -> None:
     monkeypatch.setattr(ledger, "TIMEOUT_SECONDS", 0.01)
     bot, alice = await paid_world.bot(), await paid_world.user()
-    sku = await publish_sku(bot)
+    sku_id = await publish_sku(bot)
     provider.response_gate = asyncio.Event()
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku_id)})).rejected(503, 0)
 
     provider.response_gate = None
     await paid_world.run_due_jobs()
@@ -321,7 +321,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
     await paid_world.clock.run_for(DAY_MS // 24)
     assert await received_events(session) == []
-    (first,) = provider.held_amounts
+    (first_key,) = provider.held_amounts
 
     provider.is_down = provider.loses_response = False
     (await alice.post("/users/@me/purchases", json=body)).ok()
@@ -329,7 +329,7 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(
     await paid_world.clock.run_for(DAY_MS)
 
     # The purchase is paid once.
-    assert list(provider.held_amounts) == [provider.charges[-1].key] != [first]
+    assert list(provider.held_amounts) == [provider.charges[-1].key] != [first_key]
     assert event_names(await received_events(session)) == [
         "SUBSCRIPTION_CREATE",
         "ENTITLEMENT_CREATE",
@@ -361,9 +361,9 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, provide
 
     assert list(provider.held_amounts) == [first.key]
     assert set(provider.refunds) == {second}
-    refunds = len(provider.refunds)
+    refund_count = len(provider.refunds)
     await paid_world.clock.run_for(40 * DAY_MS)
-    assert (len(provider.charges), len(provider.refunds)) == (2, refunds)
+    assert (len(provider.charges), len(provider.refunds)) == (2, refund_count)
 
 
 async def test_a_one_time_purchase_is_refunded_at_the_price_paid(

@@ -307,13 +307,13 @@ def test_months_keep_their_billing_day_when_they_have_it() -> None:
 async def test_a_guild_subscription_requires_membership_in_the_guild(world: World) -> None:
     bot, alice, stranger = await world.bot(), await world.user(), await world.user()
     guild = await world.guild(alice)
-    sku = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
-    body = {"sku_id": str(sku), "guild_id": str(guild.id)}
+    sku_id = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    body = {"sku_id": str(sku_id), "guild_id": str(guild.id)}
 
-    assert (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).errors("guild_id")
+    assert (await alice.post("/users/@me/purchases", json={"sku_id": str(sku_id)})).errors("guild_id")
     (await stranger.post("/users/@me/purchases", json=body)).rejected(403, 50001)
     (await alice.post("/users/@me/purchases", json=body | {"guild_id": "1"})).rejected(404, 10004)
-    purchase = await buy(alice, sku, guild_id=str(guild.id))
+    purchase = await buy(alice, sku_id, guild_id=str(guild.id))
     assert (purchase["entitlement"]["guild_id"], purchase["entitlement"]["user_id"]) == (str(guild.id), str(alice.id))
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
 
@@ -340,10 +340,10 @@ async def test_a_user_has_one_subscription_per_application(world: World) -> None
 
 async def test_a_subscription_of_a_deleted_sku_ends_with_its_period(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await publish_sku(bot)
-    await buy(alice, sku)
+    sku_id = await publish_sku(bot)
+    await buy(alice, sku_id)
     session = await bot.connect(intents=0)
-    (await bot.delete(f"/applications/{bot.application_id}/skus/{sku}")).ok()
+    (await bot.delete(f"/applications/{bot.application_id}/skus/{sku_id}")).ok()
 
     await world.run_due_jobs()
     await world.clock.run_for(29 * DAY_MS)
@@ -409,11 +409,11 @@ async def test_requests_without_a_change_publish_nothing(world: World) -> None:
 
 async def test_an_application_lists_its_users_subscriptions(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
-    sku = await publish_sku(bot)
-    path = f"/skus/{sku}/subscriptions"
+    sku_id = await publish_sku(bot)
+    path = f"/skus/{sku_id}/subscriptions"
     created_ids = []
     for _ in range(3):
-        purchase = await buy(alice, sku)
+        purchase = await buy(alice, sku_id)
         created_ids.append(purchase["subscription"]["id"])
         owner = await owner_of(world, bot)
         (
@@ -438,12 +438,12 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     (await other.get(f"{path}/{created_ids[0]}")).rejected(403, 20012)
     (await bot.get("/skus/1/subscriptions?user_id=1")).rejected(404, 10027)
 
-    # A user's own token needs no user id, and lists no subscriptions of others.
-    token = await bearer_headers(world, alice, bot, "identify")
-    assert len((await world.request("GET", path, headers=token)).ok()) == 3
-    stranger = await bearer_headers(world, await world.user(), bot, "identify")
-    assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger)).ok() == []
-    (await world.request("GET", f"{path}/{created_ids[0]}", headers=stranger)).rejected(404, 0)
+    # The user's own access token needs no user ID, and lists no subscriptions of others.
+    own_headers = await bearer_headers(world, alice, bot, "identify")
+    assert len((await world.request("GET", path, headers=own_headers)).ok()) == 3
+    stranger_headers = await bearer_headers(world, await world.user(), bot, "identify")
+    assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger_headers)).ok() == []
+    (await world.request("GET", f"{path}/{created_ids[0]}", headers=stranger_headers)).rejected(404, 0)
 
 
 # Earlier behavior
@@ -455,14 +455,13 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
 async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: World) -> None:
     world.clock.set(timestamp_ms("2024-08-05T00:00:00"))
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
-    sku = await publish_sku(bot)
+    sku_id = await publish_sku(bot)
     session = await bot.connect(intents=0)
-    purchase = await buy(alice, sku)
-    ending = await buy(bob, sku)
-    events = await received_events(session)
-    assert events[1][1]["type"] == 8
-    assert events[1][1]["ends_at"] == "2024-09-05T00:00:00.000000+00:00"
-    assert "renewal_sku_ids" not in events[2][1]
+    purchase = await buy(alice, sku_id)
+    ending = await buy(bob, sku_id)
+    _, (_, entitlement), (_, subscription), *_ = await received_events(session)
+    assert (entitlement["type"], entitlement["ends_at"]) == (8, "2024-09-05T00:00:00.000000+00:00")
+    assert "renewal_sku_ids" not in subscription
 
     # Before the migration window each renewal moves the end.
     await run_until(world, "2024-09-05T00:00:00")
@@ -483,18 +482,18 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     window_events = await received_events(session)
     alice_events = [(name, data) for name, data in window_events if data["user_id"] == str(alice.id)]
     assert event_names(alice_events) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
-    migrated = alice_events[0][1]
+    (_, migrated), (_, renewed) = alice_events
     assert (migrated["type"], migrated["ends_at"]) == (1, None)
-    assert alice_events[1][1]["entitlement_ids"] == [migrated["id"]]
+    assert renewed["entitlement_ids"] == [migrated["id"]]
     assert event_names([(name, data) for name, data in window_events if data["user_id"] == str(bob.id)]) == [
         "SUBSCRIPTION_UPDATE"
     ]
 
     # After the window no entitlement has the old type, including those that ended during it.
-    entitlements = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
+    entitlements_path = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
     for offset_ms, entitlement_type in ((-1, 8), (0, 1)):
         world.clock.set(changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.at_ms + offset_ms)
-        assert [entitlement["type"] for entitlement in (await bot.get(entitlements)).ok()] == [entitlement_type]
+        assert [entitlement["type"] for entitlement in (await bot.get(entitlements_path)).ok()] == [entitlement_type]
 
     # After the window only the subscription changes; from its date on it contains the SKUs of the next renewal.
     assert timestamp_ms("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < timestamp_ms("2025-01-05T00:00:00")
@@ -502,4 +501,4 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"] * 2
     await run_until(world, "2025-01-05T00:00:00")
     ((_, subscription),) = await received_events(session)
-    assert subscription["renewal_sku_ids"] == [str(sku)]
+    assert subscription["renewal_sku_ids"] == [str(sku_id)]

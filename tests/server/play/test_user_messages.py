@@ -137,7 +137,7 @@ async def test_provisional_friends_exchange_passing_messages_only_while_playing(
     ("body", "path"),
     [
         ({"content": "x" * 2001}, "content"),
-        ({"content": "x", "metadata": {str(n): "" for n in range(26)}}, "metadata"),
+        ({"content": "x", "metadata": {str(number): "" for number in range(26)}}, "metadata"),
         ({"content": "x", "activity": {"type": 9, "session_id": "s"}}, "activity.type"),
     ],
 )
@@ -293,7 +293,7 @@ async def test_a_session_without_message_scope_receives_only_the_invite(world: W
 
 
 async def test_a_join_request_names_the_hosts_party(world: World) -> None:
-    _played, alice, bob = await create_game_with_friends(world)
+    _game, alice, bob = await create_game_with_friends(world)
     alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     await start_joinable_activity(alice, alice_session)
     request = {"type": ActivityActionType.JOIN_REQUEST, "session_id": bob_session.ready["session_id"]}
@@ -306,7 +306,7 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
 
 @pytest.mark.parametrize("problem", ["session", "party", "application", "full", "nothing"])
 async def test_an_invite_requires_a_joinable_activity(world: World, problem: str) -> None:
-    _played, alice, bob = await create_game_with_friends(world)
+    _game, alice, bob = await create_game_with_friends(world)
     other = await create_game(world, "Other")
     alice_session = await alice.connect_sdk()
     if problem == "nothing":
@@ -332,15 +332,15 @@ async def test_an_invite_requires_a_joinable_activity(world: World, problem: str
 
 
 async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: World) -> None:
-    game, guest, bob = await create_game_with_friends(world)
+    game, provisional, bob = await create_game_with_friends(world)
     alice, carol = await game.add_player(), await game.add_player()
-    await befriend(guest, carol)
+    await befriend(provisional, carol)
     await befriend(alice, bob)
-    (await guest.post(f"/users/{carol.id}/messages", json={"content": "to carol"})).ok()
-    (await guest.post(f"/users/{bob.id}/messages", json={"content": "to bob"})).ok()
+    (await provisional.post(f"/users/{carol.id}/messages", json={"content": "to carol"})).ok()
+    (await provisional.post(f"/users/{bob.id}/messages", json={"content": "to bob"})).ok()
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "also to bob"})).ok()
 
-    signal = AccountsMerged(family_id=game.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    signal = AccountsMerged(family_id=game.id, source_id=UserId(provisional.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
     await world.write(lambda call: call.notify(signal))
 
     (message,) = (await alice.get(f"/users/{carol.id}/messages")).ok()

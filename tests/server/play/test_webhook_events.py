@@ -10,7 +10,7 @@ from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.play import webhook_events
 from tests.receiver import Receiver, subscribe_to_events
 from tests.server.play.helpers import DAY_MS, owner_of
-from tests.world import Actor, World
+from tests.world import NOW_MS, Actor, World
 
 
 async def send_event(world: World, bot: Actor, subject_id: int, data: Any = None, **options: Any) -> None:
@@ -39,13 +39,13 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(private_targets_wo
         assert len(bytes.fromhex(headers["X-Signature-Ed25519"])) == 64
 
 
-@pytest.mark.parametrize("fault", ["trusting", "other key", "closed", "wrong response"])
+@pytest.mark.parametrize("fault", ["any signature accepted", "other key", "closed", "wrong response"])
 async def test_a_url_with_an_invalid_response_is_rejected(
     private_targets_world: World, receiver: Receiver, fault: str
 ) -> None:
     bot, other = await private_targets_world.bot(), await private_targets_world.bot()
     receiver.use_verify_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
-    receiver.accept_invalid_signatures = fault == "trusting"
+    receiver.accept_invalid_signatures = fault == "any signature accepted"
     url = receiver.events_url
     if fault == "closed":
         await receiver.close()
@@ -163,7 +163,7 @@ async def test_no_webhook_events_are_sent_before_their_dates(private_targets_wor
         await private_targets_world.write(
             lambda call: webhook_events.send_application_deauthorized(call, application_id, UserId(user.id))
         )
-    private_targets_world.clock.set(1_795_000_000_000)
+    private_targets_world.clock.set(NOW_MS)
     await private_targets_world.run_due_jobs()
 
     event_types = [event["type"] for event in receiver.events]
@@ -273,10 +273,10 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
     assert await webhooks_status() == EventWebhooksStatus.DISABLED_BY_PLATFORM
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.events_url
     # No more events are queued, and the owner can enable them again.
-    count = len(receiver.events)
+    event_count = len(receiver.events)
     await send_event(private_targets_world, bot, 101)
     await private_targets_world.run_due_jobs()
-    assert len(receiver.events) == count
+    assert len(receiver.events) == event_count
     receiver.default_status = 204
     (await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
     await send_event(private_targets_world, bot, 102, "back")
@@ -290,10 +290,10 @@ async def test_deleting_an_application_deletes_its_events(private_targets_world:
     for app_bot in (bot, other):
         await subscribe_to_events(receiver, app_bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
         # Deleting an application revokes its authorizations, which would be sent as events.
-        authorize_url = (
+        authorize_path = (
             f"/oauth2/authorize?client_id={app_bot.application_id}&scope=applications.commands&integration_type=1"
         )
-        (await user.post(authorize_url, json={"authorize": True})).ok()
+        (await user.post(authorize_path, json={"authorize": True})).ok()
     receiver.default_status = 500
     for app_bot in (bot, other):
         await send_event(world, app_bot, 1, 1)
@@ -355,9 +355,9 @@ async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(
         None,
         EventWebhooksStatus.DISABLED_BY_PLATFORM,
     )
-    count = receiver.invalid_signature_count
+    probe_count = receiver.invalid_signature_count
     await private_targets_world.clock.run_for(3 * DAY_MS)
-    assert receiver.invalid_signature_count == count
+    assert receiver.invalid_signature_count == probe_count
     response = await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
 

@@ -25,7 +25,7 @@ async def create_indexed_guild(world: World, *members: Actor) -> Guild:
 
 
 async def build_index(world: World, guild: Guild) -> None:
-    """Build the index of a guild."""
+    """Build the index of a guild; the first search enqueues the job that builds it."""
     (await guild.owner.get(search_path(guild))).rejected(202, 110000)
     assert world.app.worker is not None
     await world.app.worker.run_due()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import ComponentType, MessageReferenceType
+from hubbub.protocol.enums import ComponentType, MessageReferenceType, OverwriteType
 from hubbub.protocol.flags import AttachmentFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.attachments import ATTACHMENT_URL_SECONDS
@@ -110,7 +110,7 @@ async def test_invalid_files_are_rejected(world: World) -> None:
     assert rejected.errors("attachments.0.description") == ["BASE_TYPE_MAX_LENGTH"]
     (await send_files(bob, messages_path(guild), *[("a.png", PNG)] * 11)).rejected(400, 30015)
     (await send_files(bob, messages_path(guild), ("a.bin", bytes((10 << 20) + 1)))).rejected(413, 50045)
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, target_type=0)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, target_type=OverwriteType.ROLE)
     (await send_files(bob, messages_path(guild), ("a.png", PNG))).rejected(403, 50013)
 
 
@@ -194,7 +194,7 @@ async def test_a_voice_message_is_a_single_sound_file(world: World) -> None:
     )
     (await send_files(bob, messages_path(guild), ("v.ogg", PNG), **voice, attachments=metadata)).rejected(400, 50160)
     (await send_files(bob, messages_path(guild), ("v.ogg", OGG), **voice)).rejected(400, 50161)
-    await guild.overwrite(guild.general, guild.id, deny=Permissions.SEND_VOICE_MESSAGES, target_type=0)
+    await guild.overwrite(guild.general, guild.id, deny=Permissions.SEND_VOICE_MESSAGES, target_type=OverwriteType.ROLE)
     (await send_files(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).rejected(403, 50173)
 
 
@@ -232,15 +232,20 @@ async def test_attachment_urls_are_refreshed_only_for_the_channel_of_the_attachm
     bob = await guild.member()
     secret = await guild.channel("secret")
     message = (await send_files(guild.owner, f"/channels/{secret}/messages", ("a.png", PNG))).ok()
-    signed = message["attachments"][0]["url"]
-    bare = signed.partition("?")[0]
-    (await bob.post("/attachments/refresh-urls", json={"attachment_urls": [signed, bare]})).ok()
+    signed_url = message["attachments"][0]["url"]
+    unsigned_url = signed_url.partition("?")[0]
+    (await bob.post("/attachments/refresh-urls", json={"attachment_urls": [signed_url, unsigned_url]})).ok()
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
     # A member who lost access, an attachment of another channel, and another file name.
-    for url in (signed, bare, bare.replace(str(secret), str(guild.general)), bare.replace("a.png", "b.png")):
+    for url in (
+        signed_url,
+        unsigned_url,
+        unsigned_url.replace(str(secret), str(guild.general)),
+        unsigned_url.replace("a.png", "b.png"),
+    ):
         response = await bob.post("/attachments/refresh-urls", json={"attachment_urls": [url]})
         assert response.errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
-    other_name = bare.replace("a.png", "b.html")
+    other_name = unsigned_url.replace("a.png", "b.html")
     response = await guild.owner.post("/attachments/refresh-urls", json={"attachment_urls": [other_name]})
     assert response.errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
 
