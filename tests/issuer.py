@@ -137,9 +137,9 @@ class RehearsalWorld(World):
             application.id,
             application.client_secret,
             self.demo_user("alice"),
-            None,
-            True,
-            "http://127.0.0.1/callback",
+            bot=None,
+            public=True,
+            redirect_uri="http://127.0.0.1/callback",
         )
 
     async def issue_credential(self, provider: str, user_id: str, **fields: Any) -> tuple[str, str]:

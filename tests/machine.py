@@ -16,6 +16,7 @@ from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 NewMachine = Callable[..., Awaitable["Machine"]]
 
 HEADER = struct.Struct("<II")
+"""Header of a frame: opcode and length of the payload."""
 HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
 
 
@@ -59,7 +60,7 @@ class Machine:
         return self._agent
 
     async def start(self, index: int | None = None) -> "Machine":
-        """Start the agent: sign in and listen for programs."""
+        """Start the agent: sign in and listen for programs at socket `index`, by default the first free one."""
         account = Account(self.world.url, self.owner.token, presence_interval_seconds=self.presence_interval_seconds)
         self._agent = Agent(
             account,
@@ -125,7 +126,7 @@ class Program:
             return opcode, json.loads(await self._reader.readexactly(length))
 
     async def is_closed(self) -> bool:
-        """Return whether the agent closed the connection, with nothing left to read."""
+        """Wait for a byte or the end of the connection, and return whether the agent closed it without sending more."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             return await self._reader.read(1) == b""
 

@@ -36,8 +36,10 @@ class _PageParser(HTMLParser):
         self.text = ""
         self.refresh: str | None = None
         self._form: PageForm | None = None
-        self._select: list[str] = []
-        """Name of the open select, then the values of its options so far."""
+        self._select_name: str | None = None
+        """Name of the open select; None outside of one."""
+        self._select_has_option = False
+        """Whether the open select has had an option."""
         self._inner_text: list[str] | None = None
         """Text of the open link, button or text area so far; None outside of one."""
         self._attributes: dict[str, str] = {}
@@ -54,13 +56,12 @@ class _PageParser(HTMLParser):
                 self._form.values.append((values["name"], values.get("value", "")))
         elif tag == "select" and self._form is not None:
             self._form.names.append(values["name"])
-            self._select = [values["name"]]
-        elif tag == "option" and self._select and self._form is not None:
-            is_first = len(self._select) == 1
-            self._select.append(values["value"])
-            if is_first or "selected" in values:
-                self._form.values = [pair for pair in self._form.values if pair[0] != self._select[0]]
-                self._form.values.append((self._select[0], values["value"]))
+            self._select_name, self._select_has_option = values["name"], False
+        elif tag == "option" and self._select_name is not None and self._form is not None:
+            if not self._select_has_option or "selected" in values:
+                self._form.values = [(name, value) for name, value in self._form.values if name != self._select_name]
+                self._form.values.append((self._select_name, values["value"]))
+            self._select_has_option = True
         elif tag == "meta" and values.get("http-equiv") == "refresh":
             self.refresh = values["content"].partition("url=")[2]
         if tag in ("a", "button", "textarea"):
@@ -78,7 +79,7 @@ class _PageParser(HTMLParser):
         elif tag == "form":
             self._form = None
         elif tag == "select":
-            self._select = []
+            self._select_name = None
         if tag in ("a", "button", "textarea"):
             self._inner_text = None
 
@@ -96,7 +97,7 @@ class Page:
     headers: Any
     body: str
     url: str
-    """The path of the request, without the platform's origin."""
+    """The URL of the request, normally relative to the platform's origin."""
 
     def __post_init__(self) -> None:
         parser = _PageParser()

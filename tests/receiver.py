@@ -11,7 +11,7 @@ from aiohttp import web
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from hubbub.protocol.enums import EventWebhooksStatus
+from hubbub.protocol.enums import EventWebhooksStatus, InteractionType, WebhookPayloadType
 from hubbub.server.core.outbound_http import OutboundResponse
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
@@ -57,12 +57,12 @@ class Receiver:
     @property
     def interactions(self) -> list[dict[str, Any]]:
         """The interactions among the accepted requests."""
-        return [body for body in self.requests if body["type"] > 1 and "token" in body]
+        return [body for body in self.requests if "token" in body and body["type"] != InteractionType.PING]
 
     @property
     def events(self) -> list[dict[str, Any]]:
         """The webhook events among the accepted requests."""
-        return [body["event"] for body in self.requests if body["type"] == 1 and "event" in body]
+        return [body["event"] for body in self.requests if "event" in body and body["type"] == WebhookPayloadType.EVENT]
 
     def use_verify_key_of(self, application: dict[str, Any]) -> None:
         """Verify signatures with the key of this application."""
@@ -98,6 +98,7 @@ class Receiver:
         assert self._runner.server is not None
         while any(connection.transport is not None for connection in self._runner.server.connections):
             await asyncio.sleep(0.01)
+        # Handlers that have read their request still need some iterations of the event loop.
         for _ in range(10):
             await asyncio.sleep(0)
 
@@ -106,11 +107,12 @@ class Receiver:
         if body is None:
             return web.Response(status=401)
         status = 204
-        if body["type"] == 1:
+        is_event = body["type"] == WebhookPayloadType.EVENT
+        if is_event:
             status = self.next_statuses.pop(0) if self.next_statuses else self.default_status
         async with self._arrived:
             self._arrived.notify_all()
-        if body["type"] == 1 and self.barrier is not None:
+        if is_event and self.barrier is not None:
             await self.barrier.wait()
         if status == NO_RESPONSE:
             await self._closed.wait()
@@ -120,7 +122,7 @@ class Receiver:
         body = await self._read(request)
         if body is None:
             return web.Response(status=401)
-        if body["type"] == 1:
+        if body["type"] == InteractionType.PING:
             return web.Response(body=self.ping_response, content_type="application/json")
         async with self._arrived:
             self._arrived.notify_all()
@@ -165,7 +167,7 @@ def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world.app.outbound, "request", request_with_long_timeout)
 
 
-async def receive_interactions(receiver: Receiver, bot: Actor) -> None:
+async def use_as_interactions_endpoint(receiver: Receiver, bot: Actor) -> None:
     """Make the receiver the interactions endpoint of the bot's application."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.events_url.replace("/events", "/interactions")

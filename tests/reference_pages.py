@@ -27,7 +27,7 @@ class ReferencePage(HTMLParser):
         self.ids: list[str] = []
         self.links: set[str] = set()
         self._open: list[tuple[str, ReferenceEntry | None]] = []
-        """Tags of the open sections and list items, with their entries."""
+        """Tags of the open sections and list items, with their entries; None for an element without an entry."""
         self.scripts: list[str] = []
         self._language: str | None = None
         self.feed(body)

@@ -188,7 +188,7 @@ def test_two_users_play_the_game(ready_file: Path) -> None:
             assert player.wait_exit() == 0
 
 
-def test_the_game_explains_every_mistake_of_a_player(ready_file: Path) -> None:
+def test_the_game_explains_invalid_commands_and_arguments(ready_file: Path) -> None:
     with start_game(ready_file, "--login", "alice") as alice:
         alice.expect("You are Alice.")
         for line, output in (
@@ -259,7 +259,7 @@ async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
         bob.expect("You are Bob.")
 
 
-def test_players_in_a_call_receive_the_audio_of_each_other(ready_file: Path, tmp_path: Path) -> None:
+def test_players_in_a_call_see_each_other_speak_and_record_the_audio(ready_file: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.wav"
     with Program(EXAMPLES / "call.py", ready_file, "--login", "alice") as alice:
         alice.expect("The call is Connected.")
@@ -410,7 +410,7 @@ def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> Non
                 urllib.request.urlopen(urllib.request.Request(url + path, body))
 
 
-# The chat client's side
+# Programs that use the HTTP API and the gateway
 
 
 @pytest.mark.clients
@@ -424,7 +424,7 @@ def test_the_bot_answers_a_message_sent_over_http(ready_file: Path) -> None:
         )
 
 
-def test_the_examples_explain_unknown_names(ready_file: Path) -> None:
+def test_the_examples_explain_invalid_arguments(ready_file: Path) -> None:
     ready_path = str(ready_file)
     assert "unknown user dora; choose one of alice, bob, carol" in run_example(
         "send_message.py", ready_path, "dora", "general", "hi", status=1

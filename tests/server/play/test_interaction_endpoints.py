@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2.installations import InstallationRow
 from tests.oauth import create_application
-from tests.receiver import Receiver, extend_timeouts, receive_interactions
+from tests.receiver import Receiver, extend_timeouts, use_as_interactions_endpoint
 from tests.server.play.interaction_setup import BUTTON_ROW, InteractionSetup, create_interaction_setup
 from tests.world import Actor, World
 
@@ -29,7 +29,7 @@ def respond_with(callback_type: int, data: Any = None) -> Any:
 async def setup(private_targets_world: World, receiver: Receiver) -> InteractionSetup:
     """An app whose interactions are posted to `receiver`, and a user in its guild."""
     setup = await create_interaction_setup(private_targets_world)
-    await receive_interactions(receiver, setup.bot)
+    await use_as_interactions_endpoint(receiver, setup.bot)
     return setup
 
 

@@ -70,6 +70,11 @@ async def wait_close_code(socket: Any) -> int:
             return int(message.data if message.type is aiohttp.WSMsgType.CLOSE else socket.close_code or 0)
 
 
+def is_media_packet(data: bytes) -> bool:
+    """Return whether a datagram is an RTP packet without extensions; types 200 to 206 are RTCP."""
+    return len(data) > 20 and data[0] == 0x80 and not 200 <= data[1] <= 206
+
+
 class DatagramQueue(asyncio.DatagramProtocol):
     """Queue of received UDP datagrams."""
 
@@ -296,15 +301,16 @@ class Caller:
 
     async def receive_media(self) -> tuple[int, bytes]:
         """Return the SSRC and the decrypted content of the next media packet."""
-        data = await self.receive_datagram(
-            lambda data: len(data) > 20 and not 200 <= data[1] <= 206 and data[0] == 0x80
-        )
+        data = await self.receive_datagram(is_media_packet)
         return int.from_bytes(data[8:12], "big"), decrypt_packet(self.mode, self.secret_key, data)
 
-    async def wait_packets_read(self) -> None:
-        """Wait until the server has read every packet sent before, by exchanging a ping."""
+    async def wait_packets_read(self) -> list[bytes]:
+        """Exchange a ping, after which the server has read every earlier packet; return the datagrams before its response."""
         self.send_datagram(b"\x13\x37\xca\xfe" + b"mark")
-        await self.receive_datagram(lambda data: data == b"\x13\x37\xf0\x0dmark")
+        earlier: list[bytes] = []
+        while (data := await self.receive_datagram()) != b"\x13\x37\xf0\x0dmark":
+            earlier.append(data)
+        return earlier
 
     async def close(self) -> None:
         """Close the UDP and voice sockets."""

@@ -9,7 +9,7 @@ from hubbub.protocol.voice import VoiceOpcode
 from tests.server.voice.caller import Caller
 
 WAIT_TIMEOUT_SECONDS = 60.0
-"""How long to wait for a group or a condition, in seconds; with many clients on a busy machine it takes long."""
+"""Timeout of each wait; a busy machine needs long to create a group with many clients."""
 
 
 class EncryptedCaller:

@@ -142,9 +142,12 @@ def test_no_datagram_causes_an_error_in_the_transport_of_a_browser(unread_udp_so
         peer = forwarder.add_peer()
         for packet in packets:
             browser = forwarder.open_browser(peer, offer, lambda: None)
-            check = binding_request(f"{browser.ufrag}:abcd", browser.password, extra=packet[: len(packet) // 4 * 4])
-            for valid in (binding_request(f"{browser.ufrag}:abcd", browser.password), check, check[:-1]):
-                forwarder.handle_datagram(valid, address)
+            valid = binding_request(f"{browser.ufrag}:abcd", browser.password)
+            with_extra = binding_request(
+                f"{browser.ufrag}:abcd", browser.password, extra=packet[: len(packet) // 4 * 4]
+            )
+            for request in (valid, with_extra, with_extra[:-1]):
+                forwarder.handle_datagram(request, address)
             assert browser.address == address
             for prefix in (b"", b"\x00\x01", b"\x14\xfe\xfd", b"\x16\xfe\xfd", b"\x80\x6f", b"\x80\xc8"):
                 forwarder.handle_datagram(prefix + packet, address)

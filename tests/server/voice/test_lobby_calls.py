@@ -35,18 +35,17 @@ VOICE_STATE_EVENT, VOICE_SERVER_EVENT = "LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE
 
 
 @pytest.fixture
-async def app(world: World) -> Game:
-    """A game."""
+async def game(world: World) -> Game:
     return await create_game(world)
 
 
 @pytest.fixture
-async def make_caller(world: World, app: Game) -> AsyncIterator[MakeCaller]:
+async def make_caller(world: World, game: Game) -> AsyncIterator[MakeCaller]:
     """A function that creates a caller with its own session, for the given player or a new one."""
     callers: list[LobbyCaller] = []
 
-    async def create(add_player: Player | None = None) -> LobbyCaller:
-        caller = LobbyCaller(world, await (add_player or await app.add_player()).connect_sdk())
+    async def create(player: Player | None = None) -> LobbyCaller:
+        caller = LobbyCaller(world, await (player or await game.add_player()).connect_sdk())
         callers.append(caller)
         return caller
 
@@ -97,7 +96,7 @@ async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeC
     await alice.receive_ticket()
     assert alice.voice_state == state
     assert alice.voice_server == {"lobby_id": str(lobby), "endpoint": ENDPOINT, "token": alice.voice_server["token"]}
-    # The voice session id cannot be used to resume the gateway session.
+    # The voice session ID cannot be used to resume the gateway session.
     assert state["session_id"] != alice.session.ready["session_id"]
     (view,) = await fetch_lobbies(listener)
     assert (view["voice_states"], view["region"]) == ([state], "local")
@@ -137,7 +136,7 @@ async def test_the_call_is_end_to_end_encrypted(make_caller: MakeCaller) -> None
         await member.stop()
 
 
-async def test_the_list_replaces_the_calls_of_a_session(make_caller: MakeCaller) -> None:
+async def test_the_voice_state_list_replaces_the_calls_of_a_session(make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
     first = await create_lobby(player_of(alice), player_of(bob))
     second = await create_lobby(player_of(alice), player_of(bob), secret="plugh")
@@ -195,20 +194,20 @@ async def wait_voice_idle(caller: LobbyCaller) -> None:
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("how", ["unknown", "not a member", "another game's", "full"])
+@pytest.mark.parametrize("reason", ["unknown", "not a member", "another game's", "full"])
 async def test_a_rejected_join_is_reported_only_to_the_player(
-    world: World, app: Game, make_caller: MakeCaller, how: str
+    world: World, game: Game, make_caller: MakeCaller, reason: str
 ) -> None:
     users = [await world.user(), await world.user()]
-    alice, bob = [await make_caller(await app.add_player(user)) for user in users]
+    alice, bob = [await make_caller(await game.add_player(user)) for user in users]
     lobby = await create_lobby(player_of(bob))
-    if how == "unknown":
+    if reason == "unknown":
         lobby = 4711
-    elif how == "another game's":
+    elif reason == "another game's":
         other = await create_game(world, "Other")
         await bob.session.next("LOBBY_CREATE")
         lobby = await create_lobby(await other.add_player(users[0]))
-    elif how == "full":
+    elif reason == "full":
         await create_lobby(player_of(alice))
 
         def fill(call: Call) -> None:
@@ -224,10 +223,10 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
     await bob.session.assert_not_received(VOICE_STATE_EVENT)
 
 
-async def test_a_session_without_the_scope_gets_no_response(app: Game, make_caller: MakeCaller) -> None:
+async def test_a_session_without_the_scope_gets_no_response(game: Game, make_caller: MakeCaller) -> None:
     alice = await make_caller()
     lobby = await create_lobby(player_of(alice))
-    limited = await make_caller(await app.add_player(scope="openid sdk.social_layer_presence"))
+    limited = await make_caller(await game.add_player(scope="openid sdk.social_layer_presence"))
     await limited.update_voice_state(lobby)
     await limited.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
     await limited.session.wait_processed()
@@ -245,7 +244,7 @@ async def test_a_session_without_the_scope_gets_no_response(app: Game, make_call
         [{"lobby_id": str(number)} for number in range(1, 27)],
     ],
 )
-async def test_an_invalid_list_closes_the_connection(make_caller: MakeCaller, payload: Any) -> None:
+async def test_an_invalid_voice_state_list_closes_the_connection(make_caller: MakeCaller, payload: Any) -> None:
     alice = await make_caller()
     await alice.session.send(GatewayOpcode.LOBBY_VOICE_STATES, payload)
     assert await alice.session.wait_closed() == CloseCode.DECODE_ERROR
@@ -275,7 +274,7 @@ async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify
         await alice.identify(channel_id=str(lobby))
 
 
-async def test_leaving_or_removal_from_the_lobby_ends_the_call(app: Game, make_caller: MakeCaller) -> None:
+async def test_leaving_or_removal_from_the_lobby_ends_the_call(game: Game, make_caller: MakeCaller) -> None:
     alice, bob, carol = [await make_caller() for _ in range(3)]
     lobby = await create_lobby(player_of(alice), player_of(bob), player_of(carol))
     for caller in (alice, bob):
@@ -285,19 +284,19 @@ async def test_leaving_or_removal_from_the_lobby_ends_the_call(app: Game, make_c
         await wait_left_event(listener, alice)
     await alice.session.next("LOBBY_DELETE")
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    (await app.backend.delete(f"/lobbies/{lobby}/members/{bob.actor.id}")).ok()
+    (await game.backend.delete(f"/lobbies/{lobby}/members/{bob.actor.id}")).ok()
     await wait_left_event(carol, bob)
     assert await bob.wait_close_code() == VoiceCloseCode.DISCONNECTED
     (view,) = await fetch_lobbies(carol)
     assert view["voice_states"] == []
 
 
-async def test_deleting_the_lobby_ends_the_call_for_all(app: Game, make_caller: MakeCaller) -> None:
+async def test_deleting_the_lobby_ends_the_call_for_all(game: Game, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
     lobby = await create_lobby(player_of(alice), player_of(bob))
     for caller in (alice, bob):
         await caller.join_and_connect(lobby)
-    (await app.backend.delete(f"/lobbies/{lobby}")).ok()
+    (await game.backend.delete(f"/lobbies/{lobby}")).ok()
     for caller in (alice, bob):
         await wait_left_event(caller, alice)
         await caller.session.next("LOBBY_DELETE")
@@ -332,11 +331,11 @@ async def test_closing_the_gateway_session_leaves_the_call(world: World, make_ca
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
-async def test_revoking_the_token_ends_the_call(world: World, app: Game, make_caller: MakeCaller) -> None:
+async def test_revoking_the_token_ends_the_call(world: World, game: Game, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
     lobby = await create_lobby(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
-    (await app.client.post_form("/oauth2/token/revoke", token=player_of(alice).token)).ok()
+    (await game.client.post_form("/oauth2/token/revoke", token=player_of(alice).token)).ok()
     assert await alice.session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
     await wait_left_event(bob, alice)
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED

@@ -26,6 +26,7 @@ from tests.server.voice.caller import (
     dropped_packet_count,
     encrypt_packet,
     fake_encrypted_frame,
+    is_media_packet,
 )
 from tests.server.voice.conftest import MakeCaller
 from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
@@ -57,11 +58,10 @@ async def test_frames_are_forwarded_in_both_modes(
 ) -> None:
     first, second = await connect_two_callers(make_caller, guild, first_mode, second_mode)
     for number in range(20):
-        packet = first.send_frame(fake_encrypted_frame(f"frame {number}"))
+        first.send_frame(fake_encrypted_frame(f"frame {number}"))
         assert await second.receive_media() == (first.ready["ssrc"], fake_encrypted_frame(f"frame {number}"))
         second.send_frame(fake_encrypted_frame(f"response {number}"))
         assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame(f"response {number}"))
-        assert packet[:12]
 
 
 async def test_headers_are_forwarded_unchanged(guild: Guild, make_caller: MakeCaller) -> None:
@@ -87,9 +87,8 @@ async def test_packets_are_forwarded_to_all_callers_of_the_channel_only(guild: G
         == await third.receive_media()
         == (first.ready["ssrc"], fake_encrypted_frame("all"))
     )
-    await first.wait_packets_read()
     for caller in (first, outsider):
-        await caller.wait_packets_read()
+        assert not any(is_media_packet(data) for data in await caller.wait_packets_read())
 
 
 async def test_discovery_requests_and_pings_get_responses(guild: Guild, make_caller: MakeCaller) -> None:
@@ -105,7 +104,7 @@ async def test_discovery_requests_and_pings_get_responses(guild: Guild, make_cal
     caller.send_datagram(struct.pack("<II", 5, 0))
     caller.send_datagram(b"\x13\x37\xca\xfe" + b"1234")
     ssrc = struct.pack(">I", caller.ready["ssrc"])
-    # The discovery response may be sent repeated_response until a mode is selected.
+    # The discovery response is repeated until a mode is selected.
     assert await caller.receive_datagram(lambda data: data[4:8] != ssrc) == b"\x13\x37\xf0\x0d1234"
     repeated_response = await caller.receive_datagram()
     assert (len(repeated_response), repeated_response[4:8]) == (74, ssrc)

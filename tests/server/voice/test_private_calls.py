@@ -28,7 +28,9 @@ from tests.world import Actor, Guild, World, befriend
 
 MakeCaller = Callable[..., Coroutine[Any, Any, PrivateCaller]]
 FriendCall = tuple[PrivateCaller, PrivateCaller, int]
+"""Two friends, and the ID of their direct message channel."""
 GroupCall = tuple[list[PrivateCaller], int]
+"""The members of a group DM, and its ID."""
 CALL_EVENTS = ("CALL_CREATE", "CALL_UPDATE", "CALL_DELETE", "VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
 
 
@@ -314,8 +316,8 @@ async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Frien
     await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
         (await bot.request(method, f"/channels/{bot_channel}/call{path}")).rejected(403, 20001)
-    app = await create_game(world)
-    player = await world.bearer(alice.actor, app.id, "sdk.social_layer voice")
+    game = await create_game(world)
+    player = await world.bearer(alice.actor, game.id, "sdk.social_layer voice")
     game_session = await player.connect(SDK_INTENTS)
     await game_session.send(
         GatewayOpcode.VOICE_STATE_UPDATE,
@@ -389,15 +391,15 @@ async def test_another_session_of_the_user_takes_over(friends: FriendCall, make_
     await bob.session.assert_not_received("CALL_CREATE", "CALL_DELETE", "MESSAGE_CREATE")
 
 
-@pytest.mark.parametrize("how", ["closes", "ends the session", "loses the connection", "is banned"])
-async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: FriendCall, how: str) -> None:
+@pytest.mark.parametrize("reason", ["closes", "ends the session", "loses the connection", "is banned"])
+async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: FriendCall, reason: str) -> None:
     alice, bob, channel = friends
     await alice.join_and_connect(channel)
-    if how == "closes":
+    if reason == "closes":
         await alice.socket.close(code=1000)
-    elif how == "ends the session":
+    elif reason == "ends the session":
         await alice.session.close()
-    elif how == "is banned":
+    elif reason == "is banned":
         await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
     else:
         abort_connection(alice)
@@ -405,7 +407,7 @@ async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Fri
         await world.clock.run_for(10_000)
     await wait_left_event(bob, alice)
     await bob.session.next("CALL_DELETE")
-    if how in ("ends the session", "is banned"):
+    if reason in ("ends the session", "is banned"):
         assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 

@@ -102,7 +102,9 @@ async def test_callers_in_other_channels_are_not_announced(guild: Guild, make_ca
     assert not ANNOUNCEMENTS & set(first.opcodes() + second.opcodes())
 
 
-async def test_the_server_responds_with_its_versions(guild: Guild, make_caller: MakeCaller) -> None:
+async def test_the_server_responds_with_its_versions_and_ignores_unused_opcodes(
+    guild: Guild, make_caller: MakeCaller
+) -> None:
     caller = await make_caller()
     await caller.join_and_connect(guild.channels["Lounge"])
     await caller.send_json(VoiceOpcode.BACKEND_VERSION, {})
@@ -169,7 +171,7 @@ INVALID_IDENTIFIES: list[tuple[str, Any, int]] = [
     ("no end-to-end encryption", {"max_dave_protocol_version": 0}, VoiceCloseCode.E2EE_REQUIRED),
     ("missing version", {"max_dave_protocol_version": None}, VoiceCloseCode.E2EE_REQUIRED),
     ("not a number", {"max_dave_protocol_version": "one"}, VoiceCloseCode.DECODE_ERROR),
-    ("not an id", {"user_id": "alice"}, VoiceCloseCode.DECODE_ERROR),
+    ("not an ID", {"user_id": "alice"}, VoiceCloseCode.DECODE_ERROR),
 ]
 
 

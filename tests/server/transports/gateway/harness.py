@@ -55,6 +55,8 @@ BOT_INTENTS = Intents.BOT_MASK & ~Intents.GUILD_PRESENCES
 VIEW_CHANNEL = Permissions.VIEW_CHANNEL
 VIEW_AND_SEND = VIEW_CHANNEL | Permissions.SEND_MESSAGES
 GUILD_ID = 1000 << 22
+RESUMABLE_CLOSE_CODE = 4900
+"""A close code of the client after which the session can be resumed."""
 PUBLIC_CHANNEL_ID = 10
 STAFF_CHANNEL_ID = 20
 STAFF_ROLE_ID = 77
@@ -95,7 +97,6 @@ class GuildRow(msgspec.Struct):
     roles: dict[int, int] = {}
     channels: dict[int, Channel] = {}
     parent_ids_by_thread_id: dict[int, int] = {}
-    """Parent channel IDs by thread ID."""
 
 
 class GuildTableReader:
@@ -126,7 +127,7 @@ class GuildTableReader:
             shared_fields={
                 "id": str(row.id),
                 "name": row.name,
-                "threads_of": {
+                "parent_ids_by_thread_id": {
                     str(thread_id): str(parent_id) for thread_id, parent_id in row.parent_ids_by_thread_id.items()
                 },
             },
@@ -160,7 +161,7 @@ class GuildTableReader:
 
 def _threads_part(call: Call, view: GuildView) -> dict[str, Any]:
     threads = []
-    for thread, parent in view.guild.shared_fields["threads_of"].items():
+    for thread, parent in view.guild.shared_fields["parent_ids_by_thread_id"].items():
         if int(parent) in view.visible:
             threads.append({"id": thread, "parent_id": parent, "member": {"flags": 0}})
     return {"threads": threads}
@@ -212,9 +213,9 @@ class ConnectionClosed(Exception):
 class GatewayClient:
     """A gateway client that records the dispatches it receives."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, compress: str) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, compression: str) -> None:
         self.socket = socket
-        self.compression = compress
+        self.compression = compression
         self._zlib = zlib.decompressobj()
         self._zstd = zstd.ZstdDecompressor()
         self.seq: int | None = None
@@ -340,7 +341,7 @@ class GatewayPlatform:
         self.clients: list[GatewayClient] = []
 
     def make_gateway(self, presences: Presences, metrics: Metrics | None = None) -> Gateway:
-        """Create another node of the platform."""
+        """Create a gateway node that shares the database and the bus."""
         return Gateway(
             db=self.db,
             bus=self.bus,

@@ -17,8 +17,8 @@ def small_broadcast_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_broadcast_threshold")
 @pytest.mark.parametrize("traced", [False, True])
 async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: World, traced: bool) -> None:
-    app = await create_game(world)
-    players = [await app.add_player() for _ in range(4)]
+    game = await create_game(world)
+    players = [await game.add_player() for _ in range(4)]
     sessions = [await player.connect_sdk() for player in players[:3]]
     without_intent = await players[3].connect(Intents.DIRECT_MESSAGES)
     for player in players:

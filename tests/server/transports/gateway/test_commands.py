@@ -125,6 +125,7 @@ async def test_users_may_send_opcodes_that_bots_may_not(platform: GatewayPlatfor
 
 FIRST_PARTY_OPCODES = (5, 14, 18, 19, 20, 21, 22, 28, 29, 30, 34, 35, 36, 37, 38, 39, 41)
 """First-party opcodes without a handler; call opcodes have their own tests."""
+UNKNOWN_OPCODE = 12
 
 
 @pytest.mark.parametrize("kind", ["user", "bearer"])
@@ -137,7 +138,7 @@ async def test_first_party_opcodes_of_users_and_oauth2_sessions_are_ignored(
         for data in ({"lobby_id": "1"}, [], None):
             await client.send(opcode, data)
     await client.wait_processed()
-    await client.send(12, {})
+    await client.send(UNKNOWN_OPCODE, {})
     assert await client.wait_close_code() == CloseCode.UNKNOWN_OPCODE
 
 

@@ -1,4 +1,4 @@
-"""Friends connected to different nodes, with PostgreSQL and NATS."""
+"""Presences and broadcasts between users on different nodes, with PostgreSQL and NATS."""
 
 import dataclasses
 from collections.abc import AsyncIterator
@@ -51,9 +51,14 @@ async def test_friends_on_two_nodes_see_each_other_without_secrets(postgres_data
         not_in_game = await carol.connect()
 
         bob_session = await as_client_of(two, bob_player).connect(Intents.ALL)
-        secret = {"name": "Chess", "type": 0, "party": {"id": "p-1", "size": [1, 2]}, "secrets": {"join": "let-me-in"}}
+        activity = {
+            "name": "Chess",
+            "type": 0,
+            "party": {"id": "p-1", "size": [1, 2]},
+            "secrets": {"join": "let-me-in"},
+        }
         await bob_session.send(
-            GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [secret], "since": None, "afk": False}
+            GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [activity], "since": None, "afk": False}
         )
 
         update = await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])

@@ -62,7 +62,7 @@ async def test_friends_see_each_other_connect_change_and_disconnect(world: World
     await stranger_session.assert_not_received("PRESENCE_UPDATE")
 
 
-async def test_former_friends_receive_no_presence_updates(world: World) -> None:
+async def test_a_friend_who_was_blocked_receives_no_presence_updates(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await befriend(alice, bob)
     await befriend(carol, bob)
@@ -104,7 +104,7 @@ async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
         | ActivityFlags.EMBEDDED
         | ActivityFlags.PARTY_PRIVACY_FRIENDS
         | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL,
-        # The server sets the game's own application id, whatever the game sends.
+        # The server sets the game's own application ID, whatever the game sends.
         "application_id": str(game.id),
         "session_id": session_id,
         "id": shown["id"],
@@ -152,8 +152,8 @@ async def test_invalid_activity_fields_are_omitted(world: World) -> None:
     assert shown["name"] == "Chess"
     await game_session.set_presence("online", {"name": "x" * 129, "type": ActivityType.PLAYING})
     assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
-    for kind in (1, 4, 6):
-        await game_session.set_presence("idle", {"name": "Not a game", "type": kind})
+    for activity_type in (ActivityType.STREAMING, ActivityType.CUSTOM, ActivityType.HANG_STATUS):
+        await game_session.set_presence("idle", {"name": "Not a game", "type": activity_type})
     assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
 
 
@@ -219,12 +219,12 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     chess, go = await create_application(world, name="Chess"), await create_application(world, name="Go")
     await befriend(alice, bob)
     alice_session = await alice.connect()
-    desktop = await bob.connect()
-    await desktop.set_presence("dnd", {"name": "Custom Status", "type": ActivityType.CUSTOM, "state": "hi"})
-    first = await (await world.bearer(bob, chess.id)).connect(Intents.ALL, properties={"device": "console"})
-    await first.set_presence("online", {"type": ActivityType.PLAYING, "state": "one"})
-    second = await (await world.bearer(bob, go.id)).connect(Intents.ALL, properties={"os": "android"})
-    await second.set_presence("online", {"type": ActivityType.PLAYING})
+    chat_client = await bob.connect()
+    await chat_client.set_presence("dnd", {"name": "Custom Status", "type": ActivityType.CUSTOM, "state": "hi"})
+    chess_session = await (await world.bearer(bob, chess.id)).connect(Intents.ALL, properties={"device": "console"})
+    await chess_session.set_presence("online", {"type": ActivityType.PLAYING, "state": "one"})
+    go_session = await (await world.bearer(bob, go.id)).connect(Intents.ALL, properties={"os": "android"})
+    await go_session.set_presence("online", {"type": ActivityType.PLAYING})
 
     update = await alice_session.next("PRESENCE_UPDATE", lambda update: len(update["activities"]) == 3)
 
@@ -234,12 +234,12 @@ async def test_several_sessions_are_merged_into_one_presence(world: World) -> No
     assert update["client_status"] == {"web": "dnd", "desktop": "online", "mobile": "online"}
     created_at = update["activities"][1]["created_at"]
     world.clock.advance(5_000)
-    await first.set_presence("idle", {"type": ActivityType.PLAYING, "state": "one"})
+    await chess_session.set_presence("idle", {"type": ActivityType.PLAYING, "state": "one"})
     update = await alice_session.next(
         "PRESENCE_UPDATE", lambda update: update["client_status"].get("desktop") == "idle"
     )
     assert update["activities"][0]["created_at"] == created_at
-    await second.close()
+    await go_session.close()
     update = await alice_session.next("PRESENCE_UPDATE")
     assert [activity["name"] for activity in update["activities"]] == ["Chess", "Custom Status"]
 
@@ -249,17 +249,17 @@ async def test_an_invisible_user_is_offline_in_games_too(world: World) -> None:
     game = await create_application(world)
     await befriend(alice, bob)
     alice_session = await alice.connect()
-    desktop = await bob.connect()
+    chat_client = await bob.connect()
     game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
     await game_session.set_presence("online", {"type": ActivityType.PLAYING})
     await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
 
-    await desktop.set_presence("invisible")
+    await chat_client.set_presence("invisible")
 
     update = await alice_session.next("PRESENCE_UPDATE", matches_presence(bob, "offline"))
     assert (update["activities"], update["client_status"]) == ([], {})
     assert world.app.presences.find(bob.id, family_id=game.id) is None
-    await desktop.close()
+    await chat_client.close()
     assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "online"
 
 

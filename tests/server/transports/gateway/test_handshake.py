@@ -1,4 +1,4 @@
-"""The gateway handshake: Hello, Identify, READY, the guilds, and every rejection."""
+"""The gateway handshake and its limits: Hello, Identify, READY, shards, session starts, rejected frames and draining."""
 
 import asyncio
 import json
@@ -16,8 +16,8 @@ from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.transports.gateway.sessions import SESSIONS_PER_USER_MAX
 from tests.server.transports.gateway.harness import (
-    BOT_INTENTS,
     GUILD_ID,
+    PRIVILEGED_INTENT_FLAGS,
     PUBLIC_CHANNEL_ID,
     GatewayClient,
     GatewayPlatform,
@@ -49,7 +49,11 @@ async def test_ready_and_guilds_are_numbered_from_one(platform: GatewayPlatform)
     assert ready["user"]["id"] == "5"
     assert ready["guilds"] == [{"id": str(GUILD_ID), "unavailable": True}]
     assert ready["resume_gateway_url"].endswith("/gateway")
-    assert ready["application"] == {"id": "5", "flags": 565248, "flags_new": "565248"}
+    assert ready["application"] == {
+        "id": "5",
+        "flags": PRIVILEGED_INTENT_FLAGS,
+        "flags_new": str(int(PRIVILEGED_INTENT_FLAGS)),
+    }
     assert ready["private_channels"] == []
     assert len(ready["session_id"]) == 32
     assert "shard" not in ready
@@ -101,11 +105,11 @@ async def test_an_invalid_query_closes_the_connection(platform: GatewayPlatform,
     assert await client.wait_close_code() == code
 
 
-@pytest.mark.parametrize("query", ["", "?v=9", "?v=10", "?v=8&encoding=json"])
-async def test_valid_queries_receive_hello(platform: GatewayPlatform, query: str) -> None:
+@pytest.mark.parametrize(("query", "version"), [("", 10), ("?v=9", 9), ("?v=10", 10), ("?v=8&encoding=json", 8)])
+async def test_the_query_selects_the_version(platform: GatewayPlatform, query: str, version: int) -> None:
     client = await platform.connect(url=platform.url + query)
     ready = await client.identify(platform.create_bot(user_id=5))
-    assert ready["v"] == int(query[3:].split("&")[0] or 10)
+    assert ready["v"] == version
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,7 @@ async def test_invalid_frames_after_identify_close_the_connection(
     assert await client.wait_close_code() == code
 
 
-async def test_a_heartbeat_is_acknowledged_at_any_time(platform: GatewayPlatform) -> None:
+async def test_a_heartbeat_is_acknowledged_before_identify(platform: GatewayPlatform) -> None:
     client = await platform.connect()
     await client.send(GatewayOpcode.HEARTBEAT, None)
     assert await client.next_payload(GatewayOpcode.HEARTBEAT_ACK) == {
@@ -241,8 +245,7 @@ async def test_a_reset_after_a_ping_is_not_an_error(
     client = await platform.connect()
     for _ in range(20):
         await client.socket.ping(b"x" * 100)
-    transport = client.socket._response.connection.transport
-    transport.abort()
+    client.abort()
     other = await platform.connect()
     await other.send(GatewayOpcode.HEARTBEAT, None)
     await other.next_payload(GatewayOpcode.HEARTBEAT_ACK)
@@ -441,4 +444,4 @@ async def test_a_legacy_game_in_identify_becomes_the_activity(platform: GatewayP
 
 
 def test_the_bot_mask_excludes_intents_of_users() -> None:
-    assert not BOT_INTENTS & (Intents.LOBBIES | Intents.CALLS | Intents.USER_PRESENCE)
+    assert not Intents.BOT_MASK & (Intents.LOBBIES | Intents.CALLS | Intents.USER_PRESENCE)

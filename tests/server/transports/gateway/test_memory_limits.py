@@ -27,7 +27,7 @@ from hubbub.server.transports.rate_window import RateWindow
 from tests.server.transports.gateway.harness import PUBLIC_CHANNEL_ID, START_MS, GatewayPlatform, sample_guild
 
 
-def test_session_starts_older_than_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_starts_older_than_a_day_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
@@ -40,7 +40,7 @@ def test_session_starts_older_than_a_day_are_forgotten(monkeypatch: pytest.Monke
     assert [starts.remaining(bot).remaining for bot in (999, 998, 997, 990)] == [1, 1, 1, 2]
 
 
-def test_session_starts_of_one_day_are_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_starts_of_one_day_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
@@ -49,7 +49,7 @@ def test_session_starts_of_one_day_are_all_remembered(monkeypatch: pytest.Monkey
     assert all(starts.remaining(bot).remaining == 1 for bot in range(100))
 
 
-def test_member_requests_are_forgotten_after_their_window(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_member_requests_are_removed_after_their_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     requests = MemberRequests(clock, RateLimits(clock.now_ms))

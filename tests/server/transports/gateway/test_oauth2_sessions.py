@@ -1,4 +1,4 @@
-"""OAuth2 sessions: the contents of READY, and the events they never receive."""
+"""OAuth2 sessions: READY, required scopes, events that they receive or not, revoked tokens and disabled features."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from hubbub.protocol import changes
 from hubbub.protocol.enums import CloseCode, GatewayOpcode, RelationshipType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.identity import users
 from hubbub.server.talk import direct_messages
@@ -223,13 +224,13 @@ async def test_an_oauth2_session_receives_only_guild_names(world: World) -> None
 async def test_a_user_update_for_an_oauth2_session_has_no_email(world: World) -> None:
     alice = await world.user()
     game = await create_application(world)
-    own, session = await alice.connect(), await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
+    user_session, session = await alice.connect(), await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
 
     (await alice.patch("/users/@me", json={"global_name": "Alice"})).ok()
 
     update = await session.next("USER_UPDATE")
     assert (update["global_name"], "email" in update) == ("Alice", False)
-    assert "email" in await own.next("USER_UPDATE")
+    assert "email" in await user_session.next("USER_UPDATE")
 
 
 async def test_private_channels_and_messages_need_their_scopes(world: World) -> None:
@@ -270,7 +271,7 @@ async def test_a_session_outlives_an_expired_token_but_not_a_revoked_one(world: 
     player = game.bearer(alice, tokens["access_token"])
     session = await player.connect(SDK_INTENTS)
 
-    world.clock.advance(700_000_000)
+    world.clock.advance(8 * DAY_MS)  # The access token is valid for 7 days.
     (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
 
     assert (await session.next("RELATIONSHIP_ADD"))["type"] == RelationshipType.PENDING_INCOMING

@@ -1,4 +1,4 @@
-"""Resuming a session after a lost connection: no event is lost or repeated."""
+"""Resumed sessions lose and repeat no event; also the end of sessions and presences on several nodes."""
 
 import asyncio
 import random
@@ -11,7 +11,13 @@ from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from tests.server.transports.gateway import harness
-from tests.server.transports.gateway.harness import PUBLIC_CHANNEL_ID, ConnectionClosed, GatewayPlatform, sample_guild
+from tests.server.transports.gateway.harness import (
+    PUBLIC_CHANNEL_ID,
+    RESUMABLE_CLOSE_CODE,
+    ConnectionClosed,
+    GatewayPlatform,
+    sample_guild,
+)
 
 
 def make_packets(count: int, size: int = 10, created_at: float = 0.0) -> list[Packet]:
@@ -105,7 +111,7 @@ async def test_invalid_resumes_are_rejected(platform: GatewayPlatform) -> None:
     stranger = await platform.connect()
     await stranger.resume(client.session_id, platform.create_bot(user_id=6), 1)
     assert (await stranger.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
-    await stranger.identify(stranger.token or platform.create_bot(user_id=6))
+    await stranger.identify(platform.create_bot(user_id=6))
     unauthenticated = await platform.connect()
     await unauthenticated.resume(client.session_id, "unknown token", 1)
     assert await unauthenticated.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
@@ -143,7 +149,7 @@ async def test_a_normal_close_ends_the_session(platform: GatewayPlatform, code: 
 async def test_a_disconnected_session_ends_after_the_resume_window(platform: GatewayPlatform) -> None:
     client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     harness.ENDED_SESSIONS.clear()
-    await client.close(4900)
+    await client.close(RESUMABLE_CLOSE_CODE)
     await platform.wait_idle()
     await platform.clock.run_for(299_000)
     assert platform.presences.find(5) is not None
@@ -227,7 +233,7 @@ async def test_a_client_that_does_not_read_is_disconnected_and_can_resume() -> N
             count += 1
             assert count < 1000
         transport.resume_reading()  # type: ignore[union-attr]
-        # The close frame is behind the unread data; the server drops the connection before all of it is sent, or after.
+        # The close frame follows the unread data. If the server drops the connection before it is sent, the code is 1006.
         assert await slow.wait_close_code() in (CloseCode.UNKNOWN_ERROR, 1006)
         await platform.publish_message(PUBLIC_CHANNEL_ID, "last")
         resumed = await platform.connect()

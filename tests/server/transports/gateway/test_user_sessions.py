@@ -25,17 +25,17 @@ def no_session_shows_chat(sessions: list[dict[str, Any]]) -> bool:
 
 async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: World) -> None:
     alice = await world.user()
-    app = await create_game(world)
+    game = await create_game(world)
     client = await alice.connect()
     await client.assert_not_received("SESSIONS_REPLACE")
-    game_session = await (await app.add_player(alice)).connect_sdk()
+    game_session = await (await game.add_player(alice)).connect_sdk()
     (first, second) = await client.next("SESSIONS_REPLACE")
     assert (first["session_id"], first["showing_chat"], "application_id" in first) == (
         client.ready["session_id"],
         False,
         False,
     )
-    assert (second["session_id"], second["application_id"]) == (game_session.ready["session_id"], str(app.id))
+    assert (second["session_id"], second["application_id"]) == (game_session.ready["session_id"], str(game.id))
 
     await game_session.set_presence(showing_chat=True, activities=[{"type": 0, "state": "In a match"}])
 
@@ -74,13 +74,13 @@ async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
     (await alice.put(f"/users/@me/relationships/{bob.id}")).ok()
     (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
     bot = await world.bot()
-    first, friend = await bot.connect(), await bob.connect()
+    bot_session, friend = await bot.connect(), await bob.connect()
     await bot.connect()
     await alice.connect()
     game_session = await (await (await create_game(world)).add_player(alice)).connect(Intents.ALL)
     await game_session.set_presence(showing_chat=True)
 
-    await first.assert_not_received("SESSIONS_REPLACE")
+    await bot_session.assert_not_received("SESSIONS_REPLACE")
     await friend.assert_not_received("SESSIONS_REPLACE")
     # Presence updates for other users do not contain it.
     assert "showing_chat" not in str(friend.dispatches)

@@ -309,7 +309,7 @@ async def test_another_media_type_is_sent_as_bytes(server: HttpHarness) -> None:
     assert (response.content, response.headers["Content-Type"]) == (b"\x89PNG", "image/png")
 
 
-async def test_an_async_handler_runs_between_transactions(server: HttpHarness) -> None:
+async def test_an_async_handler_can_use_a_thread_and_a_transaction(server: HttpHarness) -> None:
     assert (await server.request("POST", "/async")).json["received"] == 6
 
 
@@ -672,6 +672,7 @@ async def test_too_many_concurrent_uploads_respond_with_503(server: HttpHarness)
     for _ in range(3):
         assert (await server.request("POST", TOYS_PATH, data=upload_form(("files[0]", "a.png", b"x")))).status == 200
         assert (await server.request("POST", TOYS_PATH, data=upload_form(payload=b"{"))).status == 400
+    # All uploads have released their bytes; otherwise this raises UNAVAILABLE.
     server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.upload_bytes_max)
 
 

@@ -10,7 +10,7 @@ from tests.pages import PASSWORD, Browser
 from tests.world import World
 
 
-async def consent_request(world: World, scope: str = "identify", **more: object) -> tuple[Browser, Client, str]:
+async def create_consent_request(world: World, scope: str = "identify", **more: object) -> tuple[Browser, Client, str]:
     """Return a signed-in browser, an application, and its authorization URL."""
     client = await create_application(world, name="Orchard")
     browser = Browser(world)
@@ -19,7 +19,7 @@ async def consent_request(world: World, scope: str = "identify", **more: object)
 
 
 async def test_the_page_names_the_application_the_scopes_and_the_account(world: World) -> None:
-    browser, client, url = await consent_request(world, "identify guilds")
+    browser, client, url = await create_consent_request(world, "identify guilds")
 
     page = await browser.open(url)
 
@@ -32,7 +32,7 @@ async def test_the_page_names_the_application_the_scopes_and_the_account(world: 
 
 
 async def test_approval_redirects_with_a_valid_code(world: World) -> None:
-    browser, client, url = await consent_request(world)
+    browser, client, url = await create_consent_request(world)
 
     done = await browser.submit(await browser.open(url), "Authorize", follow=False)
 
@@ -45,7 +45,7 @@ async def test_approval_redirects_with_a_valid_code(world: World) -> None:
 
 
 async def test_denial_redirects_with_an_error_and_grants_nothing(world: World) -> None:
-    browser, _, url = await consent_request(world)
+    browser, _, url = await create_consent_request(world)
 
     done = await browser.submit(await browser.open(url), "Cancel", follow=False)
 
@@ -69,7 +69,7 @@ async def test_the_login_returns_to_the_consent_page(world: World) -> None:
 
 
 async def test_the_account_can_be_switched(world: World) -> None:
-    browser, _, url = await consent_request(world)
+    browser, _, url = await create_consent_request(world)
     other = Browser(world)
     await other.register("nora")
 
@@ -81,7 +81,7 @@ async def test_the_account_can_be_switched(world: World) -> None:
 
 
 async def test_an_approved_application_is_redirected_without_a_prompt(world: World) -> None:
-    browser, _, url = await consent_request(world)
+    browser, _, url = await create_consent_request(world)
     silent_url = f"{url}&prompt=none"
 
     first = await browser.open(silent_url)
@@ -105,7 +105,7 @@ async def test_an_approved_application_is_redirected_without_a_prompt(world: Wor
 async def test_an_unknown_client_or_redirect_shows_an_error_page_without_a_link(
     world: World, change: dict[str, str], text: str
 ) -> None:
-    browser, client, _ = await consent_request(world)
+    browser, client, _ = await create_consent_request(world)
 
     page = await browser.request("GET", client.authorize_path(**change))
 
@@ -127,7 +127,7 @@ async def test_an_unknown_client_or_redirect_shows_an_error_page_without_a_link(
 async def test_an_invalid_request_offers_a_link_back_without_redirecting(
     world: World, change: dict[str, str], error: str
 ) -> None:
-    browser, client, _ = await consent_request(world)
+    browser, client, _ = await create_consent_request(world)
 
     page = await browser.request("GET", client.authorize_path(**({"scope": "identify", "state": "s"} | change)))
 
@@ -138,7 +138,7 @@ async def test_an_invalid_request_offers_a_link_back_without_redirecting(
 
 
 async def test_a_repeated_parameter_is_rejected_and_an_empty_one_is_ignored(world: World) -> None:
-    browser, client, url = await consent_request(world)
+    browser, client, url = await create_consent_request(world)
 
     twice = await browser.request("GET", f"{url}&scope=guilds")
     empty = await browser.request("GET", f"{client.authorize_path(state='')}&nonce=&prompt=")
@@ -148,7 +148,7 @@ async def test_a_repeated_parameter_is_rejected_and_an_empty_one_is_ignored(worl
 
 
 async def test_a_custom_scheme_redirect_is_opened_from_a_page(world: World) -> None:
-    browser, client, _ = await consent_request(world)
+    browser, client, _ = await create_consent_request(world)
     redirect = f"hubbub-{client.id}:/authorize/callback"
     _, challenge = create_pkce_pair()
     url = client.authorize_path(redirect_uri=redirect, code_challenge=challenge, code_challenge_method="S256")
@@ -186,7 +186,8 @@ async def test_a_bot_is_added_to_the_chosen_guild_with_the_chosen_permissions(wo
     assert "Powerful" in page.text
     empty = await browser.submit(page, "Authorize", guild_id="")
     assert (empty.status, 'id="error-guild_id"' in empty.body) == (400, True)
-    done = await browser.submit(page, "Authorize", guild_id=guild.id, permission=[11])
+    send_messages_bit = Permissions.SEND_MESSAGES.bit_length() - 1
+    done = await browser.submit(page, "Authorize", guild_id=guild.id, permission=[send_messages_bit])
 
     assert "App added" in done.text
     roles = (await mary.get(f"/guilds/{guild.id}/roles")).ok()
@@ -231,7 +232,7 @@ async def test_a_private_application_can_only_be_installed_by_its_owner(world: W
 
 
 async def test_a_webhook_is_created_in_the_chosen_channel(world: World) -> None:
-    browser, client, url = await consent_request(world, "webhook.incoming")
+    browser, client, url = await create_consent_request(world, "webhook.incoming")
     nora = await world.user("nora")
     guild, _ = await world.guild(nora, name="Here"), await world.guild(nora, name="There")
     browser.sign_in_as(nora)

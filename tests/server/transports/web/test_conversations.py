@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import ComponentType, MessageReferenceType
+from hubbub.protocol.enums import ChannelType, ComponentType, MessageReferenceType, OverwriteType
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import ActivitiesConfig, Config
 from hubbub.server.transports.web.page_requests import client_policy
@@ -24,25 +25,25 @@ def page_path(guild: Guild, message: Any = None, channel: int | None = None) -> 
 
 
 def message_ids(body: str) -> list[int]:
-    """Return the ids of the messages on a page, in order."""
+    """Return the IDs of the messages on a page, in order."""
     return [int(message_id) for message_id in re.findall(r'<li id="message-(\d+)"', body)]
 
 
 def highlighted_ids(body: str) -> list[int]:
-    """Return the ids of the highlighted messages on a page."""
+    """Return the IDs of the highlighted messages on a page."""
     return [
         int(message_id)
         for message_id in re.findall(r'<li id="message-(\d+)" class="marked" aria-current="true">', body)
     ]
 
 
-async def test_the_list_shows_direct_messages_and_visible_channels(world: World) -> None:
+async def test_the_app_page_lists_direct_messages_and_visible_channels(world: World) -> None:
     alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
     (await carol.patch("/users/@me", json={"global_name": "carol <b>"})).ok()
     guild = await world.guild(bob, alice, carol, name="Town & Square")
     staff = await guild.channel("staff")
-    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
-    ideas = await guild.channel("ideas", type=15)
+    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    ideas = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     first, second = await open_dm(alice, bob), await open_dm(alice, carol)
     await send_message(alice, second["id"])
     await send_message(alice, first["id"])
@@ -72,7 +73,7 @@ async def test_the_list_shows_direct_messages_and_visible_channels(world: World)
     assert "staff" in (await browser_of(bob).open(f"/app/channels/{guild.id}")).text
 
 
-async def test_the_list_has_empty_states_and_links_to_many_guilds(world: World) -> None:
+async def test_the_app_page_has_empty_states_and_lists_the_channels_of_ten_guilds(world: World) -> None:
     alice = await world.user()
     page = await browser_of(alice).open("/app")
     assert "No direct messages yet." in page.text
@@ -291,7 +292,7 @@ async def test_a_rejected_message_keeps_its_text_and_shows_an_error(world: World
     assert (await alice.get(f"/channels/{guild.general}/messages")).ok() == []
 
 
-async def test_a_cross_site_form_sends_no_message(world: World) -> None:
+async def test_forged_and_unauthenticated_forms_send_no_message(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     browser = browser_of(alice)
@@ -384,11 +385,15 @@ async def test_embeds_polls_and_components_are_shown(world: World) -> None:
         },
         {"type": ComponentType.SEPARATOR},
     ]
-    (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": parts})).ok()
+    (
+        await bot.post(
+            f"/channels/{guild.general}/messages", json={"flags": MessageFlags.IS_COMPONENTS_V2, "components": parts}
+        )
+    ).ok()
     (
         await bot.post(
             f"/channels/{guild.general}/messages",
-            json={"flags": 1 << 15, "components": [{"type": ComponentType.SEPARATOR}]},
+            json={"flags": MessageFlags.IS_COMPONENTS_V2, "components": [{"type": ComponentType.SEPARATOR}]},
         )
     ).ok()
 
@@ -404,7 +409,7 @@ async def test_embeds_polls_and_components_are_shown(world: World) -> None:
 async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    forum = await guild.channel("ideas", type=15)
+    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     browser = browser_of(alice)
     assert "No active posts." in (await browser.open(page_path(guild, channel=forum))).text
     body = {"name": "A boat", "message": {"content": "Let us build one."}}

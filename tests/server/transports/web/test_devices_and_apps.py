@@ -7,21 +7,21 @@ from tests.pages import Browser
 from tests.world import World
 
 
-async def authorize_device(world: World, client: Client) -> Any:
+async def authorize_device(client: Client) -> Any:
     """Start a device authorization and return its codes."""
     return (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
 
 
 async def request_tokens(client: Client, device: Any) -> Any:
     """Request the tokens of a device."""
-    client.world.app.clock.advance(6_000)
+    client.world.app.clock.advance(6_000)  # A device may poll every 5 seconds.
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device["device_code"]}
     return await client.post_form("/oauth2/token", **fields)
 
 
 async def test_a_device_is_authorized_by_its_code(world: World) -> None:
     client = await create_application(world, public=True, name="Orchard")
-    device = await authorize_device(world, client)
+    device = await authorize_device(client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
@@ -37,7 +37,7 @@ async def test_a_device_is_authorized_by_its_code(world: World) -> None:
 
 async def test_a_code_in_the_url_needs_confirmation(world: World) -> None:
     client = await create_application(world, public=True)
-    device = await authorize_device(world, client)
+    device = await authorize_device(client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
@@ -49,7 +49,7 @@ async def test_a_code_in_the_url_needs_confirmation(world: World) -> None:
 
 async def test_a_device_is_denied(world: World) -> None:
     client = await create_application(world, public=True)
-    device = await authorize_device(world, client)
+    device = await authorize_device(client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 

@@ -58,7 +58,7 @@ async def crawl(world: World) -> dict[str, ReferencePage]:
 
 
 def closed_lists() -> Iterator[tuple[str, list[str]]]:
-    """Yield the page of each enum and set of flags, with the ids of its values."""
+    """Yield the page of each enum and set of flags, with the IDs of its values."""
     gateway_enums = (
         enums.GatewayOpcode,
         enums.CloseCode,
@@ -152,8 +152,8 @@ async def test_an_operation_is_documented_completely(world: World) -> None:
         assert f"{declared.method} {declared.path}" in entry.text
         assert endpoint.rule is None or f"bucket {endpoint.rule.bucket}" in entry.text
         for part in (declared.body, declared.query):
-            for each in getattr(part, "__struct_encode_fields__", ()):
-                assert f" {each} " in entry.text, f"{endpoint.name}: {each}"
+            for field in getattr(part, "__struct_encode_fields__", ()):
+                assert f" {field} " in entry.text, f"{endpoint.name}: {field}"
 
 
 async def test_a_body_is_documented_with_its_limits_and_types(world: World) -> None:
@@ -233,24 +233,24 @@ async def search_results(world: World, query: str) -> list[str]:
 
 
 async def test_the_best_search_result_comes_first(world: World) -> None:
-    async def first(query: str) -> tuple[str, str]:
+    async def first_result(query: str) -> tuple[str, str]:
         page = await Browser(world).open(f"/docs?q={quote(query)}")
         listed = page.body.partition('<ul class="name-list">')[2]
         href, title = re.search(r'<a href="([^"]+)"><code>([^<]+)', listed).groups()  # type: ignore[union-attr]
         return title, href
 
-    assert await first("create message") == ("create_message", "/docs/resources/messages#create_message")
-    assert await first("CREATE_MESSAGE") == ("create_message", "/docs/resources/messages#create_message")
-    assert await first("50013") == ("MISSING_PERMISSIONS", "/docs/errors#MISSING_PERMISSIONS")
-    assert await first("ban members") == ("BAN_MEMBERS", "/docs/permissions#BAN_MEMBERS")
-    assert await first("guild_text") == ("GUILD_TEXT", "/docs/enums/ChannelType#GUILD_TEXT")
-    assert await first("/channels/{channel_id}/messages/bulk-delete") == (
+    assert await first_result("create message") == ("create_message", "/docs/resources/messages#create_message")
+    assert await first_result("CREATE_MESSAGE") == ("create_message", "/docs/resources/messages#create_message")
+    assert await first_result("50013") == ("MISSING_PERMISSIONS", "/docs/errors#MISSING_PERMISSIONS")
+    assert await first_result("ban members") == ("BAN_MEMBERS", "/docs/permissions#BAN_MEMBERS")
+    assert await first_result("guild_text") == ("GUILD_TEXT", "/docs/enums/ChannelType#GUILD_TEXT")
+    assert await first_result("/channels/{channel_id}/messages/bulk-delete") == (
         "bulk_delete_messages",
         "/docs/resources/messages#bulk_delete_messages",
     )
-    assert await first("2026-11-16") == ("channel_obfuscation", "/docs/changes#channel_obfuscation")
-    assert await first("message_reaction_add") == ("MESSAGE_REACTION_ADD", "/docs/events#MESSAGE_REACTION_ADD")
-    assert await first("gateway.connect") == ("gateway.connect", "/docs/scopes#gateway.connect")
+    assert await first_result("2026-11-16") == ("channel_obfuscation", "/docs/changes#channel_obfuscation")
+    assert await first_result("message_reaction_add") == ("MESSAGE_REACTION_ADD", "/docs/events#MESSAGE_REACTION_ADD")
+    assert await first_result("gateway.connect") == ("gateway.connect", "/docs/scopes#gateway.connect")
 
 
 @pytest.mark.parametrize(
@@ -312,9 +312,9 @@ async def test_a_cached_page_is_not_sent_again(world: World) -> None:
 async def test_pages_are_compressed_if_the_client_accepts_it(world: World) -> None:
     async def get(accepted: str) -> tuple[str | None, bytes, str]:
         async with aiohttp.ClientSession(auto_decompress=False) as client:
-            async with client.get(f"{world.url}/docs/errors", headers={"Accept-Encoding": accepted}) as answer:
-                assert answer.headers["Vary"] == "Accept-Encoding"
-                return answer.headers.get("Content-Encoding"), await answer.read(), answer.headers["ETag"]
+            async with client.get(f"{world.url}/docs/errors", headers={"Accept-Encoding": accepted}) as response:
+                assert response.headers["Vary"] == "Accept-Encoding"
+                return response.headers.get("Content-Encoding"), await response.read(), response.headers["ETag"]
 
     encoding, compressed, tag = await get("br, gzip;q=0.8")
     no_encoding, body, other = await get("identity")

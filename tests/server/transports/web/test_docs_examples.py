@@ -54,6 +54,7 @@ for (const name of process.argv.slice(2)) {
 
 
 Demo = tuple[World, dict[str, str]]
+"""The demo world, and the values of the variables in the examples."""
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def follow(document: Any, path: tuple[str, ...]) -> str:
     return str(document)
 
 
-def verified(world: World) -> dict[str, Endpoint]:
+def verified_endpoints(world: World) -> dict[str, Endpoint]:
     """Return the endpoints whose examples work in the demo world, reading operations first."""
     endpoints = [endpoint for endpoint in world.app.table if examples.is_verified(endpoint)]
     return {
@@ -159,7 +160,7 @@ async def test_every_example_is_valid_source_code(demo: Demo) -> None:
 
 async def test_every_verified_example_works_in_the_demo_world(demo: Demo) -> None:
     world, values = demo
-    endpoints = verified(world)
+    endpoints = verified_endpoints(world)
     assert len(endpoints) > 100
     assert {"create_message", "list_messages", "get_guild", "create_dm"} <= endpoints.keys()
 
@@ -215,7 +216,7 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
         monkeypatch.setenv(name, value)
     # The examples set the URL of the library.
     monkeypatch.setattr(discord.http.Route, "BASE", discord.http.Route.BASE)
-    programs = {name: code(endpoint, "python", world.url) for name, endpoint in verified(world).items()}
+    programs = {name: code(endpoint, "python", world.url) for name, endpoint in verified_endpoints(world).items()}
     upload = examples.upload_request(
         next(endpoint for endpoint in world.app.table if endpoint.name == "create_message")
     )
@@ -243,7 +244,7 @@ async def test_javascript_examples_run(demo: Demo, tmp_path: Path) -> None:
     (tmp_path / "picture.png").write_bytes(PNG)
     (tmp_path / "node_modules").symlink_to((JS / "node_modules").resolve())
     (tmp_path / "run.mjs").write_text(RUN)
-    endpoints = verified(world)
+    endpoints = verified_endpoints(world)
     for name, endpoint in endpoints.items():
         (tmp_path / f"{name}.mjs").write_text(code(endpoint, "javascript", world.url))
     upload = examples.upload_request(

@@ -1,4 +1,4 @@
-"""The search of the API reference: it finds an operation by the words that a person uses."""
+"""The search of the API reference: it finds an operation by common words for it."""
 
 import pytest
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.pages import Browser
@@ -62,39 +63,39 @@ async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None
 async def test_a_member_is_offered_the_roles_of_an_invite(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    plain = await create_invite(guild.owner, guild.general)
+    without_role = await create_invite(guild.owner, guild.general)
     role = await guild.role("readers")
-    rich = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
+    with_role = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
     browser = browser_of(bob)
 
-    page = await browser.open(f"/invite/{plain['code']}")
+    page = await browser.open(f"/invite/{without_role['code']}")
     assert [form for form in page.forms if form.action.startswith("/invite")] == []
-    await browser.submit(await browser.open(f"/invite/{rich['code']}"), "Accept roles")
+    await browser.submit(await browser.open(f"/invite/{with_role['code']}"), "Accept roles")
 
     assert await list_member_roles(bob, guild) == [str(role)]
 
 
-async def ban(guild: Guild, bob: Actor) -> None:
+async def ban(guild: Guild, user: Actor) -> None:
     """Ban a user from the guild."""
-    (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={})).ok()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{user.id}", json={})).ok()
 
 
-async def disable_invites(guild: Guild, bob: Actor) -> None:
+async def disable_invites(guild: Guild, user: Actor) -> None:
     """Disable the invites of the guild."""
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["INVITES_DISABLED"]})).ok()
 
 
-async def fill_guild_list(guild: Guild, bob: Actor) -> None:
+async def fill_guild_list(guild: Guild, user: Actor) -> None:
     """Make a user a member of 100 guilds."""
 
     def write(call: Call) -> None:
-        rows = [(number, bob.id, 0) for number in range(1, 101)]
+        rows = [(number, user.id, 0) for number in range(1, 101)]
         call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", rows)
 
     await guild.world.write(write)
 
 
-async def fill_guild(guild: Guild, bob: Actor) -> None:
+async def fill_guild(guild: Guild, user: Actor) -> None:
     """Set the member count of the guild to its maximum."""
     many = 100_000_000
     await guild.world.write(lambda call: call.tx.run("UPDATE guilds SET member_count = ? WHERE id = ?", many, guild.id))
@@ -180,7 +181,7 @@ async def test_a_group_invite_leads_to_the_group(world: World) -> None:
 
 async def test_an_invite_shows_the_event_in_its_link(world: World) -> None:
     guild = await world.guild(name="Harbour")
-    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
+    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=ChannelType.GUILD_VOICE)
     night = await create_event(guild.owner, guild, external_event(name="Boat night"))
     inside = await create_event(guild.owner, guild, channel_event(lounge, name="Songs"))
     hidden = await create_event(guild.owner, guild, channel_event(cellar, name="Secrets"))
@@ -202,7 +203,7 @@ async def test_an_invite_to_a_hidden_channel_leads_to_the_guild(world: World) ->
     bob = await world.user()
     guild = await world.guild(name="Harbour")
     staff = await guild.channel("staff")
-    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     invite = await create_invite(guild.owner, staff)
     browser = browser_of(bob)
 
@@ -213,7 +214,7 @@ async def test_an_invite_to_a_hidden_channel_leads_to_the_guild(world: World) ->
     assert "#staff" not in page.text
 
 
-async def test_a_cross_site_form_joins_no_guild(world: World) -> None:
+async def test_a_forged_form_joins_no_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
     invite = await create_invite(guild.owner, guild.general)

@@ -71,9 +71,9 @@ async def test_the_login_asks_for_the_authenticator_code(world: World) -> None:
     (await world.request("POST", "/users/@me/mfa/totp/enable", json=body, headers=headers)).ok()
     other = Browser(world)
 
-    second = await other.log_in("mary", path="/login?next=/settings/apps")
+    code_page = await other.log_in("mary", path="/login?next=/settings/apps")
     assert "hubbub_session" not in other.cookies
-    wrong = await other.submit(second, "Log in", code="000000")
+    wrong = await other.submit(code_page, "Log in", code="000000")
     assert wrong.status == 400
     done = await other.submit(wrong, "Log in", code=code_now(world, 1), follow=False)
 
@@ -88,10 +88,10 @@ async def test_an_expired_mfa_ticket_restarts_the_login(world: World) -> None:
     body = {"password": PASSWORD, "secret": SECRET, "code": code_now(world)}
     (await world.request("POST", "/users/@me/mfa/totp/enable", json=body, headers=headers)).ok()
     other = Browser(world)
-    second = await other.log_in("mary")
+    code_page = await other.log_in("mary")
 
-    world.app.clock.advance(301_000)
-    response = await other.submit(second, "Log in", code=code_now(world))
+    world.app.clock.advance(301_000)  # A ticket is valid for 5 minutes.
+    response = await other.submit(code_page, "Log in", code=code_now(world))
 
     assert "Log in again" in response.text
     assert response.form("Log in").names[-2:] == ["login", "password"]

@@ -4,7 +4,11 @@ from urllib.parse import urlencode
 
 import pytest
 
+from hubbub.protocol.enums import EventWebhooksStatus, SkuType
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.places import members
@@ -94,10 +98,10 @@ async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> Non
     assert "Hat was published." in page.text
     assert "Published, unlisted" in page.text
     (_, hat) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
-    assert (hat["price"], hat["currency"], hat["listed"], hat["type"]) == (0, "usd", False, 2)
+    assert (hat["price"], hat["currency"], hat["listed"], hat["type"]) == (0, "usd", False, SkuType.DURABLE)
 
 
-async def test_invalid_sku_fields_are_reported(world: World) -> None:
+async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> None:
     browser, _ = await developer(world)
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/store")
@@ -139,19 +143,19 @@ async def test_applications_of_other_users_are_not_visible(world: World) -> None
     assert (await anonymous.open(portal_path)).form("Log in")
 
 
-async def test_a_cross_site_form_is_rejected(world: World) -> None:
+async def test_a_forged_form_is_rejected(world: World) -> None:
     browser, alice = await developer(world)
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/oauth2")
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": "https://evil.example"}
     data = "redirect_uri=https%3A%2F%2Fevil.example"
 
-    cross = await browser.request("POST", f"{portal_path}/oauth2/redirects/add", headers=headers, data=data)
-    bare = await browser.request(
+    foreign_origin = await browser.request("POST", f"{portal_path}/oauth2/redirects/add", headers=headers, data=data)
+    without_token = await browser.request(
         "POST", f"{portal_path}/oauth2/redirects/add", headers=headers | {"Origin": world.url}, data=data
     )
 
-    assert (cross.status, bare.status) == (403, 403)
+    assert (foreign_origin.status, without_token.status) == (403, 403)
     assert (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()["redirect_uris"] == []
     assert page.status == 200
 
@@ -174,7 +178,7 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     assert secrets_of(page)
     (await bot.get("/users/@me")).rejected(401, 0)
     bot.token = second
-    await bot.connect(1)
+    await bot.connect(Intents.GUILDS)
 
 
 async def test_resetting_a_secret_needs_the_authenticator_code(world: World) -> None:
@@ -218,7 +222,7 @@ async def test_an_authorization_url_is_generated(world: World) -> None:
 
     url = next(url for _, url in page.links if "/oauth2/authorize?" in url)
     assert "scope=bot+identify" in url
-    assert f"permissions={(1 << 11) | (1 << 10)}" in url
+    assert f"permissions={Permissions.SEND_MESSAGES | Permissions.VIEW_CHANNEL}" in url
     assert "response_type=code" in url
     assert "redirect_uri=https%3A%2F%2Fgame.example" in url
 
@@ -249,7 +253,9 @@ async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: Wor
     await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
 
     page = await browser.submit(await browser.open(f"{portal_path}/bot"), "Save intents", intent=["GUILD_MEMBERS"])
-    assert (await alice.get(f"/applications/{identifier}")).ok()["flags"] == 1 << 15
+    assert (await alice.get(f"/applications/{identifier}")).ok()[
+        "flags"
+    ] == ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
     assert "0 of 10,000 users" in page.text
 
     guild = await world.guild()
@@ -276,7 +282,7 @@ async def test_scopes_are_requested_and_terms_accepted(world: World) -> None:
     page = await browser.submit(page, "Accept terms", accept="1")
     assert "Terms accepted" in page.text
     application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
-    assert application["flags"] == 1 << 10
+    assert application["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
 
 
 async def test_installation_settings_are_saved(world: World) -> None:
@@ -313,7 +319,10 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     page = await browser.submit(page, "Verify and save", **fields)
     assert "Endpoint verified and saved." in page.text
     application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
-    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (receiver.events_url, 2)
+    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (
+        receiver.events_url,
+        EventWebhooksStatus.ENABLED,
+    )
     receiver.accept_invalid_signatures = True
     await private_targets_world.clock.run_for(25 * 3_600_000)
     assert "accepted a forged signature" in (await browser.open(f"{portal_path}/webhooks")).text

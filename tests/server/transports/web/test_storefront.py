@@ -24,7 +24,7 @@ async def browser_of(world: World, user: Actor) -> Browser:
 
 
 async def owned_skus(user: Actor, bot: Actor) -> list[str]:
-    """Return the ids of the SKUs that a user owns."""
+    """Return the IDs of the SKUs that a user owns."""
     entitlements = (await user.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
     return [entitlement["sku_id"] for entitlement in entitlements]
 
@@ -124,7 +124,7 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
     assert [entitlement["sku_id"] for entitlement in entitlements] == [str(sku)]
 
 
-async def test_a_cross_site_form_buys_nothing(world: World) -> None:
+async def test_a_forged_form_buys_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = await browser_of(world, alice)

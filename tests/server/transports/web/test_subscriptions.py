@@ -15,7 +15,7 @@ PATH = "/settings/subscriptions"
 
 
 async def subscriber(world: World, bot: Actor, **sku: Any) -> tuple[Actor, Browser, str]:
-    """Return a user with a subscription, a signed-in browser, and the subscription id."""
+    """Return a user with a subscription, a signed-in browser, and the subscription ID."""
     alice = await world.user()
     browser = Browser(world)
     browser.sign_in_as(alice)
@@ -70,7 +70,7 @@ async def test_a_subscription_is_canceled_after_confirmation_and_resumed(private
     assert browser.history[-1].url == (await browser.open(cancel_url)).url == PATH
 
 
-async def test_a_cross_site_form_cancels_nothing(world: World) -> None:
+async def test_a_forged_form_cancels_nothing(world: World) -> None:
     alice, browser, subscription_id = await subscriber(world, await world.bot())
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 

@@ -43,7 +43,7 @@ class Client(Protocol):
 class DaveyClient:
     """davey (openmls), driven as in discord.py 2.7.1.
 
-    An exception from op 25 or 27 ends the reader there, and fails the test here."""
+    An exception while it handles op 25 or 27 ends the reader of discord.py; here it fails the test."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
         self.user_id = user_id
@@ -142,12 +142,12 @@ class LibdaveClient:
                 self._encryptor.set_key_ratchet(self.session.get_key_ratchet(str(self.user_id)))
                 return []
         assert isinstance(payload, bytes)
-        names = {str(user_id) for user_id in known_user_ids}
+        known_ids = {str(user_id) for user_id in known_user_ids}
         if opcode == DaveOpcode.EXTERNAL_SENDER:
             self.session.set_external_sender(payload)
             return []
         if opcode == DaveOpcode.PROPOSALS:
-            commit = self.session.process_proposals(payload, names)
+            commit = self.session.process_proposals(payload, known_ids)
             return [(DaveOpcode.COMMIT_WELCOME, commit)] if commit else []
         transition_id = int.from_bytes(payload[:2], "big")
         if opcode == DaveOpcode.ANNOUNCE_COMMIT:
@@ -155,7 +155,7 @@ class LibdaveClient:
             if result == dave.RejectType.ignored:
                 return []
         else:
-            result = self.session.process_welcome(payload[2:], names)
+            result = self.session.process_welcome(payload[2:], known_ids)
         if not isinstance(result, dict):
             self.rejected_count += 1
             return [(DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": transition_id}), *self._restart()]

@@ -27,7 +27,7 @@ class SimulatedCall:
         self.now = 1000.0
         self.clients: dict[int, Client] = {}
         self.known_user_ids: dict[int, set[int]] = {}
-        """User ID to the users that the client was informed of."""
+        """IDs of the users that each client was informed of, by the client's user ID."""
         self.to_client: dict[int, deque[tuple[DaveOpcode, Payload]]] = {}
         """Undelivered messages of the group by the recipient's user ID."""
         self.to_group: dict[int, deque[ClientMessage]] = {}

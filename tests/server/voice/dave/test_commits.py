@@ -194,6 +194,7 @@ def test_each_new_member_receives_its_own_welcome() -> None:
             assert isinstance(message.payload, bytes)
             reader = codec.ByteReader(message.payload[4:])
             entries = codec.ByteReader(reader.vec())
+            # One entry, which consists of three vectors.
             entries.vec(), entries.vec(), entries.vec()
             entries.end()
 

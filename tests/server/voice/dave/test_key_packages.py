@@ -114,7 +114,7 @@ def test_key_packages_are_rate_limited(group: DaveGroup) -> None:
     assert len(group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 2.1)) == 2
 
 
-def test_a_user_without_a_key_package_for_five_seconds_is_late(group: DaveGroup) -> None:
+def test_a_user_without_a_key_package_for_five_seconds_is_overdue(group: DaveGroup) -> None:
     assert group.deadline == 5
     group.tick(4.9)
     assert group.overdue == frozenset()
