@@ -7,7 +7,7 @@ import pytest
 
 from hubbub.agent.commands import HANDLERS
 from hubbub.protocol import rpc_scopes
-from hubbub.protocol.enums import ChannelType, SkuType
+from hubbub.protocol.enums import ChannelType, OverwriteType, RelationshipType, SkuType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.rpc import RpcErrorCode
 from tests import oauth
@@ -28,7 +28,7 @@ COMMANDS_WITHOUT_SCOPES = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIB
 LOCAL_COMMANDS = {name for name, required in rpc_scopes.COMMAND_SCOPES.items() if frozenset({"rpc.local"}) in required}
 
 
-async def test_a_local_program_without_a_token_may_use_local_commands(agent_setup: AgentSetup) -> None:
+async def test_a_local_program_without_a_token_may_use_only_local_commands(agent_setup: AgentSetup) -> None:
     program = await agent_setup.connect_program()
 
     for name in sorted(set(rpc_scopes.COMMAND_SCOPES) - COMMANDS_WITHOUT_SCOPES - LOCAL_COMMANDS):
@@ -259,7 +259,7 @@ async def test_private_channels_need_a_further_scope(agent_setup: AgentSetup) ->
         0
     ] == RpcErrorCode.INVALID_PERMISSIONS
     channel = await (await agent_setup.connect_program("rpc")).call("GET_CHANNEL", {"channel_id": channel_id})
-    assert (channel["type"], channel["name"], channel["messages"]) == (1, "zoe", [])
+    assert (channel["type"], channel["name"], channel["messages"]) == (ChannelType.DM, "zoe", [])
 
 
 async def test_get_guild_respects_its_timeout(agent_setup: AgentSetup) -> None:
@@ -281,7 +281,7 @@ async def test_users_and_relationships_are_returned(world: World, agent_setup: A
 
     program = await agent_setup.connect_program("relationships.read")
     (friend,) = (await program.call("GET_RELATIONSHIPS"))["relationships"]
-    assert (friend["type"], friend["user"]["username"]) == (1, "zoe")
+    assert (friend["type"], friend["user"]["username"]) == (RelationshipType.FRIEND, "zoe")
     assert friend["presence"] == {"status": "offline", "activity": None}
 
 
@@ -380,7 +380,7 @@ async def test_selecting_a_voice_channel_joins_and_leaves_it(agent_setup: AgentS
     }
     assert (await program.next("VOICE_CONNECTION_STATUS"))["state"] == "AWAITING_ENDPOINT"
     assert (await program.call("GET_SELECTED_VOICE_CHANNEL"))["id"] == channel_id
-    other_channel_id = str(await agent_setup.guild.channel("Attic", type=2))
+    other_channel_id = str(await agent_setup.guild.channel("Attic", type=ChannelType.GUILD_VOICE))
     account = agent_setup.machine.agent.account
     assert await account.wait_until(lambda: other_channel_id in account.state.channels, 10)
     assert (await program.call_error("SELECT_VOICE_CHANNEL", {"channel_id": other_channel_id}))[
@@ -397,7 +397,7 @@ async def test_selecting_a_voice_channel_joins_and_leaves_it(agent_setup: AgentS
 async def test_joining_a_voice_channel_without_permission_times_out(agent_setup: AgentSetup, world: World) -> None:
     other_guild = await world.guild(agent_setup.zoe, agent_setup.mary)
     channel_id = other_guild.channels["General"]
-    await other_guild.overwrite(channel_id, other_guild.id, deny=Permissions.CONNECT, target_type=0)
+    await other_guild.overwrite(channel_id, other_guild.id, deny=Permissions.CONNECT, target_type=OverwriteType.ROLE)
     account = agent_setup.machine.agent.account
     assert await account.wait_until(lambda: str(channel_id) in account.state.channels, 10)
     program = await agent_setup.connect_program("rpc")

@@ -6,7 +6,14 @@ import pytest
 
 from hubbub.agent.terminal import Terminal
 from hubbub.protocol import changes
-from hubbub.protocol.enums import ActivityType, ChannelType, GatewayOpcode, SkuType
+from hubbub.protocol.enums import (
+    ActivityActionType,
+    ActivityType,
+    ChannelType,
+    GatewayOpcode,
+    RelationshipType,
+    SkuType,
+)
 from hubbub.protocol.rpc import RpcErrorCode
 from hubbub.server.identity import oauth2
 from tests.agent.setups import JOINABLE_ACTIVITY, AgentSetup, TwoMachines
@@ -34,7 +41,7 @@ async def test_user_and_relationship_changes_are_published(agent_setup: AgentSet
     )
     session = await agent_setup.zoe.connect()
     payload = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "online")
-    assert (payload["type"], payload["user"]["id"]) == (1, str(agent_setup.zoe.id))
+    assert (payload["type"], payload["user"]["id"]) == (RelationshipType.FRIEND, str(agent_setup.zoe.id))
     await session.send(
         GatewayOpcode.PRESENCE_UPDATE,
         {"status": "dnd", "since": None, "afk": False, "activities": [{"name": "Chess", "type": ActivityType.PLAYING}]},
@@ -42,7 +49,7 @@ async def test_user_and_relationship_changes_are_published(agent_setup: AgentSet
     payload = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "dnd")
     assert payload["presence"]["activity"]["name"] == "Chess"
     (await agent_setup.zoe.delete(f"/users/@me/relationships/{agent_setup.mary.id}")).ok()
-    await program.next("RELATIONSHIP_UPDATE", lambda data: data["type"] == 0)
+    await program.next("RELATIONSHIP_UPDATE", lambda data: data["type"] == RelationshipType.NONE)
 
 
 @pytest.mark.dated(changes.PREMIUM_TYPE_SCOPE)
@@ -88,7 +95,7 @@ async def test_guild_and_channel_changes_are_published(agent_setup: AgentSetup) 
     assert await program.next("GUILD_CREATE") == {"id": other_guild_id, "name": "Elsewhere"}
 
 
-async def test_message_events_need_read_access(agent_setup: AgentSetup) -> None:
+async def test_messages_and_notifications_are_published(agent_setup: AgentSetup) -> None:
     program = await agent_setup.connect_program("rpc messages.read rpc.notifications.read")
     for event in ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"):
         await program.subscribe(event, channel_id=agent_setup.guild.general)
@@ -221,7 +228,7 @@ async def connect_host_and_guest(two_machines: TwoMachines) -> tuple[Program, Pr
 
 async def send_invite(two_machines: TwoMachines, host: Program, guest: Program) -> Any:
     await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
-    args = {"user_id": str(two_machines.zoe.id), "type": 1, "content": "come and play", "pid": 0}
+    args = {"user_id": str(two_machines.zoe.id), "type": ActivityActionType.JOIN, "content": "come and play", "pid": 0}
     assert await host.call("ACTIVITY_INVITE_USER", args) is None
     return await guest.next("ACTIVITY_INVITE")
 
@@ -231,10 +238,10 @@ async def test_an_invite_is_sent_received_and_accepted(two_machines: TwoMachines
 
     invite = await send_invite(two_machines, host, guest)
 
-    assert (invite["type"], invite["user"]["username"]) == (1, "mary")
+    assert (invite["type"], invite["user"]["username"]) == (ActivityActionType.JOIN, "mary")
     assert invite["activity"]["party"]["id"] == "party-1"
     args = {
-        "type": 1,
+        "type": ActivityActionType.JOIN,
         "user_id": invite["user"]["id"],
         "session_id": invite["activity"]["session_id"],
         "channel_id": invite["channel_id"],
@@ -254,12 +261,16 @@ async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World
     )
     join_request = {
         "application_id": str(two_machines.game.id),
-        "activity": {"type": 5, "session_id": account.state.session_id, "party_id": "party-1"},
+        "activity": {
+            "type": ActivityActionType.JOIN_REQUEST,
+            "session_id": account.state.session_id,
+            "party_id": "party-1",
+        },
     }
 
     (await two_machines.zoe.post(f"/users/{two_machines.mary.id}/messages", json=join_request)).ok()
     request = await host.next("ACTIVITY_JOIN_REQUEST")
-    assert (request["type"], request["user"]["username"]) == (5, "zoe")
+    assert (request["type"], request["user"]["username"]) == (ActivityActionType.JOIN_REQUEST, "zoe")
     assert await host.call("SEND_ACTIVITY_JOIN_INVITE", {"user_id": str(two_machines.zoe.id), "pid": 0}) is None
     assert (await guest.next("ACTIVITY_INVITE"))["activity"]["party"]["id"] == "party-1"
     assert (await host.call_error("CLOSE_ACTIVITY_REQUEST", {"user_id": str(two_machines.zoe.id)}))[
@@ -276,18 +287,20 @@ async def test_invalid_invites_are_rejected(world: World, two_machines: TwoMachi
     stranger = await world.user("stranger")
     await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
 
-    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(stranger.id), "type": 1}))[
-        0
-    ] == RpcErrorCode.INVALID_USER
+    assert (
+        await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(stranger.id), "type": ActivityActionType.JOIN})
+    )[0] == RpcErrorCode.INVALID_USER
     await host.call(
         "SET_ACTIVITY", {"activity": {"party": {"id": "party-1", "size": [4, 4]}, "secrets": {"join": "in"}}}
     )
-    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(two_machines.zoe.id), "type": 1}))[
-        0
-    ] == RpcErrorCode.NO_ELIGIBLE_ACTIVITY
+    assert (
+        await host.call_error(
+            "ACTIVITY_INVITE_USER", {"user_id": str(two_machines.zoe.id), "type": ActivityActionType.JOIN}
+        )
+    )[0] == RpcErrorCode.NO_ELIGIBLE_ACTIVITY
 
 
-async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two_machines: TwoMachines) -> None:
+async def test_the_terminal_accepts_invites_and_sends_link_requests(two_machines: TwoMachines) -> None:
     host, guest = await connect_host_and_guest(two_machines)
     invite = await send_invite(two_machines, host, guest)
     output: list[str] = []

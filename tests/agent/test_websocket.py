@@ -145,7 +145,7 @@ async def test_programs_of_other_users_of_the_machine_are_rejected(
 ) -> None:
     monkeypatch.setattr(peers, "find_peer_uid", lambda peer, own: os.getuid() + 1)
     page = await connect_page(machine, game.id, machine.world.url if origin == "platform" else origin)
-    assert await page.wait_close() == (4001, "Invalid Origin")
+    assert await page.wait_close() == (CloseCode.INVALID_ORIGIN, "Invalid Origin")
 
 
 async def test_a_program_without_an_origin_is_rejected_if_its_user_is_unknown(
@@ -153,7 +153,7 @@ async def test_a_program_without_an_origin_is_rejected_if_its_user_is_unknown(
 ) -> None:
     monkeypatch.setattr(peers, "find_peer_uid", lambda peer, own: None)
     program = await connect_page(machine, game.id, None)
-    assert await program.wait_close() == (4001, "Invalid Origin")
+    assert await program.wait_close() == (CloseCode.INVALID_ORIGIN, "Invalid Origin")
     page = await connect_page(machine, game.id)
     assert (await page.read())["evt"] == "READY"
     await page.socket.close()

@@ -6,7 +6,16 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import AutoModerationActionType, ChannelType, OverwriteType
+from hubbub.protocol.enums import (
+    AutoModerationActionType,
+    AutoModerationEventType,
+    AutoModerationTriggerType,
+    ChannelType,
+    EventEntityType,
+    EventPrivacyLevel,
+    OverwriteType,
+    RecurrenceFrequency,
+)
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from tests.media import data_uri, mp3, png
@@ -87,8 +96,8 @@ class PreparedGuild:
             "create_guild_channel": {"name": "one-more"},
             "create_guild_scheduled_event": {
                 "name": "picnic",
-                "entity_type": 3,
-                "privacy_level": 2,
+                "entity_type": EventEntityType.EXTERNAL,
+                "privacy_level": EventPrivacyLevel.GUILD_ONLY,
                 "scheduled_start_time": later,
                 "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
                 "entity_metadata": {"location": "the park"},
@@ -106,8 +115,8 @@ class PreparedGuild:
             "create_thread": {"name": "talk", "type": ChannelType.PUBLIC_THREAD},
             "create_auto_moderation_rule": {
                 "name": "no links",
-                "event_type": 1,
-                "trigger_type": 1,
+                "event_type": AutoModerationEventType.MESSAGE_SEND,
+                "trigger_type": AutoModerationTriggerType.KEYWORD,
                 "trigger_metadata": {"keyword_filter": ["http"]},
                 "actions": [{"type": AutoModerationActionType.BLOCK_MESSAGE}],
             },
@@ -177,8 +186,8 @@ async def prepare_guild(
     values["template_code"] = await create(f"{guild_path}/templates", "code", json={"name": "template"})
     rule = {
         "name": "rule",
-        "event_type": 1,
-        "trigger_type": 1,
+        "event_type": AutoModerationEventType.MESSAGE_SEND,
+        "trigger_type": AutoModerationTriggerType.KEYWORD,
         "trigger_metadata": {"keyword_filter": ["forbidden"]},
         "actions": [{"type": AutoModerationActionType.BLOCK_MESSAGE}],
     }
@@ -186,12 +195,12 @@ async def prepare_guild(
     start = codec.timestamp(NOW_MS + HOUR_MS)
     event = {
         "name": "weekly",
-        "entity_type": 3,
-        "privacy_level": 2,
+        "entity_type": EventEntityType.EXTERNAL,
+        "privacy_level": EventPrivacyLevel.GUILD_ONLY,
         "scheduled_start_time": start,
         "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
         "entity_metadata": {"location": "the park"},
-        "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
+        "recurrence_rule": {"start": start, "frequency": RecurrenceFrequency.DAILY, "interval": 1},
     }
     values["guild_scheduled_event_id"] = await create(f"{guild_path}/scheduled-events", json=event)
     exception = await owner.post(

@@ -12,8 +12,16 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import ChannelType, CommandType, InteractionType, OverwriteType
-from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.enums import (
+    ChannelType,
+    CommandType,
+    EventEntityType,
+    EventPrivacyLevel,
+    InteractionType,
+    OverwriteType,
+    RecurrenceFrequency,
+)
+from hubbub.protocol.flags import ApplicationFlags, LobbyMemberFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
@@ -128,12 +136,12 @@ class RequestBuilder:
         start = codec.timestamp(NOW_MS + HOUR_MS)
         body = {
             "name": self.unused_name(),
-            "entity_type": 3,
-            "privacy_level": 2,
+            "entity_type": EventEntityType.EXTERNAL,
+            "privacy_level": EventPrivacyLevel.GUILD_ONLY,
             "scheduled_start_time": start,
             "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
             "entity_metadata": {"location": "the park"},
-            "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
+            "recurrence_rule": {"start": start, "frequency": RecurrenceFrequency.DAILY, "interval": 1},
         }
         return await self.create(f"{self.guild_path}/scheduled-events", json=body | fields)
 
@@ -178,23 +186,23 @@ async def _create_roles_to_sort(builder: RequestBuilder, caller: Actor, request:
 
 @prepares("update_guild_role_connections_configuration")
 async def _configure_role_connections(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    application = str(builder.prepared.bot.application_id)
+    application_id = str(builder.prepared.bot.application_id)
     request.values["role_id"] = str(await builder.guild.role())
-    request.body = [[{"application_id": application, "connection_metadata_field": None, "value": None}]]
+    request.body = [[{"application_id": application_id, "connection_metadata_field": None, "value": None}]]
 
 
 @prepares("assign_guild_role_connection")
 async def _connect_account(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    application = builder.prepared.bot.application_id
-    token = await builder.world.access_token(caller, application, "role_connections.write")
+    application_id = builder.prepared.bot.application_id
+    token = await builder.world.access_token(caller, application_id, "role_connections.write")
     headers = {"Authorization": f"Bearer {token}"}
-    path = f"/users/@me/applications/{application}/role-connection"
+    path = f"/users/@me/applications/{application_id}/role-connection"
     (await builder.world.request("PUT", path, json={}, headers=headers)).ok()
     configuration = Request({})
     await _configure_role_connections(builder, caller, configuration)
     request.values |= configuration.values
-    role = f"{builder.guild_path}/roles/{request.values['role_id']}/connections"
-    (await builder.owner.put(f"{role}/configuration", json=configuration.body)).ok()
+    connections_path = f"{builder.guild_path}/roles/{request.values['role_id']}/connections"
+    (await builder.owner.put(f"{connections_path}/configuration", json=configuration.body)).ok()
 
 
 @prepares("unassign_guild_role_connection")
@@ -482,9 +490,10 @@ async def _create_overwrite(builder: RequestBuilder, caller: Actor, request: Req
 
 @prepares("unlink_channel_lobby")
 async def _create_linked_lobby(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    app = await create_game(builder.world, builder.unused_name())
-    player = await app.add_player(builder.owner)
-    lobby = await builder.create("/lobbies", actor=app.backend, json={"members": [{"id": str(player.id), "flags": 1}]})
+    game = await create_game(builder.world, builder.unused_name())
+    player = await game.add_player(builder.owner)
+    members = [{"id": str(player.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]
+    lobby = await builder.create("/lobbies", actor=game.backend, json={"members": members})
     channel = request.values["channel_id"] = str(await builder.guild.channel(builder.unused_name()))
     (await player.patch(f"/lobbies/{lobby}/channel-linking", json={"channel_id": channel})).ok()
 
@@ -619,9 +628,9 @@ async def _create_webhook_channel(builder: RequestBuilder, caller: Actor, reques
 # Invites
 
 
-def _build_target_users_form(*users: Actor, invite: bool = True) -> aiohttp.FormData:
+def _build_target_users_form(*users: Actor, creates_invite: bool = True) -> aiohttp.FormData:
     form = aiohttp.FormData()
-    if invite:
+    if creates_invite:
         form.add_field("payload_json", "{}", content_type="application/json")
     lines = "".join(f"{user.id}\n" for user in users)
     form.add_field("target_users_file", f"user_id\n{lines}", filename="users.csv", content_type="text/csv")
@@ -639,7 +648,7 @@ async def _create_targeted_invite(builder: RequestBuilder, caller: Actor, reques
     request.values["code"] = await builder.create(
         f"{builder.general_path}/invites", "code", data=_build_target_users_form(caller)
     )
-    request.form = lambda: _build_target_users_form(caller, builder.owner, invite=False)
+    request.form = lambda: _build_target_users_form(caller, builder.owner, creates_invite=False)
 
 
 # Operations whose objects are named in the body

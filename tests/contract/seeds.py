@@ -8,7 +8,15 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import ChannelType, CommandPermissionType, CommandType, GatewayOpcode, InteractionType
+from hubbub.protocol.enums import (
+    ChannelType,
+    CommandPermissionType,
+    CommandType,
+    EventEntityType,
+    EventPrivacyLevel,
+    GatewayOpcode,
+    InteractionType,
+)
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.places import activity_instances, members
 from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
@@ -182,8 +190,8 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
             {},
             {
                 "name": "picnic",
-                "entity_type": 3,
-                "privacy_level": 2,
+                "entity_type": EventEntityType.EXTERNAL,
+                "privacy_level": EventPrivacyLevel.GUILD_ONLY,
                 "scheduled_start_time": later,
                 "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
                 "entity_metadata": {"location": "the park"},

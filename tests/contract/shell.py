@@ -22,8 +22,10 @@ from tests.contract.language import ROOT
 
 TIMEOUT_SECONDS: Final = 180.0
 
+START_PLATFORM: Final = r"\bmake run\b|\bhubbub (?:dev|serve)\b"
+"""Commands that start a server of the platform."""
 READY: Final[dict[str, str]] = {
-    r"\bmake run\b|\bhubbub (?:dev|serve)\b": "Press Ctrl-C to stop",
+    START_PLATFORM: "Press Ctrl-C to stop",
     r"\bhubbub agent\b": "Listening at ",
     r"\bexamples/bot\.py ": " is in Town Square",
     r"\bexamples/game ": "You are ",
@@ -57,6 +59,7 @@ NOT_RUN: Final[dict[str, str]] = {
 """Commands that are not run, with the reason."""
 
 PTY: Final = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+"""A Python program that runs the command in its arguments in a pseudo-terminal."""
 
 
 class Terminal:
@@ -271,7 +274,7 @@ def matches(shown: str, printed: str) -> bool:
 
 
 def _starts_platform(command: str) -> bool:
-    return re.search(next(iter(READY)), command) is not None
+    return re.search(START_PLATFORM, command) is not None
 
 
 def free_port() -> int:

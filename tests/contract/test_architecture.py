@@ -107,18 +107,18 @@ def test_slices_import_only_the_public_interface_of_other_slices() -> None:
     assert violations == []
 
 
-def test_a_face_and_a_public_module_have_few_names() -> None:
-    faces = {
+def test_a_slice_and_its_public_modules_export_few_names() -> None:
+    slice_packages = {
         slice_name: importlib.import_module(f"hubbub.server.{slice_name}")
         for slice_name in {slice_of(path) for path in slice_files() if path.name == "__init__.py"}
         if not slice_name.endswith("__init__")
     }
-    sizes = {slice_name: len(face.__all__) for slice_name, face in faces.items()}
+    sizes = {slice_name: len(package.__all__) for slice_name, package in slice_packages.items()}
     sizes |= {
         f"{slice_name}.{name}": len(_public_names(slice_name, name))
-        for slice_name, face in faces.items()
-        for name in face.__all__
-        if isinstance(getattr(face, name), ModuleType)
+        for slice_name, package in slice_packages.items()
+        for name in package.__all__
+        if isinstance(getattr(package, name), ModuleType)
     }
 
     assert {name: size for name, size in sizes.items() if size > PUBLIC_NAMES_MAX} == {}
@@ -135,24 +135,24 @@ def _accessed_name(node: ast.Attribute) -> tuple[str, ...] | None:
 
 def _is_public(slice_name: str, names: tuple[str, ...]) -> bool:
     """Return whether a slice exports a name, or exports a module with it."""
-    face = importlib.import_module(f"hubbub.server.{slice_name}")
-    if not hasattr(face, "__all__"):
+    package = importlib.import_module(f"hubbub.server.{slice_name}")
+    if not hasattr(package, "__all__"):
         # A slice of a single module.
         return not names[0].startswith("_")
-    if names[0] not in face.__all__:
+    if names[0] not in package.__all__:
         return False
-    exported = getattr(face, names[0])
+    exported = getattr(package, names[0])
     return len(names) == 1 or not isinstance(exported, ModuleType) or names[1] in _public_names(slice_name, names[0])
 
 
 def _public_names(slice_name: str, module_name: str | None) -> set[str]:
-    """Return the names that other slices may import: those of a face, or of one of its public modules."""
-    face = importlib.import_module(f"hubbub.server.{slice_name}")
+    """Return the names that other slices may import: those of the slice, or of one of its public modules."""
+    package = importlib.import_module(f"hubbub.server.{slice_name}")
     if module_name is None:
-        return set(getattr(face, "__all__", vars(face)))
-    if module_name not in face.__all__:
+        return set(getattr(package, "__all__", vars(package)))
+    if module_name not in package.__all__:
         return set()
-    module = getattr(face, module_name)
+    module = getattr(package, module_name)
     if hasattr(module, "__all__"):
         return set(module.__all__)
     assert module.__file__ is not None

@@ -9,11 +9,18 @@ from urllib.parse import quote
 
 import pytest
 
-from hubbub.protocol.enums import AuditLogAction as A
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import (
+    AuditLogAction,
+    AutoModerationActionType,
+    AutoModerationEventType,
+    AutoModerationTriggerType,
+    ChannelType,
+    CommandPermissionType,
+    OverwriteType,
+)
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.operation import Auth
-from hubbub.protocol.permissions import Permissions as P
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.places import channels
@@ -24,29 +31,29 @@ from tests.contract.test_permission_matrix import JOIN_REQUEST_OPERATIONS, OWNER
 from tests.world import Actor, World
 
 PARTIAL_WRITES: dict[str, set[int]] = {
-    "update_guild_member": {A.MEMBER_UPDATE},
-    "delete_guild_member": {A.MEMBER_KICK},
-    "update_channel": {A.CHANNEL_UPDATE},
-    "bulk_update_guild_channels": {A.CHANNEL_UPDATE},
-    "delete_channel": {A.CHANNEL_DELETE},
-    "set_channel_permission_overwrite": {A.CHANNEL_OVERWRITE_CREATE},
-    "update_voice_channel_status": {A.VOICE_CHANNEL_STATUS_UPDATE},
-    "update_guild_scheduled_event": {A.GUILD_SCHEDULED_EVENT_UPDATE},
-    "delete_guild_scheduled_event": {A.GUILD_SCHEDULED_EVENT_DELETE},
-    "create_guild_scheduled_event_exception": {A.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE},
-    "set_guild_new_member_welcome": {A.HOME_SETTINGS_CREATE},
-    "put_guilds_onboarding": {A.ONBOARDING_CREATE, A.ONBOARDING_PROMPT_CREATE},
-    "delete_guild_integration": {A.INTEGRATION_DELETE, A.MEMBER_KICK},
+    "update_guild_member": {AuditLogAction.MEMBER_UPDATE},
+    "delete_guild_member": {AuditLogAction.MEMBER_KICK},
+    "update_channel": {AuditLogAction.CHANNEL_UPDATE},
+    "bulk_update_guild_channels": {AuditLogAction.CHANNEL_UPDATE},
+    "delete_channel": {AuditLogAction.CHANNEL_DELETE},
+    "set_channel_permission_overwrite": {AuditLogAction.CHANNEL_OVERWRITE_CREATE},
+    "update_voice_channel_status": {AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE},
+    "update_guild_scheduled_event": {AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE},
+    "delete_guild_scheduled_event": {AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE},
+    "create_guild_scheduled_event_exception": {AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE},
+    "set_guild_new_member_welcome": {AuditLogAction.HOME_SETTINGS_CREATE},
+    "put_guilds_onboarding": {AuditLogAction.ONBOARDING_CREATE, AuditLogAction.ONBOARDING_PROMPT_CREATE},
+    "delete_guild_integration": {AuditLogAction.INTEGRATION_DELETE, AuditLogAction.MEMBER_KICK},
 }
 """Audit log actions by operation name, for requests that write only some of the operation's declared `audits`."""
 
 NEVER_WRITTEN = {
-    A.INTEGRATION_UPDATE: "an integration changes with its application, outside the guild",
-    A.CREATOR_MONETIZATION_REQUEST_CREATED: "guilds cannot sell anything",
-    A.CREATOR_MONETIZATION_TERMS_ACCEPTED: "guilds cannot sell anything",
-    A.GUILD_HOME_FEATURE_ITEM: "no operation features an item on the guild home",
-    A.GUILD_HOME_REMOVE_ITEM: "no operation features an item on the guild home",
-    A.HARMFUL_LINKS_BLOCKED_MESSAGE: "the server has no list of harmful links",
+    AuditLogAction.INTEGRATION_UPDATE: "an integration changes with its application, outside the guild",
+    AuditLogAction.CREATOR_MONETIZATION_REQUEST_CREATED: "guilds cannot sell anything",
+    AuditLogAction.CREATOR_MONETIZATION_TERMS_ACCEPTED: "guilds cannot sell anything",
+    AuditLogAction.GUILD_HOME_FEATURE_ITEM: "no operation features an item on the guild home",
+    AuditLogAction.GUILD_HOME_REMOVE_ITEM: "no operation features an item on the guild home",
+    AuditLogAction.HARMFUL_LINKS_BLOCKED_MESSAGE: "the server has no list of harmful links",
 }
 """Audit log actions that the server never writes, with the reason."""
 
@@ -84,10 +91,10 @@ async def builder(small_world: World) -> RequestBuilder:
     return RequestBuilder(await prepare_guild(small_world))
 
 
-async def create_moderator(builder: RequestBuilder, is_bot: bool) -> Actor:
+async def create_administrator(builder: RequestBuilder, is_bot: bool) -> Actor:
     """Create an administrator with the highest role, who owns none of the guild's objects."""
     actor = await builder.world.bot(builder.guild) if is_bot else await builder.guild.member()
-    role = await builder.guild.role("highest", P.ADMINISTRATOR)
+    role = await builder.guild.role("highest", Permissions.ADMINISTRATOR)
     await builder.guild.add_role(actor, role)
     (await builder.owner.patch(f"{builder.guild_path}/roles", json=[{"id": str(role), "position": 20}])).ok()
     return actor
@@ -95,7 +102,7 @@ async def create_moderator(builder: RequestBuilder, is_bot: bool) -> Actor:
 
 @pytest.mark.timeout(600)
 async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(builder: RequestBuilder) -> None:
-    user, bot = await create_moderator(builder, is_bot=False), await create_moderator(builder, is_bot=True)
+    user, bot = await create_administrator(builder, is_bot=False), await create_administrator(builder, is_bot=True)
     session = await builder.session(builder.owner)
     audit_log, problems, published = AuditLog(builder), list[str](), set[str]()
     publish = builder.world.app.database.on_commit
@@ -154,7 +161,7 @@ def expected_entries(endpoint: Endpoint) -> set[int]:
     return PARTIAL_WRITES.get(endpoint.name, set(endpoint.operation.audits))
 
 
-def test_the_table_lists_only_mutations_with_more_declared_audit_actions() -> None:
+def test_partial_writes_lists_only_mutations_that_declare_more_audit_actions() -> None:
     declared = {endpoint.name: set(endpoint.operation.audits) for endpoint in mutating_endpoints()}
 
     assert set(PARTIAL_WRITES) - declared.keys() == set()
@@ -177,9 +184,11 @@ def test_the_table_lists_only_mutations_with_more_declared_audit_actions() -> No
 def test_every_audit_action_is_declared_by_an_operation() -> None:
     declared = {action for operation in operations().values() for action in operation.audits}
     # Auto moderation reacts to other operations, and the operator's actions are not operations.
-    consequences = {action for action in A if action.name.startswith(("AUTO_MODERATION_", "GUILD_MIGRATE_"))}
+    consequences = {
+        action for action in AuditLogAction if action.name.startswith(("AUTO_MODERATION_", "GUILD_MIGRATE_"))
+    }
 
-    assert set(A) - declared - consequences == set(NEVER_WRITTEN)
+    assert set(AuditLogAction) - declared - consequences == set(NEVER_WRITTEN)
 
 
 async def test_every_audit_action_is_written_by_the_server(builder: RequestBuilder) -> None:
@@ -191,90 +200,106 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     written_actions = set[int]().union(*map(expected_entries, mutating_endpoints()))
 
     async def expect(*kinds: int, response: Any) -> None:
-        assert response.status < 300 or kinds[0] >= A.AUTO_MODERATION_BLOCK_MESSAGE, response.body
+        assert response.status < 300 or kinds[0] >= AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE, response.body
         entries = await audit_log.new_entries()
         assert {entry["action_type"] for entry in entries} == set(kinds), response.body
         written_actions.update(kinds)
 
     # A member in a voice channel is moved, then disconnected.
-    await guild.allow_permissions(user, P.VIEW_CHANNEL | P.CONNECT | P.SEND_MESSAGES | P.CHANGE_NICKNAME)
+    await guild.allow_permissions(
+        user,
+        Permissions.VIEW_CHANNEL | Permissions.CONNECT | Permissions.SEND_MESSAGES | Permissions.CHANGE_NICKNAME,
+    )
     await builder.join_voice(user, prepared.voice_channel_id)
     other = str(await guild.channel("other", type=ChannelType.GUILD_VOICE))
     await audit_log.new_entries()
-    await expect(A.MEMBER_MOVE, response=await owner.patch(member_path, json={"channel_id": other}))
-    await expect(A.MEMBER_DISCONNECT, response=await owner.patch(member_path, json={"channel_id": None}))
+    await expect(AuditLogAction.MEMBER_MOVE, response=await owner.patch(member_path, json={"channel_id": other}))
+    await expect(AuditLogAction.MEMBER_DISCONNECT, response=await owner.patch(member_path, json={"channel_id": None}))
     status = f"/channels/{prepared.voice_channel_id}/voice-status"
-    await expect(A.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status, json={"status": "chatting"}))
-    await expect(A.VOICE_CHANNEL_STATUS_DELETE, response=await owner.put(status, json={"status": ""}))
+    await expect(
+        AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status, json={"status": "chatting"})
+    )
+    await expect(AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, response=await owner.put(status, json={"status": ""}))
 
     # Existing objects are updated and deleted.
     overwrite = f"{general_path}/permissions/{guild.id}"
-    for kind, bits in ((A.CHANNEL_OVERWRITE_CREATE, "1"), (A.CHANNEL_OVERWRITE_UPDATE, "2")):
-        body = {"type": 0, "allow": "0", "deny": bits}
+    for kind, bits in ((AuditLogAction.CHANNEL_OVERWRITE_CREATE, "1"), (AuditLogAction.CHANNEL_OVERWRITE_UPDATE, "2")):
+        body = {"type": OverwriteType.ROLE, "allow": "0", "deny": bits}
         await expect(kind, response=await owner.put(overwrite, json=body))
     thread = f"/channels/{prepared.thread_id}"
-    await expect(A.THREAD_UPDATE, response=await owner.patch(thread, json={"name": "renamed"}))
-    await expect(A.THREAD_DELETE, response=await owner.delete(thread))
+    await expect(AuditLogAction.THREAD_UPDATE, response=await owner.patch(thread, json={"name": "renamed"}))
+    await expect(AuditLogAction.THREAD_DELETE, response=await owner.delete(thread))
     endpoints = {endpoint.name: endpoint for endpoint in mutating_endpoints()}
     for name, kinds_when_repeated in (
-        ("put_guilds_onboarding", {A.ONBOARDING_PROMPT_CREATE, A.ONBOARDING_PROMPT_DELETE}),
-        ("set_guild_new_member_welcome", {A.HOME_SETTINGS_UPDATE}),
+        ("put_guilds_onboarding", {AuditLogAction.ONBOARDING_PROMPT_CREATE, AuditLogAction.ONBOARDING_PROMPT_DELETE}),
+        ("set_guild_new_member_welcome", {AuditLogAction.HOME_SETTINGS_UPDATE}),
     ):
         for kinds in (PARTIAL_WRITES[name], kinds_when_repeated):
             request = await builder.request(endpoints[name], owner)
             await expect(*kinds, response=await request.send(endpoints[name], owner))
     (prompt,) = (await owner.get(f"{guild_path}/onboarding")).ok()["prompts"]
     body = {"prompts": [prompt | {"title": "renamed"}], "enabled": False, "mode": 1}
-    kinds = (A.ONBOARDING_UPDATE, A.ONBOARDING_PROMPT_UPDATE)
+    kinds = (AuditLogAction.ONBOARDING_UPDATE, AuditLogAction.ONBOARDING_PROMPT_UPDATE)
     await expect(*kinds, response=await owner.put(f"{guild_path}/onboarding", json=body))
 
     # A webhook is updated and deleted with its token, without a user.
     hook = f"/webhooks/{prepared.object_ids['webhook_id']}/{prepared.object_ids['webhook_token']}"
-    await expect(A.WEBHOOK_UPDATE, response=await world.request("PATCH", hook, json={"name": "renamed"}))
-    await expect(A.WEBHOOK_DELETE, response=await world.request("DELETE", hook))
+    await expect(AuditLogAction.WEBHOOK_UPDATE, response=await world.request("PATCH", hook, json={"name": "renamed"}))
+    await expect(AuditLogAction.WEBHOOK_DELETE, response=await world.request("DELETE", hook))
 
     # The permissions of an application command are changed.
     bot = prepared.bot
     commands = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
     command = await builder.create(commands, actor=bot, json={"name": "greet", "description": "says hello"})
-    body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
+    body = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]}
     token = await world.access_token(owner, bot.application_id, "applications.commands.permissions.update")
     headers = {"Authorization": f"Bearer {token}"}
     response = await world.request("PUT", f"{commands}/{command}/permissions", json=body, headers=headers)
-    await expect(A.APPLICATION_COMMAND_PERMISSION_UPDATE, response=response)
+    await expect(AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE, response=response)
 
     # Auto moderation rules are triggered.
     rules = await builder.clear_list("auto-moderation/rules")
-    alert = {"type": 2, "metadata": {"channel_id": str(guild.general)}}
+    alert = {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(guild.general)}}
     keywords = {"enabled": True, "trigger_metadata": {"keyword_filter": ["forbidden"]}}
     await builder.create(
         rules,
         json={
             "name": "messages",
-            "event_type": 1,
-            "trigger_type": 1,
-            "actions": [{"type": 1}, alert, {"type": 3, "metadata": {"duration_seconds": 60}}],
+            "event_type": AutoModerationEventType.MESSAGE_SEND,
+            "trigger_type": AutoModerationTriggerType.KEYWORD,
+            "actions": [
+                {"type": AutoModerationActionType.BLOCK_MESSAGE},
+                alert,
+                {"type": AutoModerationActionType.TIMEOUT, "metadata": {"duration_seconds": 60}},
+            ],
             **keywords,
         },
     )
     await builder.create(
-        rules, json={"name": "names", "event_type": 2, "trigger_type": 6, "actions": [{"type": 4}], **keywords}
+        rules,
+        json={
+            "name": "names",
+            "event_type": AutoModerationEventType.MEMBER_UPDATE,
+            "trigger_type": AutoModerationTriggerType.MEMBER_PROFILE,
+            "actions": [{"type": AutoModerationActionType.BLOCK_MEMBER_INTERACTION}],
+            **keywords,
+        },
     )
     await audit_log.new_entries()
     response = await user.post(f"{general_path}/messages", json={"content": "forbidden"})
     kinds = (
-        A.AUTO_MODERATION_BLOCK_MESSAGE,
-        A.AUTO_MODERATION_FLAG_TO_CHANNEL,
-        A.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
+        AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE,
+        AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL,
+        AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
     )
     await expect(*kinds, response=response)
     response = await owner.patch(member_path, json={"nick": "forbidden"})
-    await expect(A.AUTO_MODERATION_QUARANTINE_USER, A.MEMBER_UPDATE, response=response)
+    await expect(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER, AuditLogAction.MEMBER_UPDATE, response=response)
 
     # The operator migrates split permissions to the roles with the old ones.
-    await guild.role("old", P.MANAGE_MESSAGES)
+    await guild.role("old", Permissions.MANAGE_MESSAGES)
     await audit_log.new_entries()
     assert await world.write(lambda call: channels.overwrites.split_permissions(call, guild.id))
     written_actions |= {entry["action_type"] for entry in await audit_log.new_entries()}
 
-    assert set(A) - written_actions == set(NEVER_WRITTEN)
+    assert set(AuditLogAction) - written_actions == set(NEVER_WRITTEN)

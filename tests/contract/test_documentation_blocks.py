@@ -54,7 +54,8 @@ PLUGIN: Final = (
 )
 """pytest finds the plugin by itself when this checkout is installed."""
 
-PLAIN: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider", "-o", "hubbub_within=30")
+PYTEST_OPTIONS: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider", "-o", "hubbub_within=30")
+"""Options of pytest that keep other plugins and slow machines from affecting the examples."""
 
 VARIABLES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "README.md": {"TOKEN": ("users", "bob", "token"), "APPLICATION": ("applications", "demo-game", "id")},
@@ -67,7 +68,7 @@ VARIABLES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 
 
 def readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) -> None:
-    """The page's commands run the file."""
+    """Require that the bot of the page is `examples/bot.py`, which the page's commands run."""
     [bot] = page_blocks
     _, code = (ROOT / "examples" / "bot.py").read_text().split("\n\n", 1)
     assert bot.text == code
@@ -128,7 +129,7 @@ url = f"{world['api']}/oauth2/authorize?{urlsplit(sys.argv[1]).query}"
 response = json.load(urllib.request.urlopen(urllib.request.Request(url, b'{"authorize": true}', headers)))
 urllib.request.urlopen(response["url"]).close()
 """
-"""A program that authorizes the page it is given as Alice."""
+"""A browser: a program that opens an authorization page, given as its argument, and authorizes as Alice."""
 
 
 def sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
@@ -261,8 +262,8 @@ def importable(folder: Path, name: str) -> Iterator[None]:
 PAGE_MODULE: Final = "name_page.py"
 
 
-def page_functions_are_complete(shell: Shell, page_blocks: Sequence[Block]) -> None:
-    """The check of the template runs them."""
+def write_page_functions(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    """Write the functions of the page to a module, which `page_of_the_guide_works` runs."""
     [block] = page_blocks
     (shell.folder / PAGE_MODULE).write_text(block.text)
 
@@ -314,7 +315,7 @@ def settings_are_accepted(shell: Shell, toml_blocks: Sequence[Block]) -> None:
 CHECKS: Final[dict[tuple[str, str], Callable[[Shell, Sequence[Block]], None]]] = {
     ("README.md", "python"): readme_bot_is_the_example,
     ("docs/add-a-page.md", "html"): page_of_the_guide_works,
-    ("docs/add-a-page.md", "python"): page_functions_are_complete,
+    ("docs/add-a-page.md", "python"): write_page_functions,
     ("docs/add-an-operation.md", "python"): guide_is_applied_elsewhere,
     ("docs/control.md", "json"): faults_are_accepted,
     ("docs/operating.md", "toml"): settings_are_accepted,
@@ -422,7 +423,7 @@ def run_pytest(shell: Shell, *arguments: str, status: int) -> str:
     # The settings of this repository are not those of the reader's project.
     (shell.folder / "pyproject.toml").unlink(missing_ok=True)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *PLUGIN, *PLAIN, *arguments],
+        [sys.executable, "-m", "pytest", "-q", *PLUGIN, *PYTEST_OPTIONS, *arguments],
         cwd=shell.folder,
         env=shell.variables | {"COLUMNS": "80"},
         capture_output=True,

@@ -14,8 +14,9 @@ from hubbub.protocol.permissions import Permissions
 from tests.contract.tables import operations
 from tests.world import Actor, ApiResponse, Guild, World
 
-BIT: Final = Permissions.BAN_MEMBERS
-CALLER_PERMISSIONS: Final = Permissions.ALL & ~(BIT | Permissions.ADMINISTRATOR)
+MISSING_PERMISSION: Final = Permissions.BAN_MEMBERS
+"""The permission that the caller lacks, called `the bit` below."""
+CALLER_PERMISSIONS: Final = Permissions.ALL & ~(MISSING_PERMISSION | Permissions.ADMINISTRATOR)
 
 WATCHED_EVENTS: Final = frozenset(
     {
@@ -47,7 +48,7 @@ Attempt = Callable[[GrantSetup], Awaitable[ApiResponse]]
 
 def overwrite(target: int) -> dict[str, Any]:
     """Return an overwrite that allows the bit to a role."""
-    return {"id": str(target), "type": 0, "allow": str(int(BIT)), "deny": "0"}
+    return {"id": str(target), "type": OverwriteType.ROLE, "allow": str(int(MISSING_PERMISSION)), "deny": "0"}
 
 
 async def create_channel(setup: GrantSetup) -> ApiResponse:
@@ -76,12 +77,12 @@ async def delete_overwrite(setup: GrantSetup) -> ApiResponse:
 
 
 async def create_role(setup: GrantSetup) -> ApiResponse:
-    body = {"name": "new", "permissions": str(int(BIT))}
+    body = {"name": "new", "permissions": str(int(MISSING_PERMISSION))}
     return await setup.caller.post(f"/guilds/{setup.guild.id}/roles", json=body)
 
 
 async def update_role(setup: GrantSetup) -> ApiResponse:
-    body = {"permissions": str(int(BIT))}
+    body = {"permissions": str(int(MISSING_PERMISSION))}
     return await setup.caller.patch(f"/guilds/{setup.guild.id}/roles/{setup.guild.id}", json=body)
 
 
@@ -146,14 +147,14 @@ async def create_setup(world: World) -> GrantSetup:
     guild = await world.guild()
     caller = await guild.member()
     role = await guild.role("caller", CALLER_PERMISSIONS)
-    strong_role = await guild.role("strong", BIT)
+    strong_role = await guild.role("strong", MISSING_PERMISSION)
     positions = [{"id": str(role), "position": 1}, {"id": str(strong_role), "position": 2}]
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=positions)).ok()
     await guild.add_role(caller, role)
     category = await guild.channel("Category", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, allow=BIT, target_type=OverwriteType.ROLE)
+    await guild.overwrite(category, guild.id, allow=MISSING_PERMISSION, target_type=OverwriteType.ROLE)
     # An allowed bit in the category must not count as held by the caller there.
-    await guild.overwrite(category, caller.id, deny=BIT)
+    await guild.overwrite(category, caller.id, deny=MISSING_PERMISSION)
     return GrantSetup(guild, caller, role, strong_role, category)
 
 

@@ -39,7 +39,7 @@ def accepts(kind: Any, value: int) -> bool:
 
 
 class PublicDescription:
-    """The facts about the public API, compared with our own types."""
+    """The description of the public API, compared with our types."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import errors
+from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.operation import Auth
-from hubbub.protocol.permissions import Permissions as P
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from tests.contract.prepared_guild import PreparedGuild, prepare_guild
@@ -26,62 +27,64 @@ from tests.world import Actor, ApiResponse, Guild, World
 
 HANDLER_PERMISSIONS = {
     # Permissions that spec/http.md#4 requires beyond `needs`; for objects of other users where own objects require less.
-    "create_message": P.SEND_MESSAGES,
-    "trigger_typing_indicator": P.SEND_MESSAGES,
-    "delete_message": P.MANAGE_MESSAGES,
-    "crosspost_message": P.MANAGE_MESSAGES,
-    "delete_all_message_reactions": P.MANAGE_MESSAGES,
-    "delete_all_message_reactions_by_emoji": P.MANAGE_MESSAGES,
-    "delete_user_message_reaction": P.MANAGE_MESSAGES,
-    "add_my_message_reaction": P.ADD_REACTIONS,
-    "create_pin": P.PIN_MESSAGES,
-    "delete_pin": P.PIN_MESSAGES,
-    "deprecated_create_pin": P.PIN_MESSAGES,
-    "deprecated_delete_pin": P.PIN_MESSAGES,
-    "create_thread": P.CREATE_PUBLIC_THREADS,
-    "add_thread_member": P.SEND_MESSAGES_IN_THREADS,
-    "delete_thread_member": P.MANAGE_THREADS,
-    "follow_channel": P.MANAGE_WEBHOOKS,
-    "update_channel": P.MANAGE_CHANNELS,
-    "delete_channel": P.MANAGE_CHANNELS,
-    "update_voice_channel_status": P.MANAGE_CHANNELS,
-    "create_guild_emoji": P.CREATE_GUILD_EXPRESSIONS,
-    "update_guild_emoji": P.MANAGE_GUILD_EXPRESSIONS,
-    "delete_guild_emoji": P.MANAGE_GUILD_EXPRESSIONS,
-    "create_guild_soundboard_sound": P.CREATE_GUILD_EXPRESSIONS,
-    "update_guild_soundboard_sound": P.MANAGE_GUILD_EXPRESSIONS,
-    "delete_guild_soundboard_sound": P.MANAGE_GUILD_EXPRESSIONS,
-    "create_guild_sticker": P.CREATE_GUILD_EXPRESSIONS,
-    "update_guild_sticker": P.MANAGE_GUILD_EXPRESSIONS,
-    "delete_guild_sticker": P.MANAGE_GUILD_EXPRESSIONS,
-    "create_guild_scheduled_event": P.CREATE_EVENTS,
-    "update_guild_scheduled_event": P.MANAGE_EVENTS,
-    "delete_guild_scheduled_event": P.MANAGE_EVENTS,
-    "create_guild_scheduled_event_exception": P.MANAGE_EVENTS,
-    "update_guild_scheduled_event_exception": P.MANAGE_EVENTS,
-    "delete_guild_scheduled_event_exception": P.MANAGE_EVENTS,
-    "list_guild_invites": P.MANAGE_GUILD,
-    "set_guild_new_member_welcome": P.VIEW_CHANNEL,
-    "preview_prune_guild": P.MANAGE_GUILD,
-    "prune_guild": P.MANAGE_GUILD,
-    "get_guild_join_requests": P.KICK_MEMBERS,
-    "guild_search": P.VIEW_CHANNEL | P.READ_MESSAGE_HISTORY,
-    "update_guild_member": P.MANAGE_NICKNAMES,
-    "update_my_guild_member": P.CHANGE_NICKNAME,
-    "get_voice_state": P.VIEW_CHANNEL | P.CONNECT,
-    "update_self_voice_state": P.VIEW_CHANNEL,
-    "update_voice_state": P.VIEW_CHANNEL | P.CONNECT | P.MUTE_MEMBERS,
-    "create_stage_instance": P.VIEW_CHANNEL | P.MANAGE_CHANNELS | P.MUTE_MEMBERS | P.MOVE_MEMBERS,
-    "get_webhook": P.VIEW_CHANNEL | P.MANAGE_WEBHOOKS,
-    "update_webhook": P.VIEW_CHANNEL | P.MANAGE_WEBHOOKS,
-    "delete_webhook": P.VIEW_CHANNEL | P.MANAGE_WEBHOOKS,
-    "invite_revoke": P.MANAGE_GUILD,
-    "get_invite_target_users": P.VIEW_AUDIT_LOG,
-    "get_invite_target_users_job_status": P.VIEW_AUDIT_LOG,
-    "update_invite_target_users": P.MANAGE_GUILD,
-    "authorize_oauth2_application": P.MANAGE_GUILD,
-    "create_interaction": P.VIEW_CHANNEL | P.USE_APPLICATION_COMMANDS,
-    "launch_activity": P.USE_EMBEDDED_ACTIVITIES,
+    "create_message": Permissions.SEND_MESSAGES,
+    "trigger_typing_indicator": Permissions.SEND_MESSAGES,
+    "delete_message": Permissions.MANAGE_MESSAGES,
+    "crosspost_message": Permissions.MANAGE_MESSAGES,
+    "delete_all_message_reactions": Permissions.MANAGE_MESSAGES,
+    "delete_all_message_reactions_by_emoji": Permissions.MANAGE_MESSAGES,
+    "delete_user_message_reaction": Permissions.MANAGE_MESSAGES,
+    "add_my_message_reaction": Permissions.ADD_REACTIONS,
+    "create_pin": Permissions.PIN_MESSAGES,
+    "delete_pin": Permissions.PIN_MESSAGES,
+    "deprecated_create_pin": Permissions.PIN_MESSAGES,
+    "deprecated_delete_pin": Permissions.PIN_MESSAGES,
+    "create_thread": Permissions.CREATE_PUBLIC_THREADS,
+    "add_thread_member": Permissions.SEND_MESSAGES_IN_THREADS,
+    "delete_thread_member": Permissions.MANAGE_THREADS,
+    "follow_channel": Permissions.MANAGE_WEBHOOKS,
+    "update_channel": Permissions.MANAGE_CHANNELS,
+    "delete_channel": Permissions.MANAGE_CHANNELS,
+    "update_voice_channel_status": Permissions.MANAGE_CHANNELS,
+    "create_guild_emoji": Permissions.CREATE_GUILD_EXPRESSIONS,
+    "update_guild_emoji": Permissions.MANAGE_GUILD_EXPRESSIONS,
+    "delete_guild_emoji": Permissions.MANAGE_GUILD_EXPRESSIONS,
+    "create_guild_soundboard_sound": Permissions.CREATE_GUILD_EXPRESSIONS,
+    "update_guild_soundboard_sound": Permissions.MANAGE_GUILD_EXPRESSIONS,
+    "delete_guild_soundboard_sound": Permissions.MANAGE_GUILD_EXPRESSIONS,
+    "create_guild_sticker": Permissions.CREATE_GUILD_EXPRESSIONS,
+    "update_guild_sticker": Permissions.MANAGE_GUILD_EXPRESSIONS,
+    "delete_guild_sticker": Permissions.MANAGE_GUILD_EXPRESSIONS,
+    "create_guild_scheduled_event": Permissions.CREATE_EVENTS,
+    "update_guild_scheduled_event": Permissions.MANAGE_EVENTS,
+    "delete_guild_scheduled_event": Permissions.MANAGE_EVENTS,
+    "create_guild_scheduled_event_exception": Permissions.MANAGE_EVENTS,
+    "update_guild_scheduled_event_exception": Permissions.MANAGE_EVENTS,
+    "delete_guild_scheduled_event_exception": Permissions.MANAGE_EVENTS,
+    "list_guild_invites": Permissions.MANAGE_GUILD,
+    "set_guild_new_member_welcome": Permissions.VIEW_CHANNEL,
+    "preview_prune_guild": Permissions.MANAGE_GUILD,
+    "prune_guild": Permissions.MANAGE_GUILD,
+    "get_guild_join_requests": Permissions.KICK_MEMBERS,
+    "guild_search": Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY,
+    "update_guild_member": Permissions.MANAGE_NICKNAMES,
+    "update_my_guild_member": Permissions.CHANGE_NICKNAME,
+    "get_voice_state": Permissions.VIEW_CHANNEL | Permissions.CONNECT,
+    "update_self_voice_state": Permissions.VIEW_CHANNEL,
+    "update_voice_state": Permissions.VIEW_CHANNEL | Permissions.CONNECT | Permissions.MUTE_MEMBERS,
+    "create_stage_instance": (
+        Permissions.VIEW_CHANNEL | Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
+    ),
+    "get_webhook": Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS,
+    "update_webhook": Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS,
+    "delete_webhook": Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS,
+    "invite_revoke": Permissions.MANAGE_GUILD,
+    "get_invite_target_users": Permissions.VIEW_AUDIT_LOG,
+    "get_invite_target_users_job_status": Permissions.VIEW_AUDIT_LOG,
+    "update_invite_target_users": Permissions.MANAGE_GUILD,
+    "authorize_oauth2_application": Permissions.MANAGE_GUILD,
+    "create_interaction": Permissions.VIEW_CHANNEL | Permissions.USE_APPLICATION_COMMANDS,
+    "launch_activity": Permissions.USE_EMBEDDED_ACTIVITIES,
 }
 
 OWNERS_ONLY = {"delete_guild", "set_guild_mfa_level"}
@@ -108,7 +111,7 @@ JOIN_REQUEST_OPERATIONS = {
 """Join request operations, which fail for members (tests/server/places/test_join_requests.py)."""
 
 UNCHECKED_MESSAGE = {"ack_message"}
-"""Operations that store a message id without looking up the message (decisions/0057)."""
+"""Operations that store a message ID without looking up the message (decisions/0057)."""
 
 TARGETED_INVITES = {"get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users"}
 """Operations on a targeted invite, which other users see as unknown without a permission (spec/http.md#4.5)."""
@@ -136,7 +139,7 @@ EXEMPT = {
     "create_guild_integration": UNSUPPORTED,
     "update_guild_integration": UNSUPPORTED,
     "sync_guild_integration": UNSUPPORTED,
-    "create_dm_by_user": "only for the caller's own id: tests/server/talk/test_direct_messages.py",
+    "create_dm_by_user": "only for the caller's own ID: tests/server/talk/test_direct_messages.py",
     "execute_webhook": BY_TOKEN,
     "execute_slack_compatible_webhook": BY_TOKEN,
     "execute_github_compatible_webhook": BY_TOKEN,
@@ -170,7 +173,8 @@ APPLICATIONS = "/applications/{application_id}/guilds/"
 """Path prefix of an application's own operations in a guild, which its token authorizes, not guild permissions."""
 
 REJECTED = ((403, 50013), (403, 50001))
-ALL_BUT_ADMINISTRATOR = P.ALL & ~P.ADMINISTRATOR
+"""Outcomes of a call without the required permissions or access."""
+ALL_BUT_ADMINISTRATOR = Permissions.ALL & ~Permissions.ADMINISTRATOR
 SHARED_PARAMETERS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwrite_id", "answer_id", "application_id"}
 """Path parameters that name the guild or channel itself, or an object that does not belong to one guild."""
 
@@ -227,12 +231,12 @@ def required_permissions(endpoint: Endpoint) -> int:
     """Return the permission bits that an operation requires."""
     bits = endpoint.operation.needs | HANDLER_PERMISSIONS.get(endpoint.name, 0)
     if "channel_id" in endpoint.operation.parameters:
-        bits |= P.VIEW_CHANNEL
+        bits |= Permissions.VIEW_CHANNEL
     # spec/http.md#2.2: in a voice channel, a member without CONNECT has no other permission.
     voice_paths = ("/voice-status", "/stage-instances", "/send-soundboard-sound")
     if endpoint.operation.method == "GET":
         return bits
-    return bits | P.CONNECT if any(part in endpoint.operation.path for part in voice_paths) else bits
+    return bits | Permissions.CONNECT if any(part in endpoint.operation.path for part in voice_paths) else bits
 
 
 class Matrix:
@@ -268,18 +272,18 @@ class Matrix:
 
 @pytest.fixture(params=[Auth.USER, Auth.BOT], ids=["users", "bots"])
 async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
-    world, bots = small_world, request.param is Auth.BOT
-    callers = [await world.bot() if bots else await world.user() for _ in range(4)]
+    world, uses_bots = small_world, request.param is Auth.BOT
+    callers = [await world.bot() if uses_bots else await world.user() for _ in range(4)]
     prepared = await prepare_guild(world, *callers[:2])
     guild = prepared.guild
-    other = await world.guild(None if bots else callers[3], *([callers[3]] if bots else []))
+    other = await world.guild(None if uses_bots else callers[3], *([callers[3]] if uses_bots else []))
     owner = guild.owner
-    if bots:
+    if uses_bots:
         owner = await world.bot(guild)
-        highest = await guild.role("highest", P.ADMINISTRATOR)
+        highest = await guild.role("highest", Permissions.ADMINISTRATOR)
         await guild.add_role(owner, highest)
         (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest), "position": 20}])).ok()
-        await other.allow_permissions(callers[3], P.ADMINISTRATOR)
+        await other.allow_permissions(callers[3], Permissions.ADMINISTRATOR)
     return await _grant_matrix_roles(prepared, [*callers, owner], other)
 
 
@@ -344,12 +348,12 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
             rejections = ((403, 50001), (400, 50024)) if in_guild else REJECTED
             expect(endpoint, "wrong guild", response, response.status == 404 or outcome(response) in rejections)
 
-        needed = bits & ~P.VIEW_CHANNEL if in_guild else bits
+        needed = bits & ~Permissions.VIEW_CHANNEL if in_guild else bits
         for bit in single_bits(needed):
             # Without one of the bits the caller is rejected; in a visible channel, for missing permissions.
             await matrix.enable(bits & ~bit)
             response = await request.send(endpoint, matrix.able)
-            rejections = ((403, 50013),) if in_channel and bit != P.CONNECT else REJECTED
+            rejections = ((403, 50013),) if in_channel and bit != Permissions.CONNECT else REJECTED
             expect(endpoint, f"all but {bit:#x}", response, outcome(response) in rejections)
 
         await matrix.enable(bits)
@@ -385,7 +389,7 @@ async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix
         await matrix.builder.set_mfa_level(1)
         response = await request.send(endpoint, matrix.able)
         await matrix.builder.set_mfa_level(0)
-        if (outcome(response) == (401, 60003)) is not bool(required_permissions(endpoint) & P.ELEVATED):
+        if (outcome(response) == (401, 60003)) is not bool(required_permissions(endpoint) & Permissions.ELEVATED):
             problems.append(f"{endpoint.name}: {response.status} {response.body[:200]!r}")
 
     assert not problems, "\n".join(problems)
@@ -404,7 +408,7 @@ async def test_conditional_elevated_permissions_require_mfa(matrix: Matrix) -> N
 
     for path, body in (
         (f"{builder.guild_path}/members/{member.id}", {"roles": [role]}),
-        (f"{builder.general_path}/messages/{message}", {"flags": 4}),
+        (f"{builder.general_path}/messages/{message}", {"flags": MessageFlags.SUPPRESS_EMBEDS}),
         (f"/channels/{builder.prepared.thread_id}", {"locked": True}),
     ):
         assert outcome(await able.patch(path, json=body)) == (401, 60003), path
@@ -445,7 +449,7 @@ def test_every_operation_with_a_permission_check_is_covered() -> None:
 async def test_applications_use_their_own_operations_in_their_guilds(small_world: World) -> None:
     world = small_world
     prepared = await prepare_guild(world)
-    stranger = await world.bot(prepared.guild, permissions=P.ADMINISTRATOR)
+    stranger = await world.bot(prepared.guild, permissions=Permissions.ADMINISTRATOR)
     command = {"name": "greet", "description": "says hello"}
     path = f"/applications/{prepared.bot.application_id}/guilds/{prepared.guild.id}/commands"
     problems: list[str] = []
@@ -493,8 +497,8 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
             else await send(await world.bearer(owner, prepared.bot.application_id, scope))
         )
         # The permissions of a command are unknown until they are set.
-        unset = endpoint.name == "get_guild_application_command_permissions"
-        if outcome(response) != (404, 10066) if unset else response.status >= 400:
+        is_unset = endpoint.name == "get_guild_application_command_permissions"
+        if outcome(response) != (404, 10066) if is_unset else response.status >= 400:
             problems.append(f"{endpoint.name}, own application: {response.status} {response.body[:200]!r}")
 
     assert not problems, "\n".join(problems)
@@ -514,13 +518,13 @@ async def test_oauth2_operations_are_limited_to_the_users_guilds(small_world: Wo
     url, application_id = endpoint.operation.url(**prepared.path_values(endpoint)), prepared.bot.application_id
     scope = endpoint.operation.scopes[0]
 
-    async def status_of(user: Actor, scope: str) -> tuple[int, int]:
+    async def outcome_for(user: Actor, scope: str) -> tuple[int, int]:
         caller = await world.bearer(user, application_id, scope)
         return outcome(await caller.request(endpoint.operation.method, url))
 
-    assert await status_of(prepared.guild.owner, scope) == (200, 0)
-    assert await status_of(prepared.guild.owner, "identify") == (403, 50026)
-    assert await status_of(await world.user(), scope) == OUTSIDER_OUTCOMES[name]
+    assert await outcome_for(prepared.guild.owner, scope) == (200, 0)
+    assert await outcome_for(prepared.guild.owner, "identify") == (403, 50026)
+    assert await outcome_for(await world.user(), scope) == OUTSIDER_OUTCOMES[name]
 
 
 # Group DMs

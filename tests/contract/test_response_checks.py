@@ -40,7 +40,7 @@ def problem(name: str, status: int, body: object) -> str:
     return response_monitor.find_problem(endpoint, ApiResponse(status, headers, json.dumps(body).encode())) or ""
 
 
-def test_public_responses_are_checked_against_the_facts_about_the_public_api() -> None:
+def test_public_responses_are_checked_against_the_public_api_description() -> None:
     gateway = {"url": "wss://gateway.test"}
 
     assert problem("get_gateway", 200, gateway) == ""
@@ -50,7 +50,7 @@ def test_public_responses_are_checked_against_the_facts_about_the_public_api() -
     assert "'message' is a required property" in problem("get_gateway", 401, {"code": 0})
 
 
-def test_first_party_responses_are_checked_against_our_own_document() -> None:
+def test_first_party_responses_are_checked_against_our_openapi_document() -> None:
     def failed(interaction_id: object) -> list[dict[str, object]]:
         return [{"id": interaction_id, "type": 2, "channel_id": "1", "error": "x"}]
 

@@ -55,7 +55,7 @@ CHECKS = [
 
 @pytest.fixture
 async def prepared() -> AsyncIterator[PreparedGuild]:
-    """A world without the `response_monitor` fixture, because responses are checked against our own document here."""
+    """A world without the `response_monitor` fixture, because responses are checked against our OpenAPI document here."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -147,7 +147,7 @@ def _send_generated(
     @given(case=operation.as_strategy(generation_mode=mode))
     def run(case: Case) -> None:
         if mode is GenerationMode.POSITIVE:
-            # Existing ids, so that the operation gets past its lookups.
+            # Existing IDs, so that the operation gets past its lookups.
             case.path_parameters.update(real)
         response = case.call(headers={"Authorization": caller.header}, timeout=60)
         case.validate_response(response, checks=CHECKS)

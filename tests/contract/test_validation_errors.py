@@ -1,6 +1,6 @@
 """Validation errors of every operation.
 
-An invalid value in any body field, query parameter or path id is rejected with 50035 and the path of the value."""
+An invalid value in any body field, query parameter or path ID is rejected with 50035 and the path of the value."""
 
 from collections.abc import Iterator
 from types import NoneType, UnionType
@@ -108,7 +108,7 @@ def endpoints_with_body() -> Iterator[tuple[Endpoint, Any]]:
 
 
 def example_url(endpoint: Endpoint, **values: str) -> str:
-    """Return a URL of an operation with only the required query. Its ids need not exist: validation comes first."""
+    """Return a URL of an operation with only the required query. Its IDs need not exist: validation comes first."""
     path = endpoint.operation.url(**(dict.fromkeys(endpoint.operation.parameters, "1") | values))
     query = endpoint.operation.query
     fields = () if query is NoneType else msgspec.structs.fields(query)
@@ -122,8 +122,9 @@ async def test_every_invalid_body_field_is_reported(callers: Callers) -> None:
         found = invalid_value(form)
         if found is not None:
             seen.add(endpoint.name)
-            response = await callers.send(endpoint, example_url(endpoint), json=found[0])
-            missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, found[1])]
+            value, invalid_paths = found
+            response = await callers.send(endpoint, example_url(endpoint), json=value)
+            missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, invalid_paths)]
 
     assert not missing, "\n".join(missing)
     assert {endpoint.name for endpoint, _ in endpoints_with_body()} == seen

@@ -1,7 +1,7 @@
 """The state of a client: READY and GUILD_CREATE, with every later event applied.
 
 This is what client libraries do. Nothing is assumed that no event carries, except direct consequences: a deleted role
-is removed from members, and a channel that becomes invisible takes its threads with it.
+is removed from members, and the threads of a channel that becomes invisible are removed.
 """
 
 from collections.abc import Iterable, Mapping

@@ -125,7 +125,7 @@ async def cluster_behind_load_balancer(
             )
             server.port = port
             servers.append(server)
-        # The operator's process serves no clients; the others receive its events.
+        # This process serves no clients; the others receive the events of the data that it sets up.
         config = Config(
             database_url=database_url,
             nats_url=nats_url,
@@ -136,15 +136,15 @@ async def cluster_behind_load_balancer(
             worker=len(roles),
             rate_limits="off",
         )
-        operator = App(config, clock=RealClock())
+        setup_app = App(config, clock=RealClock())
         try:
             await asyncio.gather(*(server.start() for server in servers))
-            await operator.start()
+            await setup_app.start()
             async with aiohttp.ClientSession() as client:
-                world = World(operator, client)
+                world = World(setup_app, client)
                 yield world, load_balancer
                 await world.close()
         finally:
-            await operator.stop()
+            await setup_app.stop()
             for server in servers:
                 server.stop()

@@ -14,7 +14,7 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 
 FULL_AMPLITUDE = 8000
 WINDOW_SAMPLES = 5 * FRAME_SAMPLES
-"""A tenth of a second is enough to identify a tone."""
+"""Samples of both channels in a tenth of a second, which is enough to identify a tone."""
 
 
 class Tone:

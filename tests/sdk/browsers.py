@@ -51,7 +51,7 @@ class ConsentBrowser:
 
 
 def skip_device_waits(world: World, client: Client) -> list[float]:
-    """Replace the device flow's waits with advances of the world's clock."""
+    """Replace the device flow's waits with advances of the world's clock; return the list that collects their seconds."""
     waits: list[float] = []
 
     async def wait(seconds: float) -> None:

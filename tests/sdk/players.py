@@ -15,6 +15,7 @@ from hubbub.sdk import (
     AuthorizationTokenType,
     Client,
     ClientCreateOptions,
+    RelationshipType,
 )
 from hubbub.sdk.connection import Connection
 from hubbub.sdk.gateway import Gateway
@@ -52,7 +53,7 @@ class CallbackRecorder:
         self._call_received.set()
 
     async def next(self, matches: Callable[..., bool] = lambda *_: True) -> Any:
-        """Return the next unread call that matches. A single argument is returned bare, several as a tuple."""
+        """Return the next unread call that matches. A single argument is returned as it is, several as a tuple."""
         try:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 while True:
@@ -128,19 +129,23 @@ def joinable_activity(**overrides: object) -> Activity:
     return Activity(**(fields | overrides))  # type: ignore[arg-type]
 
 
+def is_game_friend(player: Player, user_id: int) -> bool:
+    """Return whether a user is a friend of a player in the game."""
+    return player.client.get_relationship_handle(user_id).game_relationship_type is RelationshipType.FRIEND
+
+
 async def befriend_players(requester: Player, other: Player) -> None:
     """Make two players friends in their game."""
     received, accepted = other.record_event("relationship_created"), requester.record_event("relationship_created")
     await requester.client.send_game_friend_request_by_id(other.id)
     await received.next()
     await other.client.accept_game_friend_request(requester.id)
-    await accepted.next(
-        lambda user_id, _: requester.client.get_relationship_handle(user_id).game_relationship_type == 1
-    )
-    await received.next(lambda user_id, _: other.client.get_relationship_handle(user_id).game_relationship_type == 1)
+    for player, created in ((requester, accepted), (other, received)):
+        await created.next(lambda user_id, _, player=player: is_game_friend(player, user_id))
 
 
 async def create_friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
+    """Create Mary and Zoe, players of a game who are friends in it."""
     application = application or await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     await befriend_players(mary, zoe)
@@ -148,6 +153,7 @@ async def create_friends(world: World, application: oauth.Client | None = None) 
 
 
 def visible_activity(viewer: Player, other: Player) -> Activity | None:
+    """Return the activity of another player as a player's client sees it."""
     user = viewer.client.get_user(other.id)
     assert user is not None
     return user.game_activity
@@ -157,11 +163,12 @@ BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
 
 
 async def request_provisional_token(application: Application, external_user_id: str) -> ApiResponse:
-    """Get a provisional token from the game's bot for an external user."""
+    """Request the token of an external user's provisional account as the game's bot."""
     assert application.bot is not None
     return await application.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id})
 
 
 def gateway_of(client: Client) -> Gateway:
+    """Return the gateway connection of a client."""
     gateway: Gateway = client._parts[Connection].gateway
     return gateway

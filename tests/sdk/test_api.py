@@ -26,7 +26,7 @@ def api_client(actor: Actor) -> Api:
     return Api(actor.world.url, actor.token, "bot" if actor.bot else "user", session=actor.world.client)
 
 
-async def test_an_operation_returns_what_it_declares(world: World) -> None:
+async def test_an_operation_returns_its_declared_type(world: World) -> None:
     alice = await world.user("alice")
     client = api_client(alice)
 
@@ -113,7 +113,7 @@ async def test_form_errors_carry_their_paths(world: World) -> None:
     assert caught.value.errors["content"]["_errors"][0]["code"] == "BASE_TYPE_MAX_LENGTH"
 
 
-async def test_a_wrong_or_missing_token_is_unauthorized(world: World) -> None:
+async def test_a_wrong_token_is_unauthorized_and_a_public_operation_needs_none(world: World) -> None:
     wrong = Api(world.url, "not-a-token", session=world.client)
     anonymous = Api(world.api, session=world.client)
 

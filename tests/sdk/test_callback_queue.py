@@ -214,7 +214,7 @@ def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> Non
     client.close()
 
 
-async def test_a_merge_question_that_was_reset_is_aborted() -> None:
+async def test_a_merge_whose_callback_was_reset_is_aborted() -> None:
     merge_calls: list[str] = []
     async with Client() as client:
         merge_callback = client._core.hold_callback(lambda: merge_calls.append("merge"))

@@ -42,7 +42,7 @@ from tests.sdk.players import Player, create_game, create_player, gateway_of, ne
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 CONNECTED, RECONNECTING, DISCONNECTED = CallStatus.CONNECTED, CallStatus.RECONNECTING, CallStatus.DISCONNECTED
-PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
+SDK_GUIDE = Path(__file__).parents[2] / "docs" / "sdk.md"
 MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
 
 
@@ -120,7 +120,7 @@ async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_cal
 async def test_the_documented_call_example_works(call_lobby: CallLobby, capsys: pytest.CaptureFixture[str]) -> None:
     [program] = [
         code_block
-        for code_block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+        for code_block in re.findall(r"```python\n(.*?)```", SDK_GUIDE.read_text(), re.S)
         if "start_talking" in code_block
     ]
     namespace: dict[str, Any] = {}
@@ -571,7 +571,7 @@ async def test_a_call_fails_without_a_udp_path(call_lobby: CallLobby, monkeypatc
     lobby = mary.client.get_lobby_handle(call_lobby.lobby_id)
     assert lobby is not None
     await mary.record_event("voice_participant_changed").next(
-        lambda *status_report: status_report == (call_lobby.lobby_id, mary.id, False)
+        lambda *change: change == (call_lobby.lobby_id, mary.id, False)
     )
     assert lobby.get_call_info_handle() is None
 

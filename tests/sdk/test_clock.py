@@ -17,13 +17,13 @@ CLOCK_ERROR_MS = 10 * 24 * HOUR_MS
 
 @pytest.fixture(params=[CLOCK_ERROR_MS, -CLOCK_ERROR_MS], ids=["ahead", "behind"])
 def wrong_clock(request: pytest.FixtureRequest, world: World) -> Callable[[], int]:
-    """Set the SDK's local clock ten days off."""
+    """A local clock that is ten days ahead of the platform or behind it."""
     return lambda: world.clock.now_ms() + int(request.param)
 
 
 @pytest.fixture
 async def friend_pair(world: World, wrong_clock: Callable[[], int]) -> AsyncIterator[tuple[Player, Player]]:
-    """Create two friends whose local clocks are wrong."""
+    """Two friends whose local clocks are wrong."""
     application = await create_game(world)
     mary, zoe = [await create_player(world, application, name, clock=wrong_clock) for name in ("mary", "zoe")]
     await befriend_players(mary, zoe)
@@ -113,7 +113,7 @@ def test_response_headers_set_the_clock_to_the_millisecond_or_second() -> None:
     setup.elapsed_seconds += 1.5
     assert setup.clock() == 1_767_225_612_750
 
-    # A Date header is no more precise than this, and a cached response carries no time.
+    # A Date header in the same second is less precise, and a cached response does not carry the current time.
     setup.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 00:00:12 GMT"})
     setup.clock.update_from_headers({"Date": "Wed, 31 Dec 2025 00:00:00 GMT", "Age": "86400"})
     assert (setup.clock(), setup.jump_count) == (1_767_225_612_750, 2)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from hubbub.protocol.enums import CloseCode
-from hubbub.sdk import ClientError, ClientStatus, ClientThread, ErrorType, SdkError
+from hubbub.sdk import AuthorizationTokenType, ClientError, ClientStatus, ClientThread, ErrorType, SdkError
 from hubbub.sdk.connection import Connection
 from tests.sdk.players import CallbackRecorder, create_game, create_player, new_client
 from tests.world import World
@@ -155,7 +155,7 @@ async def test_destroying_a_client_fails_a_pending_operation_once(world: World) 
     mary = await create_player(world, await create_game(world), connect=False)
     recorder = CallbackRecorder()
 
-    mary.client.fetch_current_user(1, mary.tokens["access_token"], recorder)  # type: ignore[arg-type]
+    mary.client.fetch_current_user(AuthorizationTokenType.BEARER, mary.tokens["access_token"], recorder)
     operation = mary.client.get_user_guilds()
     await mary.client.close()
 

@@ -16,6 +16,7 @@ import pytest
 
 import hubbub.sdk as sdk
 from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.sdk import (
     AuthorizationArgs,
     AuthorizationTokenType,
@@ -82,7 +83,7 @@ def destroy_while(
     results = ResultRecorder()
     for _ in range(3):
         client.fetch_current_user(BEARER, token, results)
-    # The requests are delayed by LATE_MS, so they would succeed if closing waited for them.
+    # The requests are delayed by DELAY_MS, so they would succeed if closing waited for them.
     client.close()
     sdk.run_callbacks()
     client.run_callbacks()
@@ -178,7 +179,7 @@ async def test_destroying_during_account_linking(world: World) -> None:
     guild = await world.guild(mary.user)
     assert application.bot is not None
     provisional_user = await mary.client.fetch_current_user(BEARER, token)
-    members = [{"id": str(mary.id), "flags": 1}, {"id": str(provisional_user.id)}]
+    members = [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(provisional_user.id)}]
     lobby_id = int((await application.bot.post("/lobbies", json={"members": members})).ok()["id"])
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     merge_calls: list[str] = []

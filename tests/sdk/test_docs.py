@@ -19,13 +19,15 @@ from tests.sdk.browsers import ConsentBrowser
 from tests.sdk.players import create_game, create_player
 from tests.world import World
 
+FRAMES_MAX = 6000
+"""Number of frames after which the game loop of a test has failed."""
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 
 def compile_programs() -> list[Any]:
-    """Return the page's programs: shared names, then one for asyncio and one for a game loop."""
+    """Return the page's programs: shared names, then one for asyncio, one for a game loop and one for a call."""
     code_blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     return [compile(text, str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT) for text in code_blocks]
 
@@ -52,7 +54,7 @@ async def test_the_documented_game_loop_program_works(world: World) -> None:
     class LoopCondition:
         def __bool__(self) -> bool:
             game_client: Client = namespace["client"]
-            return game_client.get_status() is not ClientStatus.READY and frames < 6000
+            return game_client.get_status() is not ClientStatus.READY and frames < FRAMES_MAX
 
     def draw() -> None:
         nonlocal frames
@@ -67,7 +69,7 @@ async def test_the_documented_game_loop_program_works(world: World) -> None:
     }
     await asyncio.to_thread(exec, game_loop_program, namespace)
 
-    assert 0 < frames < 6000
+    assert 0 < frames < FRAMES_MAX
     assert sdk_threads.network_threads() == set()
     await mary.client.close()
 

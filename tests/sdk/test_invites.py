@@ -6,6 +6,7 @@ from hubbub.sdk import ActivityActionTypes, ActivityParty, AuthorizationTokenTyp
 from tests.sdk.players import (
     CallbackRecorder,
     Player,
+    befriend_players,
     create_friends,
     create_game,
     create_player,
@@ -198,18 +199,16 @@ async def test_inviting_needs_a_joinable_activity(world: World) -> None:
     await mary.client.close()
 
 
-async def test_an_invite_with_presence_scopes_has_no_content(world: World) -> None:
+async def test_presence_scopes_are_enough_to_invite_and_to_accept(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary", scopes="openid sdk.social_layer_presence")
     zoe = await create_player(world, application, "zoe", scopes="openid sdk.social_layer_presence")
-    from tests.sdk.players import befriend_players
-
     await befriend_players(mary, zoe)
     changed, invited = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")
     await mary.client.update_rich_presence(joinable_activity())
     await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
 
-    await mary.client.send_activity_invite(zoe.id, "content that is dropped")
+    await mary.client.send_activity_invite(zoe.id, "come and jump")
 
     invite = await invited.next()
     assert (invite.sender_id, invite.type) == (mary.id, ActivityActionTypes.JOIN)
@@ -218,7 +217,7 @@ async def test_an_invite_with_presence_scopes_has_no_content(world: World) -> No
     await zoe.client.close()
 
 
-async def test_invites_wait_for_a_disconnected_player(world: World) -> None:
+async def test_an_invite_to_a_disconnected_player_is_delivered_on_connect(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
     invited = zoe.record_event("activity_invite_created")
     await zoe.client.disconnect()
@@ -245,7 +244,7 @@ async def test_invites_wait_for_a_disconnected_player(world: World) -> None:
 
 
 @pytest.mark.parametrize("cause", ["accepted", "expired", "deleted", "blocked"])
-async def test_an_expired_invite_is_not_delivered_on_connect(world: World, cause: str) -> None:
+async def test_an_invite_that_is_no_longer_valid_is_not_delivered_on_connect(world: World, cause: str) -> None:
     mary, zoe = await create_host_and_guest(world)
     invited = zoe.record_event("activity_invite_created")
     await mary.client.send_activity_invite(zoe.id, "come and jump")

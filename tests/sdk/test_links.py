@@ -1,4 +1,4 @@
-"""Provisional account limits, pages opened in the chat client, and game launch registration."""
+"""Account linking, pages opened in the chat client, device authorization, and game launch registration."""
 
 import asyncio
 import os
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.protocol.rpc import RpcErrorCode
 from hubbub.sdk import (
     Activity,
+    AuthorizationArgs,
     AuthorizationTokenType,
     Client,
     ClientResult,
@@ -44,7 +46,7 @@ async def create_linked_lobby(world: World, application: oauth.Client, mary: Pla
     """Create a lobby of two players that is linked to a channel."""
     guild = await world.guild(mary.user)
     assert application.bot is not None
-    members = [{"id": str(mary.id), "flags": 1}, {"id": str(guest_id)}]
+    members = [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(guest_id)}]
     lobby_id = int((await application.bot.post("/lobbies", json={"members": members})).ok()["id"])
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     return lobby_id
@@ -286,8 +288,6 @@ def test_the_web_base_defaults_to_the_host_of_the_api() -> None:
 
 
 async def test_a_redirect_without_parameters_is_not_an_authorization() -> None:
-    from hubbub.sdk import AuthorizationArgs
-
     opened = asyncio.Event()
     loop = asyncio.get_running_loop()
     client = Client(open_browser=lambda _: loop.call_soon_threadsafe(opened.set))

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hubbub.sdk import AuthorizationTokenType, Client, ClientStatus, LinkedChannel, StatusType
+from hubbub.protocol.flags import LobbyMemberFlags
+from hubbub.sdk import AuthorizationTokenType, Client, ClientStatus, LinkedChannel, RelationshipType, StatusType
 from tests.oauth import Client as Application
 from tests.sdk.players import (
     CallbackRecorder,
@@ -15,6 +16,7 @@ from tests.sdk.players import (
     create_friends,
     create_game,
     create_player,
+    is_game_friend,
     joinable_activity,
     new_client,
     request_provisional_token,
@@ -61,11 +63,12 @@ class LinkedLobbySetup:
 
 @asynccontextmanager
 async def linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
+    """Create a lobby of Mary and Zoe that Mary links to a channel."""
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     guild = await world.guild(mary.user)
     assert application.bot is not None
-    body = {"members": [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}]}
+    body = {"members": [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(zoe.id)}]}
     created, updated = (
         [player.record_event("lobby_created") for player in (mary, zoe)],
         zoe.record_event("lobby_updated"),
@@ -138,6 +141,11 @@ async def test_renaming_and_deleting_the_linked_channel_is_visible(world: World)
         await setup.updated.next(lambda _: setup.linked_channel is None)
 
 
+def is_platform_friend(player: Player, user_id: int) -> bool:
+    """Return whether a user is a friend of a player on the platform."""
+    return player.client.get_relationship_handle(user_id).platform_relationship_type is RelationshipType.FRIEND
+
+
 def display_name(viewer: Player, user_id: int) -> str:
     user = viewer.client.get_user(user_id)
     assert user is not None
@@ -167,7 +175,7 @@ async def test_a_platform_friends_new_name_is_visible(world: World) -> None:
     await mary.client.send_platform_friend_request_by_id(zoe.id)
     await requests.next()
     await zoe.client.accept_platform_friend_request(mary.id)
-    await accepted.next(lambda user_id, _: mary.client.get_relationship_handle(user_id).platform_relationship_type == 1)
+    await accepted.next(lambda user_id, _: is_platform_friend(mary, user_id))
     updated = mary.record_event("user_updated")
 
     await rename(zoe, "Zoe the Wise")
@@ -274,7 +282,7 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
         await mary.client.send_game_friend_request_by_id(provisional_id)
         await requests.next()
         await client.accept_game_friend_request(mary.id)
-        await accepted.next(lambda user_id, _: mary.client.get_relationship_handle(user_id).game_relationship_type == 1)
+        await accepted.next(lambda user_id, _: is_game_friend(mary, user_id))
         updated = mary.record_event("user_updated")
 
         await client.update_provisional_account_display_name("Heroine")
@@ -331,9 +339,7 @@ async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> 
     await zoe.client.send_platform_friend_request_by_id(mary.id)
     await relationships.next()
     await mary.client.accept_platform_friend_request(zoe.id)
-    await relationships.next(
-        lambda user_id, _: mary.client.get_relationship_handle(user_id).platform_relationship_type == 1
-    )
+    await relationships.next(lambda user_id, _: is_platform_friend(mary, user_id))
 
     (await mary.user.delete(f"/users/@me/relationships/{zoe.id}")).ok()
 
@@ -354,7 +360,7 @@ def application_profiles(viewer: Player, user_id: int) -> list[tuple[str, str]]:
     ]
 
 
-async def test_a_new_lobby_member_comes_with_their_application_profile(world: World) -> None:
+async def test_a_new_lobby_member_comes_with_the_application_profile(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     async with provisional_player(world, application) as (client, provisional_id):
@@ -375,14 +381,14 @@ async def test_a_new_lobby_member_comes_with_their_application_profile(world: Wo
     await zoe.client.close()
 
 
-@pytest.mark.parametrize("is_platform_friend", [True, False])
-async def test_a_new_friend_comes_with_their_application_profile(world: World, is_platform_friend: bool) -> None:
+@pytest.mark.parametrize("is_platform_request", [True, False])
+async def test_a_friend_request_comes_with_the_application_profile(world: World, is_platform_request: bool) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary")
     async with provisional_player(world, application) as (client, provisional_id):
         relationships = mary.record_event("relationship_created")
 
-        if is_platform_friend:
+        if is_platform_request:
             await client.send_platform_friend_request_by_id(mary.id)
         else:
             await client.send_game_friend_request_by_id(mary.id)

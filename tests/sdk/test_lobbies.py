@@ -2,8 +2,9 @@
 
 import pytest
 
+from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.sdk import ChannelType, ErrorType, SdkError
-from tests.sdk.players import SCOPES, create_game, create_player, create_two_players
+from tests.sdk.players import create_game, create_player, create_two_players
 from tests.world import World
 
 
@@ -33,7 +34,7 @@ async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_message_handles_reflect_edits_and_deletion(world: World) -> None:
+async def test_a_message_handle_has_the_message_and_its_moderation_metadata(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     lobby_id = await mary.client.create_or_join_lobby("secret")
@@ -151,7 +152,7 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     guild = await world.guild(mary.user)
     await guild.channel("second", position=5)
     assert application.bot is not None
-    body = {"members": [{"id": str(mary.id), "flags": 1}]}
+    body = {"members": [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
     created = mary.record_event("lobby_created")
     created_lobby = (await application.bot.post("/lobbies", json=body)).ok()
     lobby_id = int(created_lobby["id"])
@@ -219,7 +220,7 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
     zoe = await create_player(world, application, "zoe", open_browser=opened_urls.append)
     guild = await world.guild(mary.user)
     assert application.bot is not None
-    body = {"members": [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}]}
+    body = {"members": [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(zoe.id)}]}
     created = zoe.record_event("lobby_created")
     lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
     await created.next()
@@ -257,7 +258,6 @@ async def test_invalid_lobby_arguments_are_rejected_before_sending(
 
 
 async def test_lobbies_need_more_than_the_presence_scopes(world: World) -> None:
-    assert "sdk.social_layer" in SCOPES
     mary = await create_player(world, await create_game(world), scopes="openid sdk.social_layer_presence")
 
     with pytest.raises(SdkError) as caught:

@@ -26,7 +26,9 @@ ALL_SEVERITIES = LoggingSeverity.VERBOSE
 
 
 @pytest.mark.parametrize("minimum", [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE])
-def test_callbacks_and_files_get_the_severities_they_ask_for(minimum: LoggingSeverity, tmp_path: Path) -> None:
+def test_callbacks_and_files_receive_lines_from_their_minimum_severity_on(
+    minimum: LoggingSeverity, tmp_path: Path
+) -> None:
     client, logged, voice_logged = Client(), [], []
     severities = [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE]
     client.add_log_callback(lambda text, _: logged.append(text), minimum)
@@ -197,7 +199,7 @@ def test_token_reprs_are_redacted() -> None:
         assert "refresh" not in f"{tokens} {tokens!r}"
 
 
-def test_the_log_directory_may_be_missing(tmp_path: Path) -> None:
+def test_a_missing_log_directory_is_rejected_and_severity_none_writes_no_file(tmp_path: Path) -> None:
     client = Client()
 
     assert not client.set_log_dir(str(tmp_path / "nowhere"), LoggingSeverity.INFO)

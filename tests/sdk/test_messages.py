@@ -100,7 +100,7 @@ async def test_history_is_served_from_the_cache_when_complete(world: World) -> N
     await zoe.client.close()
 
 
-async def test_summaries_list_every_conversation_partner(world: World) -> None:
+async def test_a_summary_has_the_conversation_partner_and_the_last_message(world: World) -> None:
     mary, zoe = await create_friends(world)
     message_id = await mary.client.send_user_message(zoe.id, "hello")
 
@@ -111,7 +111,7 @@ async def test_summaries_list_every_conversation_partner(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_moderation_metadata_reaches_both_players(world: World) -> None:
+async def test_moderation_metadata_reaches_the_recipient(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_friends(world, application)
     created, updated = zoe.record_event("message_created"), zoe.record_event("message_updated")

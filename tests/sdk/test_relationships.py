@@ -42,7 +42,7 @@ async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> 
     await zoe.client.close()
 
 
-async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> None:
+async def test_a_request_by_name_can_be_rejected_and_canceled(world: World) -> None:
     mary, zoe = await create_two_players(world)
     created, deleted, ended = (
         zoe.record_event("relationship_created"),
@@ -64,7 +64,7 @@ async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> 
     await mary.client.cancel_platform_friend_request(zoe.id)
     assert await ended.next() == (mary.id, True)
 
-    # The opposite direction.
+    # The other combinations: the sender cancels a game request, the recipient rejects a platform request.
     await mary.client.send_game_friend_request_by_id(zoe.id)
     await sent.next(lambda user_id, platform: not platform)
     await created.next(lambda user_id, platform: not platform)

@@ -205,7 +205,7 @@ async def test_presence_without_a_session_goes_through_the_chat_client(world: Wo
     (visible,) = (await zoe_session.next("PRESENCE_UPDATE", lambda data: data["activities"]))["activities"]
     assert (visible["name"], visible["type"], visible["details"], visible["buttons"]) == (
         "Puddle II",
-        5,
+        ActivityTypes.COMPETING,
         "Jumping",
         ["Watch"],
     )

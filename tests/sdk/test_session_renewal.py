@@ -157,8 +157,8 @@ async def test_lobby_and_member_changes_are_reported(world: World) -> None:
     mary, zoe, rob = await create_three_players(world)
     first, second = [await mary.client.create_or_join_lobby(secret) for secret in ("pond", "puddle")]
     joined = mary.record_event("lobby_member_added")
-    for lobby in ("pond", "puddle"):
-        await zoe.client.create_or_join_lobby(lobby)
+    for secret in ("pond", "puddle"):
+        await zoe.client.create_or_join_lobby(secret)
         await joined.next()
     await wait_processed(mary, zoe)
 

@@ -39,7 +39,7 @@ def test_starting_a_call_in_a_foreign_lobby_is_forbidden() -> None:
     client.close()
 
 
-def test_settings_of_a_call_are_remembered_and_shared_by_its_copies() -> None:
+def test_settings_of_a_call_are_stored_and_shared_by_its_copies() -> None:
     client = Client()
     call = client.start_call(5)
     assert call is not None

@@ -93,6 +93,8 @@ class ScriptedServer:
         self.acknowledges_heartbeats = True
         self.heartbeat_interval_ms = 60_000
         self.udp_port = self.port = 0
+        self.authority = ""
+        """Path of the certificate authority that signed the server's certificate."""
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Serve one connection."""
@@ -124,12 +126,12 @@ class TicketSource:
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[ScriptedServer]:
-    """Run the scripted server during a test."""
+    """A running scripted server."""
     issued = certificates.issue(tmp_path / "voice", [])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.certificate, issued.key)
     server = ScriptedServer()
-    server.authority = str(issued.authority)  # type: ignore[attr-defined]
+    server.authority = str(issued.authority)
     app = web.Application()
     app.router.add_get("/", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -167,7 +169,7 @@ class ScriptedConnection:
             OWN_USER_ID,
             self.engine,
             self.http,
-            _tls_context(server.authority),  # type: ignore[attr-defined]
+            _tls_context(server.authority),
             self.ticket_source,
             self.client._core.driver.post,
             self.logged.append,

@@ -23,6 +23,21 @@ OPUS = 111
 CODECS = [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": OPUS}]
 
 
+def is_dtls(datagram: bytes) -> bool:
+    """Return whether a datagram contains DTLS records (RFC 7983)."""
+    return 20 <= datagram[0] <= 63
+
+
+def is_rtp(datagram: bytes) -> bool:
+    """Return whether a datagram is an RTP or RTCP packet (RFC 7983)."""
+    return 128 <= datagram[0] <= 191
+
+
+def is_rtcp(packet: bytes) -> bool:
+    """Return whether an RTP or RTCP packet is an RTCP packet (RFC 5761)."""
+    return 192 <= packet[1] <= 223
+
+
 def binding_request(
     username: str, password: str, *, use_candidate: bool = False, fingerprint: bool = True, extra: bytes = b""
 ) -> bytes:
@@ -159,7 +174,7 @@ class Browser:
         for datagram in self.dtls.advance():
             self.send(datagram)
         while self.dtls.session is None:
-            for datagram in self.dtls.advance(await self.receive(lambda data: 20 <= data[0] <= 63)):
+            for datagram in self.dtls.advance(await self.receive(is_dtls)):
                 self.send(datagram)
         assert self.described("fingerprint") == f"sha-256 {self.dtls.server_fingerprint}"
 
@@ -192,7 +207,7 @@ class Browser:
     async def receive_packet(self) -> bytes:
         """Return the next media packet, decrypted."""
         assert self.dtls.session is not None
-        packet = await self.receive(lambda data: data[0] >> 6 == 2 and not 192 <= data[1] <= 223)
+        packet = await self.receive(lambda data: is_rtp(data) and not is_rtcp(data))
         return self.dtls.session.unprotect(packet)
 
     async def receive_media(self) -> tuple[int, bytes]:

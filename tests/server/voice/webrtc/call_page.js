@@ -1,5 +1,12 @@
 // A page that joins a call: sends a tone of 440 Hz and reports the loudest frequency of the only other member.
 async ({ url, identify }) => {
+  // Opcodes of the voice gateway.
+  const IDENTIFY = 0;
+  const SELECT_PROTOCOL = 1;
+  const READY = 2;
+  const SESSION_DESCRIPTION = 4;
+  const SPEAKING = 5;
+  const HELLO = 8;
   const audio = new AudioContext();
   await audio.resume();
   const oscillator = new OscillatorNode(audio, { frequency: 440 });
@@ -66,19 +73,19 @@ async ({ url, identify }) => {
   });
   socket.onmessage = async ({ data }) => {
     const { op, d } = JSON.parse(data);
-    if (op === 8) {
-      send(0, identify);
-    } else if (op === 2) {
+    if (op === HELLO) {
+      send(IDENTIFY, identify);
+    } else if (op === READY) {
       await connection.setLocalDescription(await connection.createOffer());
       const { sdp } = connection.localDescription;
       payloadType = Number(sdp.match(/a=rtpmap:(\d+) opus\/48000\/2/)[1]);
       const codecs = [{ name: "opus", type: "audio", priority: 1000, payload_type: payloadType }];
-      send(1, { protocol: "webrtc", data: sdp, codecs });
-    } else if (op === 5) {
+      send(SELECT_PROTOCOL, { protocol: "webrtc", data: sdp, codecs });
+    } else if (op === SPEAKING) {
       otherSsrc = d.ssrc;
-    } else if (op === 4) {
+    } else if (op === SESSION_DESCRIPTION) {
       await connection.setRemoteDescription({ type: "answer", sdp: answer(d.sdp) });
-      send(5, { speaking: 1, delay: 0, ssrc: 0 });
+      send(SPEAKING, { speaking: 1, delay: 0, ssrc: 0 });
     }
   };
   await connected;
@@ -91,6 +98,7 @@ async ({ url, identify }) => {
     analyser.getFloatFrequencyData(levels);
     const loudest = levels.indexOf(Math.max(...levels));
     hertz = (loudest * audio.sampleRate) / analyser.fftSize;
+    // The other member sends a tone of 1000 Hz.
     if (levels[loudest] > -60 && Math.abs(hertz - 1000) < 30) break;
   }
   const statistics = [...(await connection.getStats()).values()];

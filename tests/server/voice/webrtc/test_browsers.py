@@ -22,9 +22,16 @@ from tests.server.voice.caller import (
     wait_connection_lost,
 )
 from tests.server.voice.conftest import MakeCaller
-from tests.server.voice.webrtc.browser import CODECS, OPUS, Browser, binding_request
+from tests.server.voice.webrtc.browser import CODECS, OPUS, Browser, binding_request, is_dtls, is_rtp
 from tests.server.voice.webrtc.conftest import MakeBrowser
 from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
+
+DTLS_ALERT = 21
+"""Content type of a DTLS record with an alert."""
+PAYLOAD_FEEDBACK = 206
+"""RTCP packet type of payload-specific feedback."""
+PICTURE_LOSS, APPLICATION_FEEDBACK = 1, 15
+"""Formats of payload-specific feedback."""
 
 
 async def wait_dropped(world: World, reason: str, count: float) -> None:
@@ -69,7 +76,7 @@ async def test_two_browsers_exchange_audio_with_their_own_payload_types(
     assert (packet[1], packet[8:12]) == (109, struct.pack(">I", first.caller.ready["ssrc"]))
 
 
-async def test_the_description_has_the_public_form(guild: Guild, make_browser: MakeBrowser) -> None:
+async def test_the_description_has_the_fields_of_the_specification(guild: Guild, make_browser: MakeBrowser) -> None:
     browser = await make_browser()
     await browser.caller.join(guild.channels["Lounge"])
     await browser.caller.open_socket()
@@ -199,7 +206,7 @@ async def test_a_browser_moves_to_another_address_by_a_check(
     await browser.check(use_candidate=False)
     native.send_frame(fake_encrypted_frame("old address"))
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not 128 <= (packet := await old_datagrams.received.get())[0] < 192:
+        while not is_rtp(packet := await old_datagrams.received.get()):
             pass
     assert browser.dtls.session is not None
     assert browser.dtls.session.unprotect(packet)[12:] == fake_encrypted_frame("old address")
@@ -308,16 +315,16 @@ async def test_lost_datagrams_of_the_handshake_are_sent_again(
     browser.send(second_hello)
     # The flight with the certificate is lost; the server repeats it after a second.
     lost = await browser.receive()
-    assert 20 <= lost[0] <= 63
+    assert is_dtls(lost)
     while browser.dtls.session is None:
-        for datagram in browser.dtls.advance(await browser.receive(lambda data: 20 <= data[0] <= 63)):
+        for datagram in browser.dtls.advance(await browser.receive(is_dtls)):
             browser.send(datagram)
     await browser.caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": browser.ssrc})
     browser.send_frame(fake_encrypted_frame("after a loss"))
     assert (await native.receive_media())[1] == fake_encrypted_frame("after a loss")
 
 
-async def test_a_browser_that_leaves_is_forgotten(world: World, guild: Guild, make_browser: MakeBrowser) -> None:
+async def test_a_browser_that_leaves_is_removed(world: World, guild: Guild, make_browser: MakeBrowser) -> None:
     browser = await make_browser()
     await browser.join_and_connect(guild.channels["Lounge"])
     assert world.app.voice is not None
@@ -327,7 +334,7 @@ async def test_a_browser_that_leaves_is_forgotten(world: World, guild: Guild, ma
     assert await browser.caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
     assert registry.by_address == registry._by_ufrag == {}
     # The association ends with an alert.
-    assert (await browser.receive(lambda data: 20 <= data[0] <= 63))[0] == 21
+    assert (await browser.receive(is_dtls))[0] == DTLS_ALERT
 
 
 async def test_a_browser_may_switch_to_the_native_protocol(
@@ -366,13 +373,13 @@ async def start_video(sender: Browser, guild: Guild) -> int:
     return ssrc
 
 
-async def receive_control(browser: Browser, kind: int) -> bytes:
-    """Return the next payload-specific feedback of a format, decrypted."""
+async def receive_feedback(browser: Browser, feedback_format: int) -> bytes:
+    """Return the next payload-specific feedback of this format (RFC 4585), decrypted."""
     assert browser.dtls.session is not None
     while True:
-        packet = await browser.receive(lambda data: data[1] == 206)
+        packet = await browser.receive(lambda data: data[1] == PAYLOAD_FEEDBACK)
         plain = browser.dtls.session.unprotect_control(packet)
-        if plain[0] & 0x1F == kind:
+        if plain[0] & 0x1F == feedback_format:
             return plain
 
 
@@ -391,10 +398,12 @@ async def test_video_and_key_frame_requests_are_forwarded(
     assert (packet[1], packet[8:12]) == (0x80 | 96, struct.pack(">I", ssrc))
     # The viewer knows the SSRC of the server, the sender its own.
     assert viewer.dtls.session is not None
-    viewer.send(viewer.dtls.session.protect_control(struct.pack(">BBHII", 0x81, 206, 2, 5, ssrc)))
-    assert await receive_control(browser, 1) == struct.pack(">BBHII", 0x81, 206, 2, 1, own_ssrc)
+    viewer.send(viewer.dtls.session.protect_control(struct.pack(">BBHII", 0x81, PAYLOAD_FEEDBACK, 2, 5, ssrc)))
+    assert await receive_feedback(browser, PICTURE_LOSS) == struct.pack(
+        ">BBHII", 0x81, PAYLOAD_FEEDBACK, 2, 1, own_ssrc
+    )
     # The browser may use more than its initial bitrate.
-    limit = await receive_control(browser, 15)
+    limit = await receive_feedback(browser, APPLICATION_FEEDBACK)
     assert limit[12:16] == b"REMB"
     exponent, mantissa = limit[17] >> 2, int.from_bytes(limit[17:20], "big") & 0x3FFFF
     assert 2_400_000 < mantissa << exponent <= 2_500_000
@@ -439,12 +448,11 @@ async def test_key_frame_requests_are_forwarded_to_native_clients_of_the_call_on
     assert browser.dtls.session is not None
     for ssrc in (outsider.ready["ssrc"] + 1, native.ready["ssrc"], native.ready["ssrc"] + 1):
         # A full intra request.
-        request = struct.pack(">BBHIIIBxxx", 0x84, 206, 4, 5, 0, ssrc, 1)
+        request = struct.pack(">BBHIIIBxxx", 0x84, PAYLOAD_FEEDBACK, 4, 5, 0, ssrc, 1)
         browser.send(browser.dtls.session.protect_control(request))
-    request = await native.receive_datagram(lambda data: data[1] == 206)
+    request = await native.receive_datagram(lambda data: data[1] == PAYLOAD_FEEDBACK)
     assert decrypt_packet(AES, native.secret_key, request, 8) == struct.pack(">I", native.ready["ssrc"] + 1)
-    await outsider.wait_packets_read()
-    assert all(data[1] != 206 for data in outsider.datagrams.received._queue)  # type: ignore[attr-defined]
+    assert all(data[1] != PAYLOAD_FEEDBACK for data in await outsider.wait_packets_read())
 
 
 @pytest.mark.parametrize("path", ["/voice?v=8", "/voice/?v=8"])

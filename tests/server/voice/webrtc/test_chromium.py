@@ -85,7 +85,7 @@ async def join_from_page(world: World, guild: Guild, caller: Caller) -> dict[str
     }
 
 
-async def test_a_page_and_a_native_client_hear_each_other(
+async def test_a_page_and_a_native_client_receive_each_others_tones(
     world: World, guild: Guild, make_caller: MakeCaller, chromium: Any
 ) -> None:
     # The page has no end-to-end encryption, which was optional until this change.
@@ -118,13 +118,13 @@ async def test_a_page_shows_the_video_of_another_page(
     world: World, guild: Guild, make_caller: MakeCaller, chromium: Any
 ) -> None:
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
-    sender, viewer = [
+    (sender, sender_arguments), (viewer, viewer_arguments) = [
         (await open_page(chromium, world), await join_from_page(world, guild, await make_caller())) for _ in range(2)
     ]
-    await sender[0].evaluate(VIDEO_SCRIPT, sender[1] | {"sends": True})
-    await wait_until(sender[0], "async () => (await streamStatistics())?.framesEncoded > 10")
+    await sender.evaluate(VIDEO_SCRIPT, sender_arguments | {"sends": True})
+    await wait_until(sender, "async () => (await streamStatistics())?.framesEncoded > 10")
     # The viewer comes after the first key frame, so it has to request another one.
-    await viewer[0].evaluate(VIDEO_SCRIPT, viewer[1] | {"sends": False})
-    await wait_until(viewer[0], "async () => (await streamStatistics())?.framesDecoded > 10")
-    statistics = await sender[0].evaluate("streamStatistics()")
+    await viewer.evaluate(VIDEO_SCRIPT, viewer_arguments | {"sends": False})
+    await wait_until(viewer, "async () => (await streamStatistics())?.framesDecoded > 10")
+    statistics = await sender.evaluate("streamStatistics()")
     assert statistics["pliCount"] > 0

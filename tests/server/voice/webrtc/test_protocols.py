@@ -303,7 +303,7 @@ def test_any_text_can_be_parsed_as_an_offer(text: str) -> None:
             pass
 
 
-def test_the_description_of_the_server_has_the_public_form() -> None:
+def test_the_description_of_the_server_has_the_fields_of_the_specification() -> None:
     assert sdp.server_description(("203.0.113.5", 50004), "ufrag", "password", DIGEST) == (
         "m=audio 50004 ICE/SDP\nc=IN IP4 203.0.113.5\na=rtcp:50004\na=ice-ufrag:ufrag\na=ice-pwd:password\n"
         f"a=fingerprint:sha-256 {DIGEST}\na=candidate:1 1 UDP 2130706431 203.0.113.5 50004 typ host\n"

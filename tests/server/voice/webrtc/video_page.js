@@ -1,5 +1,12 @@
 // A page in a call that sends the picture of a canvas, or shows the video of the only other member.
 async ({ url, identify, sends }) => {
+  // Opcodes of the voice gateway.
+  const IDENTIFY = 0;
+  const SELECT_PROTOCOL = 1;
+  const READY = 2;
+  const SESSION_DESCRIPTION = 4;
+  const HELLO = 8;
+  const VIDEO = 12;
   const connection = new RTCPeerConnection();
   if (sends) {
     const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 240 });
@@ -62,9 +69,9 @@ async ({ url, identify, sends }) => {
   });
   socket.onmessage = async ({ data }) => {
     const { op, d } = JSON.parse(data);
-    if (op === 8) {
-      send(0, identify);
-    } else if (op === 2) {
+    if (op === HELLO) {
+      send(IDENTIFY, identify);
+    } else if (op === READY) {
       ownSsrc = d.ssrc;
       await connection.setLocalDescription(await connection.createOffer());
       const { sdp } = connection.localDescription;
@@ -73,12 +80,12 @@ async ({ url, identify, sends }) => {
         { name: "opus", type: "audio", priority: 1000, payload_type: 127 },
         { name: "VP8", type: "video", priority: 2000, payload_type: payloadType },
       ];
-      send(1, { protocol: "webrtc", data: sdp, codecs });
-    } else if (op === 12) {
+      send(SELECT_PROTOCOL, { protocol: "webrtc", data: sdp, codecs });
+    } else if (op === VIDEO) {
       otherSsrc = d.video_ssrc;
-    } else if (op === 4) {
+    } else if (op === SESSION_DESCRIPTION) {
       await connection.setRemoteDescription({ type: "answer", sdp: answer(d.sdp) });
-      if (sends) send(12, { audio_ssrc: ownSsrc, video_ssrc: ownSsrc + 1, rtx_ssrc: 0, streams: [] });
+      if (sends) send(VIDEO, { audio_ssrc: ownSsrc, video_ssrc: ownSsrc + 1, rtx_ssrc: 0, streams: [] });
     }
   };
   await connected;
