@@ -396,19 +396,19 @@ class ClientState:
         return snapshot
 
 
-def find_differences(remembered: Any, fresh: Any, path: str = "$") -> list[str]:
-    """Describe the differences between two states for a failure message."""
-    if isinstance(remembered, dict) and isinstance(fresh, dict):
+def find_differences(updated: Any, fresh: Any, path: str = "$") -> list[str]:
+    """Describe the differences between a state updated by events and a fresh one, for a failure message."""
+    if isinstance(updated, dict) and isinstance(fresh, dict):
         lines = []
-        for key in sorted({*remembered, *fresh}, key=str):
-            if key not in remembered or key not in fresh:
+        for key in sorted({*updated, *fresh}, key=str):
+            if key not in updated or key not in fresh:
                 lines.append(
-                    f"{path}.{key}: {'only fresh' if key not in remembered else 'only remembered'}: {(remembered | fresh)[key]}"
+                    f"{path}.{key}: {'only fresh' if key not in updated else 'only updated'}: {(updated | fresh)[key]}"
                 )
             else:
-                lines += find_differences(remembered[key], fresh[key], f"{path}.{key}")
+                lines += find_differences(updated[key], fresh[key], f"{path}.{key}")
         return lines
-    return [] if remembered == fresh else [f"{path}: remembered {remembered!r}, fresh {fresh!r}"]
+    return [] if updated == fresh else [f"{path}: updated {updated!r}, fresh {fresh!r}"]
 
 
 def _find_channel(guild: Any, channel_id: str) -> Any:

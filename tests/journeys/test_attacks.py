@@ -20,6 +20,7 @@ import pytest
 from aiohttp import WSMsgType
 
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.intents import Intents
 from tests.fixtures.postgres import with_database
 from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, Server, demo_users, running_server
 
@@ -465,7 +466,7 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
     request_starts += [body, upload] * 5
 
     async def trickle(request_start: bytes) -> bytes:
-        """Send a byte every 50 ms until the server ends the connection; return what it sent.
+        """Send a byte every 50 ms until the server ends the connection; return the bytes that it sent.
 
         A stream would drop a response that arrived if a later write fails, so this uses the socket itself."""
         loop = asyncio.get_running_loop()
@@ -590,12 +591,12 @@ MALFORMED_FRAMES: dict[str, tuple[bytes, set[int | None]]] = {
         {1002, 1009, CloseCode.DECODE_ERROR, None},
     ),
     "a close with a wrong code": (encode_frame(WSMsgType.CLOSE, b"\x00\x01"), {1002, None}),
-    "an operation before Identify": (encode_frame(WSMsgType.TEXT, b'{"op":3,"d":{}}'), {CloseCode.NOT_AUTHENTICATED}),
-    "an unknown operation": (
+    "an opcode before Identify": (encode_frame(WSMsgType.TEXT, b'{"op":3,"d":{}}'), {CloseCode.NOT_AUTHENTICATED}),
+    "an unknown opcode": (
         encode_frame(WSMsgType.TEXT, b'{"op":99,"d":{}}'),
         {CloseCode.UNKNOWN_OPCODE, CloseCode.NOT_AUTHENTICATED},
     ),
-    "a huge operation": (
+    "a huge opcode": (
         encode_frame(WSMsgType.TEXT, b'{"op":1' + b"0" * 400 + b',"d":null}'),
         {CloseCode.DECODE_ERROR, CloseCode.NOT_AUTHENTICATED},
     ),
@@ -672,7 +673,7 @@ async def test_invalid_session_commands_close_the_session_or_are_ignored(
         (GatewayOpcode.HEARTBEAT, 2**63, None),
         (GatewayOpcode.HEARTBEAT, "x", CloseCode.DECODE_ERROR),
     ]
-    session = await GatewaySession(bot, server.gateway, intents=3276799).open()
+    session = await GatewaySession(bot, server.gateway, intents=Intents.BOT_MASK).open()
     for opcode, data, expected in payloads:
         # The acknowledgement of the heartbeat below, or the close, proves that the command was handled.
         ack_count = [frame["op"] for frame in session.other_frames].count(GatewayOpcode.HEARTBEAT_ACK) + (

@@ -81,9 +81,9 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
         message = json.loads(await asyncio.wait_for(reader.read(), TIMEOUT_SECONDS))
         writer.close()
         assert await server.wait_ended() == 0
-        log_lines = server.log_text()
-        assert '"level":"error"' not in log_lines, log_lines
-        assert "Traceback" not in log_lines, log_lines
+        log_text = server.log_text()
+        assert '"level":"error"' not in log_text, log_text
+        assert "Traceback" not in log_text, log_text
 
         # The message was really stored.
         await server.start()

@@ -9,7 +9,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hubbub.protocol import changes, codec
-from hubbub.protocol.enums import ChannelType, EventStatus, GatewayOpcode, OverwriteType
+from hubbub.protocol.enums import (
+    ChannelType,
+    EventEntityType,
+    EventPrivacyLevel,
+    EventStatus,
+    GatewayOpcode,
+    OverwriteType,
+    RecurrenceFrequency,
+)
 from hubbub.protocol.intents import Capabilities
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import members
@@ -53,15 +61,20 @@ class Scenario:
         """All users except the owner."""
         return [self.carol, *(actor for actor, _, _ in self.watchers)]
 
+    @property
+    def watching_user(self) -> Actor:
+        """The only watcher that is not a bot."""
+        return next(actor for actor, _, _ in self.watchers if not actor.bot)
+
     async def check(self) -> None:
         """Check that every watcher's state equals that of a fresh session."""
         for actor, identify, session in self.watchers:
             await session.wait_delivered()
             fresh_session = await actor.connect(**identify)
-            remembered, fresh = ClientState(session.dispatches), ClientState(fresh_session.dispatches)
-            fresh.unknown_last_message_channels = remembered.unknown_last_message_channels
+            updated, fresh = ClientState(session.dispatches), ClientState(fresh_session.dispatches)
+            fresh.unknown_last_message_channels = updated.unknown_last_message_channels
             await fresh_session.close()
-            differences = find_differences(remembered.snapshot(), fresh.snapshot())
+            differences = find_differences(updated.snapshot(), fresh.snapshot())
             assert not differences, "\n".join([f"the state of {actor.name} differs from a fresh one:", *differences])
 
 
@@ -87,6 +100,8 @@ CHANNEL_TYPES = (
     ChannelType.GUILD_FORUM,
 )
 """Types of created channels; a text channel is twice as likely as the others."""
+THREAD_TYPES = (ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD)
+ENTITY_TYPES = (EventEntityType.STAGE_INSTANCE, EventEntityType.VOICE, EventEntityType.EXTERNAL)
 
 
 async def create_channel(scenario: Scenario, choose: Choose) -> None:
@@ -255,7 +270,8 @@ async def change_expressions(scenario: Scenario, choose: Choose) -> None:
 
 async def rename_self(scenario: Scenario, choose: Choose) -> None:
     """Change a user's own profile."""
-    await scenario.other_users[choose(2) * 3].patch("/users/@me", json={"global_name": f"Name {choose(9)}"})
+    user = (scenario.carol, scenario.watching_user)[choose(2)]
+    await user.patch("/users/@me", json={"global_name": f"Name {choose(9)}"})
 
 
 async def create_thread(scenario: Scenario, choose: Choose) -> None:
@@ -266,7 +282,7 @@ async def create_thread(scenario: Scenario, choose: Choose) -> None:
             f"/channels/{channel_id}/messages/{message_id}/threads", json={"name": f"at {choose(9)}"}
         )
     else:
-        body = {"name": f"thread {choose(9)}", "type": 11 + choose(2), "message": {"content": "post"}}
+        body = {"name": f"thread {choose(9)}", "type": THREAD_TYPES[choose(2)], "message": {"content": "post"}}
         response = await scenario.owner.post(f"/channels/{choose_one(choose, scenario.channel_ids)}/threads", json=body)
     record_created_id(response, scenario.thread_ids)
 
@@ -353,8 +369,8 @@ async def set_presence(scenario: Scenario, choose: Choose) -> None:
 
 async def use_private_channel(scenario: Scenario, choose: Choose) -> None:
     """Open a private channel between Carol and the watching user, and send a message in one or close it."""
-    watching_user = scenario.watchers[-1][0]
-    sender, recipient = (scenario.carol, watching_user) if choose(2) else (watching_user, scenario.carol)
+    users = [scenario.carol, scenario.watching_user]
+    sender, recipient = users if choose(2) else reversed(users)
     record_created_id(
         await sender.post("/users/@me/channels", json={"recipient_id": str(recipient.id)}), scenario.private_channel_ids
     )
@@ -390,11 +406,13 @@ async def change_scheduled_event(scenario: Scenario, choose: Choose) -> None:
         }
         location = ({"channel_id": channel_id}, {"channel_id": channel_id}, {"entity_metadata": {"location": "here"}})
         entity_index = choose(3)
-        recurrence_rule = {"start": codec.timestamp(starts_ms), "frequency": 3} if choose(2) else None
+        recurrence_rule = (
+            {"start": codec.timestamp(starts_ms), "frequency": RecurrenceFrequency.DAILY} if choose(2) else None
+        )
         body = {
             "name": f"event {choose(9)}",
-            "privacy_level": 2,
-            "entity_type": entity_index + 1,
+            "privacy_level": EventPrivacyLevel.GUILD_ONLY,
+            "entity_type": ENTITY_TYPES[entity_index],
             "recurrence_rule": recurrence_rule,
         }
         await scenario.owner.post(url, json={**body, **times, **location[entity_index]})

@@ -16,7 +16,7 @@ import pytest
 import yarl
 
 from hubbub.protocol.enums import ChannelType
-from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.flags import ApplicationFlags, LobbyMemberFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.sdk import (
     Activity,
@@ -398,7 +398,7 @@ async def link_channel(
     world = publisher.world
     guild = await world.guild(mary.chat_user(), name="Rain")
     bot_actor = await world.bot(guild, name="umbrella")
-    members = [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}, {"id": str(rob.id)}]
+    members = [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(zoe.id)}, {"id": str(rob.id)}]
     lobby_id = int((await publisher.send_backend_request("POST", "/lobbies", members=members)).ok()["id"])
     for player in (mary, zoe, rob):
         await player.wait_until(lambda: player.client.get_lobby_handle(lobby_id))  # noqa: B023

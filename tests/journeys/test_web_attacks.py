@@ -17,7 +17,7 @@ from tests.oauth import REDIRECT, Client, create_application, set_application_co
 from tests.pages import PASSWORD, Browser, Page
 from tests.world import NOW_MS, Actor, World, small_config
 
-FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+FORM_HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
 INJECTED_HTML = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'"
 
 
@@ -59,7 +59,7 @@ async def test_csrf_on_consent(world: World, headers: dict[str, str], token_kind
     }
 
     body = urlencode({"answer": "allow", "form_token": tokens[token_kind]})
-    page = await browser.request("POST", consent_path, headers=FORM | headers, data=body)
+    page = await browser.request("POST", consent_path, headers=FORM_HEADERS | headers, data=body)
 
     assert (page.status, "Location" in page.headers) == (403, False)
     assert (await mary.get("/oauth2/tokens")).ok() == []
@@ -74,7 +74,7 @@ async def test_csrf_on_other_forms(world: World, path: str) -> None:
     session_cookie = browser.cookies.get("hubbub_session")
 
     body = urlencode({"login": "eve", "username": "eve", "password": PASSWORD, "user_code": "X", "answer": "allow"})
-    page = await browser.request("POST", path, headers=FORM, data=body)
+    page = await browser.request("POST", path, headers=FORM_HEADERS, data=body)
 
     assert page.status == 403
     assert browser.cookies.get("hubbub_session") == session_cookie
@@ -159,7 +159,7 @@ async def test_open_redirect_after_the_login(world: World, target: str) -> None:
     second_browser = Browser(world)
     page = await second_browser.open("/login")
     form = {"login": "mary", "password": PASSWORD, "next": target, "form_token": find_form_token(page)}
-    second_response = await second_browser.request("POST", "/login", headers=FORM, data=urlencode(form))
+    second_response = await second_browser.request("POST", "/login", headers=FORM_HEADERS, data=urlencode(form))
     assert urlsplit(second_response.location).netloc == ""
 
 
@@ -190,7 +190,7 @@ async def test_open_redirect_through_redirect_uri(world: World, redirect_uri: st
         assert (page.status, "Location" in page.headers, page.refresh) == (400, False, None)
         assert not [url for _, url in page.links if not url.startswith(("/", "#"))]
         body = urlencode({"answer": "deny", "form_token": find_form_token(page)})
-        response = await browser.request("POST", consent_path, headers=FORM, data=body)
+        response = await browser.request("POST", consent_path, headers=FORM_HEADERS, data=body)
         assert (response.status, "Location" in response.headers) == (400, False)
 
 
@@ -335,7 +335,10 @@ async def test_cookie_theft_over_plain_http_or_by_script() -> None:
                 visitor_token = login_page.cookies["__Host-hubbub_visitor"].value
                 token = (await login_page.text()).partition('name="form_token" value="')[2].partition('"')[0]
             form = {"username": "mary", "password": PASSWORD, "form_token": token}
-            headers = FORM | {"Origin": "https://chat.example", "Cookie": f"__Host-hubbub_visitor={visitor_token}"}
+            headers = FORM_HEADERS | {
+                "Origin": "https://chat.example",
+                "Cookie": f"__Host-hubbub_visitor={visitor_token}",
+            }
             async with client.post(
                 f"http://127.0.0.1:{port}/register", data=urlencode(form), headers=headers, allow_redirects=False
             ) as response:
@@ -398,7 +401,7 @@ async def test_installing_a_private_bot_through_the_page(world: World) -> None:
     consent_path = f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"
     page = await browser.open(consent_path)
     body = urlencode({"answer": "allow", "guild_id": guild.id, "form_token": find_form_token(page)})
-    response = await browser.request("POST", consent_path, headers=FORM, data=body)
+    response = await browser.request("POST", consent_path, headers=FORM_HEADERS, data=body)
 
     assert (page.status, response.status) == (403, 403)
     assert REDIRECT not in response.body

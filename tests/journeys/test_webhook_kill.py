@@ -10,7 +10,7 @@ import pytest
 from hubbub.protocol.enums import EntitlementOwnerType, EventWebhooksStatus, SkuType
 from hubbub.protocol.flags import SkuFlags
 from tests.journeys.processes import ApiUser, Server, demo_users
-from tests.receiver import Receiver
+from tests.receiver import NO_RESPONSE, Receiver
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
@@ -86,7 +86,7 @@ async def test_a_killed_process_loses_no_event(
             await receiver.wait_for_events(4)
 
             # From now on the receiver does not acknowledge, and more events wait behind the first.
-            receiver.default_status = 0
+            receiver.default_status = NO_RESPONSE
             for _ in range(ROUNDS):
                 await entitlement_application.create_and_delete_entitlement(alice)
                 await entitlement_application.create_and_delete_entitlement(bob)

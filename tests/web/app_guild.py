@@ -10,6 +10,7 @@ import aiohttp
 import discord
 from discord import app_commands
 
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App as Platform
 from hubbub.server.core.clock import ControlledClock
 from tests.clients.discord_py_bot import Bot, run_bot
@@ -56,7 +57,7 @@ async def open_platform(open_page: OpenPage, clock: ControlledClock) -> AsyncIte
         world = World(app, client)
         alice, bob = await world.user("alice"), await world.user("bob")
         guild = await world.guild(alice, bob, name="Town Square")
-        bot = await world.bot(guild, name="crier", permissions=1 << 3)
+        bot = await world.bot(guild, name="crier", permissions=Permissions.ADMINISTRATOR)
         yield AppGuild(world, alice, bob, guild, bot, open_page)
         await world.close()
     await app.stop()

@@ -96,13 +96,13 @@ async def wait_call(window: ChatWindow, *user_ids: int) -> dict[str, Any]:
 
 async def wait_tone(window: ChatWindow, user_id: int, hertz: int) -> None:
     """Wait until the window plays a tone of a user."""
-    heard = 0.0
+    measured = 0.0
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while abs(heard - hertz) > 30:
-                heard = await window.page.evaluate(_MEASURE, str(user_id))
+            while abs(measured - hertz) > 30:
+                measured = await window.page.evaluate(_MEASURE, str(user_id))
     except TimeoutError:
-        raise AssertionError(f"{heard} Hz instead of {hertz} Hz") from None
+        raise AssertionError(f"{measured} Hz instead of {hertz} Hz") from None
 
 
 async def wait_silence(window: ChatWindow, user_id: int) -> None:
@@ -213,7 +213,7 @@ class OpenCall:
             return
         codes = set()
         for window in self.windows:
-            others = [each.user.id for each in self.windows if each is not window]
+            others = [other.user.id for other in self.windows if other is not window]
             codes.add((await wait_call(window, *others))["privacyCode"])
         assert len(codes) == 1
 

@@ -47,7 +47,7 @@ class LossyNetwork(asyncio.DatagramProtocol):
 
     @property
     def init_script(self) -> str:
-        """A script that replaces the port of the voice server in opcode 4 by the port of this proxy."""
+        """A script that replaces the port of the voice server in the session description (opcode 4) by the port of this proxy."""
         return """
 window.WebSocket = class extends WebSocket {
   addEventListener(type, listener, options) {

@@ -66,7 +66,7 @@ async def test_a_refused_speaker_is_replaced_by_the_default(call_platform: ChatP
         await speaker.select_option(index=1)
         await nora.page.get_by_text("The chosen speaker cannot be used.").wait_for()
         assert (await inspect_devices(nora))["sinkIds"] == [""]
-        # The dialog shows what is used.
+        # The dialog shows the speaker in use.
         assert await speaker.input_value() == ""
 
 

@@ -125,7 +125,7 @@ async def test_layouts_full_screen_and_picture_in_picture(call_platform: ChatPla
         await page.locator(".tile").filter(has_text="nora").hover()
         await page.get_by_role("button", name="Full screen: nora").click()
         await tom.wait_until("() => document.fullscreenElement?.matches('.tile') ?? false")
-        # A change of marks keeps the element, and so full screen.
+        # New marks do not replace the element, so full screen continues.
         await call_button(nora, "Mute").click()
         await page.locator(".tile").filter(has_text="nora").get_by_label("muted").wait_for()
         assert await page.evaluate("() => document.fullscreenElement !== null")

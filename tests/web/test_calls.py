@@ -8,6 +8,7 @@ import davey
 import pytest
 
 from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.voice import VoiceOpcode
 from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
 from hubbub.sdk.media.opus import Decoder, Encoder
 from tests.sdk.audio import Tone, tone_share
@@ -78,7 +79,7 @@ async def test_a_page_and_a_native_client_hear_each_other(call_platform: ChatPla
 async def send_tone(bot: EncryptedCaller, hertz: float) -> None:
     """Send an encrypted tone until the task is canceled."""
     encoder, tone = Encoder(), Tone(hertz)
-    await bot.caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": bot.caller.ready["ssrc"]})
+    await bot.caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": bot.caller.ready["ssrc"]})
     while True:
         samples = array("h", bytes(SAMPLES_PER_CHANNEL * CHANNELS * 2))
         tone(samples, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
@@ -117,7 +118,7 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
         await join(tom_window)
         await wait_call(nora_window, tom.id)
 
-        # People, who speaks, and marks.
+        # Participants, the speaking user, and marks.
         call = page.get_by_role("region", name="Call")
         await call.locator(".tile.speaking").get_by_text("tom").wait_for()
         await tom_window.page.locator("hubbub-sidebar").get_by_role("button", name="Mute").click()

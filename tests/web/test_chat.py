@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
@@ -224,7 +224,7 @@ async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(platfo
         assert await nora_window.composer.input_value() == "x" * 2003
 
 
-async def test_a_channel_deleted_while_open_shows_a_notice(platform: ChatPlatform) -> None:
+async def test_an_open_channel_that_becomes_inaccessible_shows_a_notice(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     first, second = await guild.channel("first"), await guild.channel("second")
@@ -236,9 +236,9 @@ async def test_a_channel_deleted_while_open_shows_a_notice(platform: ChatPlatfor
 
         await tom_window.page.get_by_role("link", name="second").click()
         await tom_window.page.get_by_role("textbox", name="Message #second").wait_for()
-        await guild.overwrite(second, guild.id, deny=Permissions.SEND_MESSAGES, target_type=0)
+        await guild.overwrite(second, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
         await tom_window.page.get_by_text("You do not have permission to send messages in this channel.").wait_for()
-        await guild.overwrite(second, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+        await guild.overwrite(second, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
         await tom_window.page.get_by_text("you do not have access to it").wait_for()
         assert await tom_window.page.get_by_role("link", name="second").count() == 0
 
@@ -325,7 +325,7 @@ async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) 
         await keyboard.press("Enter")
         await nora_window.wait_message("typed")
 
-        # Back into the messages: one tab stop for all of them, then the arrow keyboard.
+        # Back into the messages: one tab stop for all of them, then the arrow keys.
         await page.locator(".message", has_text="typed").focus()
         await keyboard.press("ArrowUp")
         await keyboard.press("ArrowUp")

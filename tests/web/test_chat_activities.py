@@ -297,7 +297,7 @@ INVALID_ACTIVITIES: list[Any] = [
 ]
 
 
-async def test_an_activity_in_a_voice_channel(activity: SampleActivity) -> None:
+async def test_an_activity_in_a_voice_channel_invites_people_and_can_be_minimized(activity: SampleActivity) -> None:
     app_guild = activity.app_guild
     async with play_activity(activity, app_guild.bob, "identify", channel="General") as (window, request):
         page = window.page

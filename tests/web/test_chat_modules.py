@@ -1,4 +1,4 @@
-"""The modules of the chat client: they load without errors and follow their rules; the markdown table; accessibility."""
+"""The modules of the chat client: loading and source rules, markdown, permissions, and accessibility."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.transports.web import templating
 from tests.web.accessibility import AUDIT
@@ -80,7 +80,7 @@ async def test_modules_are_served_as_immutable_under_a_versioned_url(platform: C
     folder, _, name = main_path.rpartition("/")
     nested = await platform.world.request("GET", f"{platform.url}{folder}/state/state.js")
     assert (nested.status, nested.headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
-    # Only the files that were found at startup are response.
+    # Only the files that existed at startup are served.
     for missing_path in (
         f"{folder}/nothing.js",
         f"{folder}/state",
@@ -209,13 +209,17 @@ async def test_the_client_computes_the_same_permissions_as_the_server(platform: 
     member, owner = {"user": {"id": "2"}, "roles": ["3"]}, {"user": {"id": "9"}, "roles": []}
     base = view | send | everyone
     thread = {"id": "6", "type": ChannelType.PUBLIC_THREAD}
+    role, user = OverwriteType.ROLE, OverwriteType.MEMBER
     cases: list[tuple[list[Any], int]] = [
         ([guild(("1", base)), member, channel()], base),
-        ([guild(("1", base)), member, channel(("1", 0, 0, send))], view),
-        ([guild(("1", base)), member, channel(("1", 0, 0, send), ("3", 0, send, 0))], base),
-        ([guild(("1", base), ("3", 0)), member, channel(("3", 0, 0, view))], 0),
-        ([guild(("1", base)), member, channel(("3", 0, 0, view), ("2", 1, view, 0))], base),
-        ([guild(("1", base), ("3", 8)), member, channel(("1", 0, 0, view))], Permissions.ALL),
+        ([guild(("1", base)), member, channel(("1", role, 0, send))], view),
+        ([guild(("1", base)), member, channel(("1", role, 0, send), ("3", role, send, 0))], base),
+        ([guild(("1", base), ("3", 0)), member, channel(("3", role, 0, view))], 0),
+        ([guild(("1", base)), member, channel(("3", role, 0, view), ("2", user, view, 0))], base),
+        (
+            [guild(("1", base), ("3", Permissions.ADMINISTRATOR)), member, channel(("1", role, 0, view))],
+            Permissions.ALL,
+        ),
         ([guild(("1", 0)), owner, channel()], Permissions.ALL),
         ([guild(("1", view | send)), member, channel(type=ChannelType.GUILD_VOICE)], view),
         ([guild(("1", view | threads)), member, thread, channel()], view | threads | send),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hubbub.protocol.enums import LOCALES, AuditLogAction
+from hubbub.protocol.enums import LOCALES, AuditLogAction, DefaultMessageNotifications, VerificationLevel
 from hubbub.protocol.permissions import Permissions
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
@@ -61,7 +61,10 @@ async def test_overview_saves_only_changes_and_other_members_see_them(platform: 
             "system_channel_id": str(other),
             "preferred_locale": "de",
         }
-        assert (stored["verification_level"], stored["default_message_notifications"]) == (2, 1)
+        assert (stored["verification_level"], stored["default_message_notifications"]) == (
+            VerificationLevel.MEDIUM,
+            DefaultMessageNotifications.ONLY_MENTIONS,
+        )
         await tom_window.page.get_by_role("heading", name="Harbor").wait_for()
         # The audit log names only what changed.
         entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
@@ -197,7 +200,7 @@ async def test_members_are_timed_out_with_a_reason(platform: ChatPlatform) -> No
     guild = await platform.world.guild(nora, tom)
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
-        # The server's clock stands still, so the browser's must agree for the end of a timeout.
+        # The server's clock is stopped, so the browser's must agree for the end of a timeout.
         await page.clock.set_fixed_time(NOW_MS / 1000)
         settings = await open_settings(window, "Members")
         members = settings.get_by_role("list", name="Members")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from hubbub.protocol.enums import ChannelType, CommandPermissionType
+from hubbub.protocol.enums import AutoModerationEventType, AutoModerationTriggerType, ChannelType, CommandPermissionType
 from tests import media
 from tests.server.places.expressions import OGG, upload_sticker
 from tests.server.places.invites import create_invite
@@ -73,7 +73,12 @@ async def test_moderation_and_joining_settings_are_accessible(platform: ChatPlat
     guild = await platform.world.guild(nora)
     await platform.world.grant_to_guild(guild, "VANITY_URL")
     path = f"/guilds/{guild.id}"
-    rule = {"name": "No spoilers", "event_type": 1, "trigger_type": 1, "trigger_metadata": {"keyword_filter": ["end"]}}
+    rule = {
+        "name": "No spoilers",
+        "event_type": AutoModerationEventType.MESSAGE_SEND,
+        "trigger_type": AutoModerationTriggerType.KEYWORD,
+        "trigger_metadata": {"keyword_filter": ["end"]},
+    }
     (await nora.post(f"{path}/auto-moderation/rules", json=rule)).ok()
     channels = [{"channel_id": str(guild.general), "description": "Say hello"}]
     (await nora.patch(f"{path}/welcome-screen", json={"welcome_channels": channels})).ok()

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import (
+    AuditLogAction,
+    AutoModerationActionType,
+    AutoModerationEventType,
+    AutoModerationTriggerType,
+    VerificationLevel,
+)
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.transports.web.templating import PACKAGE_DIR
 from tests.server.places.scheduled_events import create_event, external_event
@@ -68,15 +74,15 @@ async def test_changes_are_sentences_with_names_instead_of_ids(platform: ChatPla
     crew, harbor = await guild.role("Crew", color=0xC0392B), await guild.channel("harbor")
     rule = {
         "name": "No spoilers",
-        "event_type": 1,
-        "trigger_type": 1,
+        "event_type": AutoModerationEventType.MESSAGE_SEND,
+        "trigger_type": AutoModerationTriggerType.KEYWORD,
         "trigger_metadata": {"keyword_filter": ["the end"]},
-        "actions": [{"type": 2, "metadata": {"channel_id": str(harbor)}}],
+        "actions": [{"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(harbor)}}],
         "exempt_roles": [str(crew)],
     }
     (await nora.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()
     (await nora.patch(f"/channels/{harbor}", json={"rate_limit_per_user": 60})).ok()
-    (await nora.patch(f"/guilds/{guild.id}", json={"verification_level": 2})).ok()
+    (await nora.patch(f"/guilds/{guild.id}", json={"verification_level": VerificationLevel.MEDIUM})).ok()
     await create_event(nora, guild, external_event())
     async with platform.open_window(nora, general_path(guild)) as window:
         settings = await open_settings(window, "Audit log")

@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import AutoModerationTriggerType
+from hubbub.protocol.enums import (
+    AutoModerationActionType,
+    AutoModerationEventType,
+    AutoModerationKeywordPresetType,
+    AutoModerationTriggerType,
+)
 from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings, save_changes
@@ -17,7 +22,13 @@ async def create_rule(
     guild: Guild, name: str, trigger_type: int = AutoModerationTriggerType.KEYWORD, **body: Any
 ) -> Any:
     """Create a rule as the owner."""
-    json = {"name": name, "event_type": 1, "trigger_type": trigger_type, "enabled": True, **body}
+    json = {
+        "name": name,
+        "event_type": AutoModerationEventType.MESSAGE_SEND,
+        "trigger_type": trigger_type,
+        "enabled": True,
+        **body,
+    }
     return (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=json)).ok()
 
 
@@ -54,16 +65,16 @@ async def test_rule_is_created_edited_and_deleted(platform: ChatPlatform) -> Non
         await settings.get_by_label("Turned on").check()
         await settings.get_by_label("Words and phrases", exact=True).fill("the ending\nfinal*\n")
         await settings.get_by_label("Regular expressions").fill("end(ing\n")
-        await save_changes(settings, expect_notice=False)
+        await save_changes(settings, expect_success=False)
         await settings.get_by_role("alert").filter(has_text="“end(ing”: Regular expression").wait_for()
         await settings.get_by_label("Regular expressions").fill("end(ing)?")
         await settings.get_by_label("Send an alert").check()
-        await save_changes(settings, expect_notice=False)
+        await save_changes(settings, expect_success=False)
         field = settings.locator(".field").filter(has=page.get_by_label("Alert channel"))
         await field.get_by_role("alert").filter(has_text="required").wait_for()
         for action in ("Block the message", "Send an alert"):
             await settings.get_by_label(action).uncheck()
-        await save_changes(settings, expect_notice=False)
+        await save_changes(settings, expect_success=False)
         await settings.get_by_role("alert").filter(has_text="Choose at least one action.").wait_for()
 
         await settings.get_by_label("Block the message").check()
@@ -86,9 +97,9 @@ async def test_rule_is_created_edited_and_deleted(platform: ChatPlatform) -> Non
             "allow_list": ["ending credits"],
         }
         assert rule["actions"] == [
-            {"type": 1, "metadata": {"custom_message": "Not before Sunday."}},
-            {"type": 2, "metadata": {"channel_id": str(alerts)}},
-            {"type": 3, "metadata": {"duration_seconds": 3600}},
+            {"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "Not before Sunday."}},
+            {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(alerts)}},
+            {"type": AutoModerationActionType.TIMEOUT, "metadata": {"duration_seconds": 3600}},
         ]
         assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(crew)], [str(guild.general)])
         await rules.get_by_text("Block the message · Send an alert · Time out the member").wait_for()
@@ -166,7 +177,10 @@ async def test_each_type_of_rule_has_its_own_fields(platform: ChatPlatform) -> N
         await dialog.get_by_text("Already used: Commonly flagged words (1)").wait_for()
         await page.keyboard.press("Escape")
     stored = {rule["name"]: rule for rule in await list_rules(guild)}
-    assert stored["Words"]["trigger_metadata"] == {"presets": [1, 3], "allow_list": []}
+    assert stored["Words"]["trigger_metadata"] == {
+        "presets": [AutoModerationKeywordPresetType.PROFANITY, AutoModerationKeywordPresetType.SLURS],
+        "allow_list": [],
+    }
     assert stored["Mentions"]["trigger_metadata"] == {
         "mention_total_limit": 8,
         "mention_raid_protection_enabled": True,

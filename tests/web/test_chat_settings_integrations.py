@@ -57,6 +57,7 @@ async def test_permissions_of_a_command_are_set_and_another_manager_sees_them(pl
                 {"id": str(guild.id), "type": role, "permission": False},
                 {"id": str(crew), "type": role, "permission": True},
                 {"id": str(mary.id), "type": user, "permission": False},
+                # The ID of “All channels” is the ID of the guild minus one.
                 {"id": str(guild.id - 1), "type": channel, "permission": False},
                 {"id": str(staff), "type": channel, "permission": True},
             ],

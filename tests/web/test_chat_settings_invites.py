@@ -45,7 +45,7 @@ async def test_an_invite_is_created_with_options_and_used_while_another_manager_
     ):
         page = nora_window.page
         for window in (nora_window, tom_window):
-            # The server's clock stands still, so the browser's must agree for the time of expiry.
+            # The server's clock is stopped, so the browser's must agree for the time of expiry.
             await window.page.clock.set_fixed_time(NOW_MS / 1000)
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         settings, tom_settings = await open_settings(nora_window, "Invites"), await open_settings(tom_window, "Invites")
