@@ -5,7 +5,7 @@ Only this slice reads guild, member, role and overwrite rows for permission chec
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.standing import access
 from hubbub.server.places.standing.models import ChannelAccess, ChannelRef, GuildAccess
-from hubbub.server.places.standing.store import Membership, channel_ref
+from hubbub.server.places.standing.store import GuildMembership, channel_ref
 
 SLICE = Slice(
     name="standing",
@@ -13,4 +13,4 @@ SLICE = Slice(
     guards={"channel_id": access.require_channel, "guild_id": access.require_guild},
 )
 
-__all__ = ["SLICE", "ChannelAccess", "ChannelRef", "GuildAccess", "Membership", "access", "channel_ref"]
+__all__ = ["SLICE", "ChannelAccess", "ChannelRef", "GuildAccess", "GuildMembership", "access", "channel_ref"]

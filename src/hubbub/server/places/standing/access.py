@@ -24,7 +24,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places.standing import store
 from hubbub.server.places.standing.models import ChannelAccess, ChannelRef, GuildAccess
-from hubbub.server.places.standing.store import Grants, Membership, find_channel
+from hubbub.server.places.standing.store import Grants, GuildMembership, HeldRole, find_channel
 
 __all__ = [
     "get_caller_and_other_standing",
@@ -49,25 +49,24 @@ def find_guild_standing(tx: Tx, now_ms: int, guild_id: int, user_id: int) -> Gui
 
     `now_ms` (Unix milliseconds) decides whether a timeout is over."""
     membership = store.find_membership(tx, guild_id, user_id)
-    if membership is None or membership[2] is None:
+    if membership is None or not membership.is_member:
         return None
-    return _build_standing(now_ms, guild_id, user_id, membership, store.list_roles(tx, guild_id, user_id))
+    return _build_guild_standing(now_ms, guild_id, user_id, membership, store.list_roles(tx, guild_id, user_id))
 
 
-def _build_standing(
-    now_ms: int, guild_id: int, user_id: int, membership: Membership, role_rows: list[tuple[int, ...]]
+def _build_guild_standing(
+    now_ms: int, guild_id: int, user_id: int, membership: GuildMembership, roles: list[HeldRole]
 ) -> GuildAccess:
-    owner_id, mfa_level, _, pending, flags, timed_out_until_ms = membership
-    permissions_by_role = {role_id: permissions for role_id, permissions, _ in role_rows}
+    permissions_by_role = {role.id: role.permissions for role in roles}
     return GuildAccess(
         guild_id=GuildId(guild_id),
         user_id=UserId(user_id),
-        owner_id=UserId(owner_id),
-        mfa_level=mfa_level,
+        owner_id=UserId(membership.owner_id),
+        mfa_level=membership.mfa_level,
         permissions_by_role=permissions_by_role,
-        ranks=[(position, role_id) for role_id, _, position in role_rows],
-        permissions=base_permissions(owner_id == user_id, 0, permissions_by_role.values()),
-        is_restricted=timed_out_until_ms > now_ms or is_restricted(pending, flags),
+        ranks=[(role.position, role.id) for role in roles],
+        permissions=base_permissions(membership.owner_id == user_id, 0, permissions_by_role.values()),
+        is_restricted=membership.timed_out_until_ms > now_ms or is_restricted(membership.pending, membership.flags),
     )
 
 
@@ -84,11 +83,11 @@ def get_guild_standing(call: Call, guild_id: int) -> GuildAccess:
     membership = store.find_membership(call.tx, guild_id, call.user_id)
     if membership is None:
         raise errors.UNKNOWN_GUILD()
-    if membership[2] is None:
+    if not membership.is_member:
         raise errors.MISSING_ACCESS()
-    role_rows = store.list_roles(call.tx, guild_id, call.user_id)
-    standing = call.standing_cache["guild", guild_id] = _build_standing(
-        call.now_ms, guild_id, call.user_id, membership, role_rows
+    roles = store.list_roles(call.tx, guild_id, call.user_id)
+    standing = call.standing_cache["guild", guild_id] = _build_guild_standing(
+        call.now_ms, guild_id, call.user_id, membership, roles
     )
     return standing
 
@@ -111,64 +110,54 @@ def get_channel_standing(call: Call, channel_id: int) -> ChannelAccess:
         raise errors.UNKNOWN_CHANNEL()
     ref, membership = channel_and_membership
     if ref.guild_id is None:
-        channel_access = _build_private_access(call, ref)
+        channel_access = _build_private_standing(call, ref)
     else:
-        channel_access = _build_visible_access(call, ref, membership, store.list_grants(call.tx, ref, call.user_id))
+        channel_access = _build_visible_standing(call, ref, membership, store.list_grants(call.tx, ref, call.user_id))
     call.standing_cache["channel", channel_id] = channel_access
     return channel_access
 
 
-def _build_visible_access(call: Call, ref: ChannelRef, membership: Membership, grants: Grants) -> ChannelAccess:
-    """Build the caller's standing from the rows of `store.list_grants`. Raise if they cannot see the channel."""
+def _build_visible_standing(call: Call, ref: ChannelRef, membership: GuildMembership, grants: Grants) -> ChannelAccess:
+    """Build the caller's standing in a channel. Raise if they cannot see the channel."""
     assert ref.guild_id is not None
-    if membership[2] is None:
+    if not membership.is_member:
         raise errors.MISSING_ACCESS()
     standing: GuildAccess | None = call.standing_cache.get(("guild", ref.guild_id))
     if standing is None:
-        standing = call.standing_cache["guild", ref.guild_id] = _build_standing(
-            call.now_ms, ref.guild_id, call.user_id, membership, _role_rows(grants)
+        standing = call.standing_cache["guild", ref.guild_id] = _build_guild_standing(
+            call.now_ms, ref.guild_id, call.user_id, membership, grants.roles
         )
-    channel_access = _build_channel_access(call.tx, standing, ref, grants)
+    channel_access = _apply_channel_overwrites(call.tx, standing, ref, grants)
     if not channel_access.allowed & Permissions.VIEW_CHANNEL:
         raise errors.MISSING_ACCESS()
     return channel_access
 
 
-def _role_rows(grants: Grants) -> list[tuple[int, ...]]:
-    """Return ID, permissions and position of the member's roles from the rows of `store.list_grants`."""
-    return [grant[1:] for grant in grants if grant[0] == store.ROLE]
-
-
-def _build_channel_access(tx: Tx, standing: GuildAccess, ref: ChannelRef, grants: Grants) -> ChannelAccess:
-    """Build a member's standing in a channel from the overwrites among the rows of `store.list_grants`."""
-    overwrites = {grant[1]: (grant[2], grant[3]) for grant in grants if grant[0] == store.OVERWRITE}
-    return build_channel_standing(tx, standing, ref, apply_overwrites(standing, overwrites))
+def _apply_channel_overwrites(tx: Tx, standing: GuildAccess, ref: ChannelRef, grants: Grants) -> ChannelAccess:
+    """Build a member's standing in a channel from their standing in the guild and the overwrites in `grants`."""
+    return build_channel_standing(tx, standing, ref, apply_overwrites(standing, grants.overwrites))
 
 
 def get_caller_and_other_standing(
-    call: Call, ref: ChannelRef, membership: Membership, other_id: int
+    call: Call, ref: ChannelRef, membership: GuildMembership, other_id: int
 ) -> tuple[ChannelAccess, ChannelAccess | None]:
     """Return the caller's standing in a channel that was read with their membership, and that of another user.
 
     The other user may be unable to see the channel; their standing is None if they are not in its guild."""
     if ref.guild_id is None:
-        channel_access, other_access = _build_private_access(call, ref), None
+        channel_access, other_access = _build_private_standing(call, ref), None
     else:
         guild_id = ref.guild_id
         grants = store.list_grants_with_member(call.tx, ref, call.user_id, other_id)
-        channel_access, other_access = _build_visible_access(call, ref, membership, grants), None
-        other_member = next((grant for grant in grants if grant[0] == store.OTHER_MEMBER), None)
-        if other_member is not None:
+        channel_access, other_access = _build_visible_standing(call, ref, membership, grants), None
+        if grants.other_member is not None:
             # @everyone, the role with the guild's ID, is listed once among the caller's roles.
-            other_roles = [
-                grant[1:]
-                for grant in grants
-                if grant[0] == store.OTHER_ROLE or (grant[1] == guild_id and grant[0] == store.ROLE)
-            ]
-            other_standing = _build_standing(
-                call.now_ms, guild_id, other_id, (*membership[:2], other_id, *other_member[1:]), other_roles
+            other_roles = [*grants.other_roles, *(role for role in grants.roles if role.id == guild_id)]
+            other_membership = GuildMembership(
+                membership.owner_id, membership.mfa_level, other_id, *grants.other_member
             )
-            other_access = _build_channel_access(call.tx, other_standing, ref, grants)
+            other_standing = _build_guild_standing(call.now_ms, guild_id, other_id, other_membership, other_roles)
+            other_access = _apply_channel_overwrites(call.tx, other_standing, ref, grants)
     call.standing_cache["channel", ref.id] = channel_access
     return channel_access, other_access
 
@@ -183,30 +172,30 @@ def find_channel_standing(
     if channel_and_membership is None:
         return None
     ref, membership = channel_and_membership
-    if ref.guild_id is None or membership[2] is None:
+    if ref.guild_id is None or not membership.is_member:
         return ref, None
-    return ref, _build_access_from_grants(tx, now_ms, ref, user_id, membership, store.list_grants(tx, ref, user_id))
+    return ref, _build_standing_from_grants(tx, now_ms, ref, user_id, membership, store.list_grants(tx, ref, user_id))
 
 
 def find_standing_and_role_ids(
-    tx: Tx, now_ms: int, ref: ChannelRef, membership: Membership, user_id: int, other_id: int
+    tx: Tx, now_ms: int, ref: ChannelRef, membership: GuildMembership, user_id: int, other_id: int
 ) -> tuple[ChannelAccess, tuple[RoleId, ...]]:
     """Return a member's standing in a channel that was read with their membership, and the role IDs of another member.
 
     The role IDs are in ascending order, without @everyone."""
     assert ref.guild_id is not None
     grants = store.list_grants_with_roles_of(tx, ref, user_id, other_id)
-    other_role_ids = sorted(RoleId(grant[1]) for grant in grants if grant[0] == store.OTHER_ROLE)
-    return _build_access_from_grants(tx, now_ms, ref, user_id, membership, grants), tuple(other_role_ids)
+    other_role_ids = sorted(RoleId(role.id) for role in grants.other_roles)
+    return _build_standing_from_grants(tx, now_ms, ref, user_id, membership, grants), tuple(other_role_ids)
 
 
-def _build_access_from_grants(
-    tx: Tx, now_ms: int, ref: ChannelRef, user_id: int, membership: Membership, grants: Grants
+def _build_standing_from_grants(
+    tx: Tx, now_ms: int, ref: ChannelRef, user_id: int, membership: GuildMembership, grants: Grants
 ) -> ChannelAccess:
-    """Build a member's standing from the rows of `store.list_grants`."""
+    """Build a member's standing in a channel, whether or not they can see it."""
     assert ref.guild_id is not None
-    standing = _build_standing(now_ms, ref.guild_id, user_id, membership, _role_rows(grants))
-    return _build_channel_access(tx, standing, ref, grants)
+    standing = _build_guild_standing(now_ms, ref.guild_id, user_id, membership, grants.roles)
+    return _apply_channel_overwrites(tx, standing, ref, grants)
 
 
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
@@ -283,7 +272,7 @@ def visible_channels(tx: Tx, standing: GuildAccess, *, with_parents: bool = True
     }
 
 
-def _build_private_access(call: Call, ref: ChannelRef) -> ChannelAccess:
+def _build_private_standing(call: Call, ref: ChannelRef) -> ChannelAccess:
     """Return the caller's standing in a direct or group message channel: every recipient has the same permissions."""
     if not store.is_recipient(call.tx, ref.id, call.user_id):
         raise errors.MISSING_ACCESS()
@@ -292,7 +281,7 @@ def _build_private_access(call: Call, ref: ChannelRef) -> ChannelAccess:
     )
 
 
-# Private channels have no moderators: all text channel permissions except those over other users' messages and members.
+# All text channel permissions except those that private channels do not have: they have no moderators, webhooks or @everyone.
 _PRIVATE_CHANNEL_PERMISSIONS = Permissions.TEXT & ~(
     Permissions.MANAGE_MESSAGES
     | Permissions.MANAGE_CHANNELS

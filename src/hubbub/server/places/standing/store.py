@@ -4,8 +4,8 @@ The statements run for every message, and the cost of a statement outweighs the 
 statement for the channel, its guild and the membership, and one for the member's roles and the channel's overwrites.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.server.core.store import Tx
@@ -25,21 +25,61 @@ READS: Final = {
 }
 """Tables of other slices that this slice reads, with the reason."""
 
-Membership = tuple[Any, ...]
-"""The guild's `owner_id` and `mfa_level`, then the member's `user_id` (None if not a member), `pending`, `flags` and
-`timed_out_until_ms`."""
 
-ROLE: Final = 0
-"""First column of a role in the rows of `list_grants`; then its ID, permissions and position."""
-OVERWRITE: Final = 1
-"""First column of an overwrite in the rows of `list_grants`; then its target, allow and deny bits."""
-OTHER_MEMBER: Final = 2
-"""First column of the other user in `list_grants_with_member`; then `pending`, `flags` and `timed_out_until_ms`."""
-OTHER_ROLE: Final = 3
+class GuildMembership(NamedTuple):
+    """The columns of a guild and of a user's membership in it that permission checks need."""
+
+    owner_id: int
+    mfa_level: int
+    user_id: int | None
+    """User ID of the member; None if the user is not a member. The other columns of the member are then None or 0."""
+    pending: int
+    flags: int
+    timed_out_until_ms: int
+
+    @property
+    def is_member(self) -> bool:
+        """Whether the user is a member of the guild."""
+        return self.user_id is not None
+
+
+class HeldRole(NamedTuple):
+    """A role of a member."""
+
+    id: int
+    permissions: int
+    position: int
+
+
+class OtherMember(NamedTuple):
+    """The columns of another member that permission checks need."""
+
+    pending: int
+    flags: int
+    timed_out_until_ms: int
+
+
+class Grants(NamedTuple):
+    """Roles and overwrites that decide permissions in a channel, and the membership and roles of another user if requested."""
+
+    roles: list[HeldRole]
+    """Roles of the member, including @everyone."""
+    overwrites: dict[int, tuple[int, int]]
+    """Allow and deny bits of the channel's overwrites, by role or user ID."""
+    other_member: OtherMember | None
+    """Membership of the other user; None if they are not a member, or if it was not requested."""
+    other_roles: list[HeldRole]
+    """Roles of the other user without @everyone."""
+
+
+_ROLE: Final = 0
+"""First column of a role in the rows of `_SELECT_GRANTS`; then its ID, permissions and position."""
+_OVERWRITE: Final = 1
+"""First column of an overwrite in the rows of `_SELECT_GRANTS`; then its target, allow and deny bits."""
+_OTHER_MEMBER: Final = 2
+"""First column of the other user in `_SELECT_GRANTS_WITH_MEMBER`; then `pending`, `flags` and `timed_out_until_ms`."""
+_OTHER_ROLE: Final = 3
 """First column of a role of the other user; then its ID, permissions and position."""
-
-Grants = list[tuple[int, ...]]
-"""Roles and overwrites that decide permissions in a channel; the first column distinguishes them."""
 
 _REF_COLUMNS = ", ".join(ChannelRef._fields)
 _MEMBERSHIP_COLUMNS = "g.owner_id, g.mfa_level, m.user_id, m.pending, m.flags, m.timed_out_until_ms"
@@ -63,18 +103,20 @@ _SELECT_GRANTS_WITH_ROLES_OF = (
 )
 
 
-def find_membership(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
-    """Return a guild and a user's membership in it, or None if the guild does not exist."""
-    return tx.one(
+def find_membership(tx: Tx, guild_id: int, user_id: int) -> GuildMembership | None:
+    """Return a user's membership in a guild, or None if the guild does not exist."""
+    return tx.find(
+        GuildMembership,
         f"SELECT {_MEMBERSHIP_COLUMNS} FROM guilds g LEFT JOIN members m ON m.guild_id = g.id AND m.user_id = ? WHERE g.id = ?",
         user_id,
         guild_id,
     )
 
 
-def list_roles(tx: Tx, guild_id: int, user_id: int) -> list[tuple[int, ...]]:
-    """Return ID, permissions and position of a member's roles, including @everyone."""
-    return tx.all(
+def list_roles(tx: Tx, guild_id: int, user_id: int) -> list[HeldRole]:
+    """Return a member's roles, including @everyone."""
+    return tx.fetch(
+        HeldRole,
         "SELECT r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
         "WHERE mr.guild_id = ? AND mr.user_id = ? UNION ALL SELECT id, permissions, position FROM roles WHERE id = ?",
         guild_id,
@@ -103,21 +145,39 @@ def channel_ref(row: Sequence[Any]) -> ChannelRef:
     )
 
 
-def find_channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[ChannelRef, Membership] | None:
+def find_channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[ChannelRef, GuildMembership] | None:
     """Return a channel and a user's membership in its guild, or None if the channel does not exist."""
     row = tx.one(_SELECT_CHANNEL_AND_MEMBERSHIP, user_id, channel_id)
-    return None if row is None else (channel_ref(row[:-6]), row[-6:])
+    if row is None:
+        return None
+    channel_width = len(ChannelRef._fields)
+    return channel_ref(row[:channel_width]), GuildMembership(*row[channel_width:])
 
 
 def list_grants(tx: Tx, ref: ChannelRef, user_id: int) -> Grants:
     """Return a member's roles and the overwrites of a channel."""
-    return tx.all(_SELECT_GRANTS, ref.guild_id, user_id, ref.guild_id, ref.overwrites_channel_id)
+    return _group_grants(tx.all(_SELECT_GRANTS, ref.guild_id, user_id, ref.guild_id, ref.overwrites_channel_id))
+
+
+def _group_grants(rows: Iterable[tuple[int, ...]]) -> Grants:
+    grants = Grants([], {}, None, [])
+    for kind, *columns in rows:
+        if kind == _ROLE:
+            grants.roles.append(HeldRole(*columns))
+        elif kind == _OVERWRITE:
+            target_id, allow, deny = columns
+            grants.overwrites[target_id] = (allow, deny)
+        elif kind == _OTHER_ROLE:
+            grants.other_roles.append(HeldRole(*columns))
+        else:
+            grants = grants._replace(other_member=OtherMember(*columns))
+    return grants
 
 
 def list_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
-    """Return the rows of `list_grants` together with another user's membership and roles."""
+    """Return a member's roles, the overwrites of a channel, and another user's membership and roles."""
     guild_id = ref.guild_id
-    return tx.all(
+    rows = tx.all(
         _SELECT_GRANTS_WITH_MEMBER,
         guild_id,
         user_id,
@@ -128,14 +188,18 @@ def list_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int
         guild_id,
         other_id,
     )
+    return _group_grants(rows)
 
 
 def list_grants_with_roles_of(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
-    """Return the rows of `list_grants` together with another member's roles, whose permissions and positions are set to 0."""
+    """Return a member's roles, the overwrites of a channel, and another member's roles.
+
+    The permissions and positions of the other member's roles are not read and set to 0."""
     guild_id = ref.guild_id
-    return tx.all(
+    rows = tx.all(
         _SELECT_GRANTS_WITH_ROLES_OF, guild_id, user_id, guild_id, ref.overwrites_channel_id, guild_id, other_id
     )
+    return _group_grants(rows)
 
 
 def find_overwrites(tx: Tx, channel_id: int) -> dict[int, tuple[int, int]]:

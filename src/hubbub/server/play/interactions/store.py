@@ -19,7 +19,7 @@ from hubbub.server.core.store import Tx, WideQuery, placeholders
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import channels
 from hubbub.server.places.channels import joined_channels
-from hubbub.server.places.standing import ChannelRef, Membership, channel_ref
+from hubbub.server.places.standing import ChannelRef, GuildMembership, channel_ref
 from hubbub.server.play.commands import joined_commands
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import authors
@@ -219,7 +219,7 @@ class LoadedInvocation(NamedTuple):
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: InvocationLocation
     channel_ref: ChannelRef
-    membership: Membership
+    membership: GuildMembership
     command: joined_commands.CommandWithPermissions | None
 
 
@@ -259,16 +259,19 @@ def load_invocation(
         bool(timeout_scheduled),
         InvocationLocation(channel, features, locale),
         joined_channels.to_ref(channel),
-        _membership(owner_id, mfa_level, invoker),
+        _build_membership(owner_id, mfa_level, invoker),
         joined_commands.read_command_with_permissions(columns[_COMMAND_START:_CHANNEL_START]),
     )
 
 
-def _membership(owner_id: int | None, mfa_level: int | None, invoker: messages.Author | None) -> Membership:
-    member = None if invoker is None else invoker.member
+def _build_membership(owner_id: int | None, mfa_level: int | None, author: messages.Author | None) -> GuildMembership:
+    """Build the membership of a user or bot in the guild of an interaction; the guild's columns are 0 in private channels."""
+    member = None if author is None else author.member
     if member is None:
-        return owner_id, mfa_level, None, 0, 0, 0
-    return owner_id, mfa_level, member.user_id, member.pending, member.flags, member.timed_out_until_ms
+        return GuildMembership(owner_id or 0, mfa_level or 0, None, 0, 0, 0)
+    return GuildMembership(
+        owner_id or 0, mfa_level or 0, member.user_id, member.pending, member.flags, member.timed_out_until_ms
+    )
 
 
 def has_skus(tx: Tx, application_id: int) -> bool:
@@ -310,7 +313,7 @@ class PendingInteraction(NamedTuple):
     application: InteractionApplication
     channel_ref: ChannelRef
     bot: messages.Author | None
-    membership: Membership
+    membership: GuildMembership
     """The bot's membership in the guild."""
     invoker: messages.Author | None
 
@@ -329,7 +332,7 @@ def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
         InteractionApplication._make(columns[_INTERACTION_WIDTH:_BOT_START]),
         channel_ref(columns[_CHANNEL_REF_START:]),
         bot,
-        _membership(columns[_GUILD_START], columns[_GUILD_START + 1], bot),
+        _build_membership(columns[_GUILD_START], columns[_GUILD_START + 1], bot),
         None
         if columns[_INVOKER_START] is None
         else authors.read_author(columns[_INVOKER_START:_GUILD_START], guild_columns),
