@@ -91,7 +91,7 @@ class StoreGuildReader:
         return guilds.membership.count_user_guilds(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """Return the names of the existing guilds among `list_guild_ids`, by ID."""
+        """Return the names of the existing guilds among `guild_ids`, by ID."""
         return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:

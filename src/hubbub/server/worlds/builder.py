@@ -413,7 +413,7 @@ class _Builder:
             ),
             channel_id=built.channels[name],
             overwrites=overwrites,
-            quiet=True,
+            is_published=False,
         )
 
     def _overwrite_row(
@@ -434,7 +434,7 @@ class _Builder:
         if name == guild.owner:
             roles.assignments.assign(self._call.tx, built.id, user_id, role_ids)
         else:
-            members.membership.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, announce=False)
+            members.membership.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, is_announced=False)
 
     def _build_lobby(self, name: str, lobby: schema.Lobby) -> None:
         application = applications.find(self._call.tx, self._built.applications[lobby.application].id)

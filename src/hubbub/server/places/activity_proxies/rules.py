@@ -24,16 +24,16 @@ FormError = tuple[str, str]
 """The code and message of a form error."""
 
 
-def require_url_map(rows: Sequence[wire.UrlMapping], *, allow_private: bool) -> list[MappingRow]:
+def require_url_map(requested_mappings: Sequence[wire.UrlMapping], *, allow_private: bool) -> list[MappingRow]:
     """Return a URL map in its stored form, or raise a form error with every invalid prefix and target.
 
     `allow_private` permits targets in private networks."""
     form = errors.FormErrors()
-    mappings: list[MappingRow] = []
+    rows: list[MappingRow] = []
     seen_prefixes: set[str] = set()
-    for index, row in enumerate(rows):
-        prefix, target = row.prefix.rstrip("/") or "/", row.target.rstrip("/")
-        prefix_error = _find_prefix_error(row.prefix)
+    for index, mapping in enumerate(requested_mappings):
+        prefix, target = mapping.prefix.rstrip("/") or "/", mapping.target.rstrip("/")
+        prefix_error = _find_prefix_error(mapping.prefix)
         if prefix_error is None and prefix in seen_prefixes:
             prefix_error = (
                 "URL_MAPPING_PREFIX_TAKEN",
@@ -41,13 +41,13 @@ def require_url_map(rows: Sequence[wire.UrlMapping], *, allow_private: bool) -> 
             )
         if prefix_error is not None:
             form.add(("url_map", index, "prefix"), *prefix_error)
-        target_error = _find_target_error(row.target, set(PLACEHOLDER.findall(row.prefix)), allow_private)
+        target_error = _find_target_error(mapping.target, set(PLACEHOLDER.findall(mapping.prefix)), allow_private)
         if target_error is not None:
             form.add(("url_map", index, "target"), *target_error)
         seen_prefixes.add(prefix)
-        mappings.append(MappingRow(prefix, target))
+        rows.append(MappingRow(prefix, target))
     form.raise_if_any()
-    return mappings
+    return rows
 
 
 def _find_prefix_error(prefix: str) -> FormError | None:

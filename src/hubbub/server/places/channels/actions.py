@@ -53,13 +53,13 @@ def create(
     channel_id: int | None = None,
     overwrites: Sequence[OverwriteRow] | None = None,
     form: FormErrors | None = None,
-    quiet: bool = False,
+    is_published: bool = True,
 ) -> wire.Channel:
     """Create a channel without permission checks.
 
     `guild` is read if None, and `channel_id` is generated if None. If `overwrites` is None, the channel gets the overwrites
     of its category. `form` holds the errors that the caller found; they are raised with those found while the body is
-    applied. `quiet` suppresses the audit log entry and the event, for example while a world is loaded."""
+    applied. With `is_published=False`, for example while a world is loaded, there is no audit log entry and no event."""
     form = form or FormErrors()
     guild = guild or store.find_guild_traits(call.tx, guild_id)
     if guild is None:
@@ -86,7 +86,7 @@ def create(
     store.replace_overwrites(call.tx, row.id, overwrites)
     _require_overwrite_capacity(call, guild_id, added_count=len(overwrites))
     view = views.channel(row, overwrites)
-    if not quiet:
+    if is_published:
         changes = audit.differences(None, view, (*AUDITED_FIELDS, "permission_overwrites"))
         audit.record(call, guild_id, AuditLogAction.CHANNEL_CREATE, target_id=row.id, changes=changes)
         publish(call, wire.CHANNEL_CREATE, row, view)
@@ -202,7 +202,7 @@ def _record_overwrites(
 def put_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
     """Set the overwrite of a role or member in a channel. `old_overwrites` are the channel's current ones."""
     other_overwrites = [other for other in old_overwrites if other.target_id != overwrite.target_id]
-    new_overwrites = sorted([*other_overwrites, overwrite], key=lambda row: row.target_id)
+    new_overwrites = sorted([*other_overwrites, overwrite], key=lambda entry: entry.target_id)
     update(call, row, row, old_overwrites, new_overwrites)
 
 
@@ -214,7 +214,7 @@ def delete_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[Overw
 
 
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
-    """Add the newer permission bits to a guild's roles and overwrites.
+    """Add the permissions that were split off older ones (`permission_split`) to a guild's roles and overwrites.
 
     Return the number of changed roles and the number of changed overwrites."""
     added_bits = changed_role_count = changed_overwrite_count = 0

@@ -120,7 +120,7 @@ def check_emojis(
 ) -> None:
     """Add form errors for unknown emojis in a forum's tags and default reaction.
 
-    A custom emoji must belong to the guild. A tag keeps an emoji that was deleted since."""
+    A custom emoji must belong to the guild. A tag may keep an emoji that has been deleted."""
     if row.type not in FORUM_TYPES:
         return
     current_emoji_ids = {tag.emoji_id for tag in views.tags(row)}
@@ -309,8 +309,9 @@ def changed_bits(before: Mapping[int, AllowDenyBits], after: Mapping[int, AllowD
     """Return every bit that differs between two sets of overwrites; both map target IDs to allow and deny bits."""
     bits = 0
     for target_id in before.keys() | after.keys():
-        old, new = before.get(target_id, (0, 0)), after.get(target_id, (0, 0))
-        bits |= old[0] ^ new[0] | old[1] ^ new[1]
+        old_allow, old_deny = before.get(target_id, (0, 0))
+        new_allow, new_deny = after.get(target_id, (0, 0))
+        bits |= old_allow ^ new_allow | old_deny ^ new_deny
     return bits
 
 

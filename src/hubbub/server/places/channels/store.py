@@ -56,7 +56,7 @@ class ChannelRow(NamedTuple):
     linked_lobby: str | None = None
     """JSON of a `LinkedLobby`; None if no lobby is linked."""
     last_message_id: int | None = None
-    """Read-only: the newest message, or the newest post in forums."""
+    """ID of the newest message, or of the newest post in forums. It is computed by the queries and not a column."""
     bitrate: int | None = None
     user_limit: int | None = None
     rtc_region: str | None = None
@@ -326,7 +326,7 @@ def find_guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
 
 
 def list_recipient_ids(tx: Tx, channel_id: int) -> list[int]:
-    """List the user IDs of all members of a private channel, in ascending order."""
+    """List the user IDs of all users in a private channel, in ascending order."""
     return [
         user_id
         for (user_id,) in tx.all("SELECT user_id FROM recipients WHERE channel_id = ? ORDER BY user_id", channel_id)
@@ -408,7 +408,7 @@ def record_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now_ms
     )
 
 
-def add_recipient(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, hidden: bool = False) -> bool:
+def add_recipient(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, is_hidden: bool = False) -> bool:
     """Add a recipient to a private channel. Return False if the user is already in it."""
     return (
         tx.run(
@@ -417,7 +417,7 @@ def add_recipient(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = N
             channel_id,
             user_id,
             nick,
-            int(hidden),
+            int(is_hidden),
         )
         > 0
     )

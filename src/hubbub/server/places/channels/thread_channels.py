@@ -1,4 +1,6 @@
-"""Threads as channels, for the slice of threads."""
+"""Functions that the threads slice calls: rows and views of threads, and changes of other channels.
+
+The threads slice handles PATCH and DELETE of every channel, because the channel may be a thread."""
 
 from hubbub.server.places.channels.actions import update_group
 from hubbub.server.places.channels.routes import delete_guild_channel, update_guild_channel

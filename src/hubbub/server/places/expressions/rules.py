@@ -57,7 +57,7 @@ def _can_create(call: Call, standing: GuildAccess) -> bool:
     return is_effective and standing.can(CREATE)
 
 
-def require_slot(
+def require_free_slot(
     tx: Tx, kind: ExpressionKind[Any, Any], guild_id: GuildId, full_error: ErrorCode, **column_values: int
 ) -> None:
     """Raise `full_error` if the expressions of a guild take all slots of its premium tier and features.

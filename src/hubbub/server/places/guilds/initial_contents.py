@@ -76,7 +76,7 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
         )
         if channel_type not in INITIAL_TYPES:
             form.add(
-                ("channels", index, "type"), *errors.choices([int(channel_type) for channel_type in INITIAL_TYPES])
+                ("channels", index, "type"), *errors.choices([int(allowed_type) for allowed_type in INITIAL_TYPES])
             )
         parent_id = (
             None if channel.parent_id is UNSET or channel.parent_id is None else channel_ids.get(channel.parent_id)

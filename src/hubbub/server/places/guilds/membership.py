@@ -1,4 +1,4 @@
-"""Guilds of users, and numbers of members."""
+"""Lookups and counts of the members of guilds and of the guilds of users."""
 
 from hubbub.server.places.guilds.rules import guilds_max
 from hubbub.server.places.guilds.store import (

@@ -71,13 +71,13 @@ def require_owner(standing: GuildAccess) -> None:
 def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:
     """Require that the caller may transfer the guild to the member `user_id`."""
     require_owner(standing)
-    is_pending = store.find_pending(call.tx, standing.guild_id, user_id)
-    if is_pending is None:
+    pending = store.find_pending(call.tx, standing.guild_id, user_id)
+    if pending is None:
         raise errors.UNKNOWN_MEMBER()
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.OWNERSHIP_CANNOT_GO_TO_BOT()
-    if is_pending:
+    if pending:
         raise errors.OWNER_CANNOT_BE_PENDING()
 
 

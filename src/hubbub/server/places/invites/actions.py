@@ -107,14 +107,13 @@ def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None
     """Replace the target users of an invite."""
     store.clear_targets(call.tx, row.code)
     jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, f"{STORE_TARGETS_JOB}:{row.code}")
-    old_targets = row.targets_progress
-    new_targets = _store_targets(call, row, target_list).targets_progress
-    if row.guild_id is not None and new_targets is not None:
+    old_progress = row.targets_progress
+    new_progress = _store_targets(call, row, target_list).targets_progress
+    if row.guild_id is not None and new_progress is not None:
         # There may be many thousands of IDs, so the audit log records only their number.
-        old_count, new_count = None if old_targets is None else old_targets.total, new_targets.total
-        change = AuditLogChange(key="target_users_count", new_value=new_count)
-        if old_count is not None:
-            change.old_value = old_count
+        change = AuditLogChange(key="target_users_count", new_value=new_progress.total)
+        if old_progress is not None:
+            change.old_value = old_progress.total
         changes = [AuditLogChange(key="code", old_value=row.code, new_value=row.code), change]
         audit.record(call, row.guild_id, AuditLogAction.INVITE_UPDATE, changes=changes)
 
@@ -124,14 +123,14 @@ def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> Invit
     user_ids = [int(user_id) for user_id in target_list.user_ids]
     first_batch = user_ids[:TARGETS_BATCH_SIZE]
     store.add_targets(call.tx, row.code, first_batch)
-    targets = TargetsProgress(
+    progress = TargetsProgress(
         total=len(user_ids),
         processed=len(first_batch),
         created_ms=call.now_ms,
         completed_ms=call.now_ms if len(first_batch) == len(user_ids) else None,
         header=target_list.header,
     )
-    store.set_targets_progress(call.tx, row.code, targets)
+    store.set_targets_progress(call.tx, row.code, progress)
     for start in range(TARGETS_BATCH_SIZE, len(user_ids), TARGETS_BATCH_SIZE):
         batch = TargetsBatch(row.code, call.now_ms, user_ids[start : start + TARGETS_BATCH_SIZE])
         call.tx.enqueue(STORE_TARGETS_JOB, batch, key=f"{STORE_TARGETS_JOB}:{row.code}")
@@ -144,14 +143,14 @@ def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> Invit
 def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
     """Store a batch of target users, unless the invite was deleted or its target list was replaced."""
     row = store.find(call.tx, batch.code)
-    targets = None if row is None else row.targets_progress
-    if targets is None or targets.created_ms != batch.created_ms:
+    progress = None if row is None else row.targets_progress
+    if progress is None or progress.created_ms != batch.created_ms:
         return
     store.add_targets(call.tx, batch.code, batch.user_ids)
-    targets.processed += len(batch.user_ids)
-    if targets.processed >= targets.total:
-        targets.completed_ms = call.now_ms
-    store.set_targets_progress(call.tx, batch.code, targets)
+    progress.processed += len(batch.user_ids)
+    if progress.processed >= progress.total:
+        progress.completed_ms = call.now_ms
+    store.set_targets_progress(call.tx, batch.code, progress)
 
 
 # Acceptance

@@ -122,7 +122,7 @@ def accept_invite(call: Call, code: str) -> wire.Invite:
 @handles(wire.GET_INVITE_TARGET_USERS)
 def get_invite_target_users(call: Call, code: str) -> bytes:
     """Get the target users of an invite as a CSV file."""
-    row = _require_targeted_invite(call, code)
+    row = _require_invite_with_readable_targets(call, code)
     progress = row.targets_progress
     if progress is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS()
@@ -147,7 +147,7 @@ def update_invite_target_users(call: Call, code: str) -> None:
 @handles(wire.GET_INVITE_TARGET_USERS_JOB_STATUS)
 def get_invite_target_users_job_status(call: Call, code: str) -> wire.TargetUsersJob:
     """Get the processing status of an invite's target users."""
-    progress = _require_targeted_invite(call, code).targets_progress
+    progress = _require_invite_with_readable_targets(call, code).targets_progress
     if progress is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS_JOB()
     return views.targets_job(progress)
@@ -160,8 +160,8 @@ def _require_invite(call: Call, code: str) -> InviteRow:
     return row
 
 
-def _require_targeted_invite(call: Call, code: str) -> InviteRow:
-    """Return an invite with target users that the caller may read."""
+def _require_invite_with_readable_targets(call: Call, code: str) -> InviteRow:
+    """Return an invite whose target users the caller may read, whether or not it has any."""
     _require_targets_released(call)
     row = _require_invite(call, code)
     rules.require_target_reader(call, row, rules.require_visible(call, row))

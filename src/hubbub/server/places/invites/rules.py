@@ -105,11 +105,12 @@ def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
     actor = call.actor_or_none
     if actor is None or row.guild_id is None:
         return None
-    member = access.find_guild_standing(call.tx, call.now_ms, row.guild_id, actor.user_id)
+    standing = access.find_guild_standing(call.tx, call.now_ms, row.guild_id, actor.user_id)
     channel = access.find_channel(call.tx, row.channel_id)
-    if member is None or channel is None:
+    if standing is None or channel is None:
         return None
-    return access.build_channel_standing(call.tx, member, channel, access.permissions_in(call.tx, member, channel.id))
+    permissions = access.permissions_in(call.tx, standing, channel.id)
+    return access.build_channel_standing(call.tx, standing, channel, permissions)
 
 
 def has_guild_permission(channel_access: ChannelAccess | None, bits: int) -> bool:

@@ -11,6 +11,10 @@ ERRORS_MAX: Final = 20
 """Maximum number of invalid lines reported in one error."""
 HEADER: Final = "user_id"
 """Header of the files that the server returns."""
+HEADER_LENGTH_MAX: Final = 64
+"""Number of characters after which the header of an uploaded file is cut off."""
+QUOTED_VALUE_LENGTH_MAX: Final = 64
+"""Number of characters of an invalid value that an error message quotes."""
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 
@@ -21,7 +25,7 @@ class TargetList(NamedTuple):
     user_ids: list[UserId]
     """Distinct user IDs in file order."""
     header: str | None
-    """First line of the file, at most 64 characters; None if it was an ID."""
+    """First line of the file, at most `HEADER_LENGTH_MAX` characters; None if it was an ID."""
 
 
 def parse(data: bytes) -> TargetList:
@@ -42,13 +46,13 @@ def parse(data: bytes) -> TargetList:
         if not value:
             continue
         if line_number == 1 and not value[0].isdigit():
-            header = value[:64]
+            header = value[:HEADER_LENGTH_MAX]
             continue
         try:
             user_ids[parse_wide(UserId, value)] = None
         except ValueError:
             code, _ = errors.not_snowflake(value)
-            form.add(field, code, f"Line {line_number}: invalid user ID {value[:64]}")
+            form.add(field, code, f"Line {line_number}: invalid user ID {value[:QUOTED_VALUE_LENGTH_MAX]}")
             error_count += 1
             if error_count == ERRORS_MAX:
                 break

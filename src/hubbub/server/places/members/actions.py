@@ -42,13 +42,13 @@ def add(
     temporary: bool = False,
     pending: bool | None = None,
     permissions: int | None = None,
-    announce: bool = True,
+    is_announced: bool = True,
 ) -> Membership | None:
     """Add a user to a guild; return None if they are already a member.
 
     The caller checks `require_can_join` first. If `pending` is None, a user is pending if they must complete the
     guild's form first. For a bot, `permissions` are the requested permissions; the bot gets a managed role with them.
-    `temporary` members are removed when their last session ends. With `announce=False` no join message is posted.
+    `temporary` members are removed when their last session ends. With `is_announced=False` no join message is posted.
     A timeout, mute or deafening from before the user left the guild applies again."""
     user = users.find(call.tx, user_id)
     if user is None:
@@ -76,7 +76,7 @@ def add(
     if not store.insert(call.tx, row):
         return None
     departed = store.take_departed(call.tx, guild_id, user_id)
-    if any(departed[2:]):
+    if departed.is_moderated:
         row = row._replace(
             timed_out_until_ms=departed.timed_out_until_ms,
             mute=row.mute | departed.mute,
@@ -100,7 +100,7 @@ def add(
     )
     # The gateway replaces the ID with the whole guild, as each session may see it.
     call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), UserAudience.of(user_id))
-    call.notify(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), is_announced=announce))
+    call.notify(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), is_announced=is_announced))
     return membership
 
 

@@ -1,4 +1,4 @@
-"""Changes of the members of a guild: joining, editing and removal."""
+"""Adding, changing and removing members, and the lookups that such changes need."""
 
 from hubbub.server.places.members.actions import (
     add,

@@ -66,10 +66,10 @@ def has_onboarding(call: Call, guild_id: int) -> bool:
 
 def require_consent(call: Call, user_id: int, token: str) -> None:
     """Raise unless `token` is an access token by which the user lets the calling application add them to guilds."""
-    authentication = auth.find_actor(call.tx, token, call.now_ms)
-    if authentication is None:
+    actor_and_expiry = auth.find_actor(call.tx, token, call.now_ms)
+    if actor_and_expiry is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
-    actor = authentication[0]
+    actor, _ = actor_and_expiry
     if actor.kind != "bearer" or actor.user_id != user_id or actor.application_id != call.actor.application_id:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     if "guilds.join" not in actor.scopes:
@@ -122,7 +122,7 @@ def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) ->
 
 
 def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, until_ms: int) -> None:
-    """Raise unless the caller (`standing`) may time out `target` until `until_ms`, in milliseconds; 0 ends a timeout."""
+    """Raise unless the caller (`standing`) may time out `target` until `until_ms` (Unix milliseconds); 0 ends a timeout."""
     access.require_guild(call, standing.guild_id, Permissions.MODERATE_MEMBERS)
     require_outranks(standing, target)
     # spec/http.md#2.3: the owner and administrators cannot be timed out; ending an earlier timeout is allowed.

@@ -1,4 +1,4 @@
-"""SQL for the members table.
+"""SQL for the members and departed_members tables.
 
 Members are loaded in batches, with three queries for each batch: rows, role IDs and users."""
 
@@ -44,7 +44,7 @@ class MemberRow(NamedTuple):
     pending: int
     flags: int
     timed_out_until_ms: int
-    """End of the timeout in milliseconds; 0 without a timeout, in the past if it is over."""
+    """End of the timeout in Unix milliseconds; 0 without a timeout, in the past if it is over."""
     bio: str = ""
     temporary: int = 0
     """1 if the member joined by a temporary invite: they are removed with their last session unless they got a role."""
@@ -62,6 +62,8 @@ class Membership(NamedTuple):
 COLUMNS: Final = ", ".join(MemberRow._fields)
 VIEW_COLUMNS: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
 """The columns needed to show a member, for example as a message author."""
+_ITERATION_PAGE_SIZE: Final = 1000
+"""Number of members that `iterate_all` reads at a time."""
 
 
 def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
@@ -133,7 +135,7 @@ def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Memb
 def iterate_all(tx: Tx, guild_id: int) -> Iterator[Membership]:
     """Iterate over all members by ascending user ID, read page by page."""
     after = 0
-    while page := list_page(tx, guild_id, after=after, limit=1000):
+    while page := list_page(tx, guild_id, after=after, limit=_ITERATION_PAGE_SIZE):
         yield from page
         after = page[-1].row.user_id
 
@@ -262,7 +264,7 @@ def list_temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 def list_inactive_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: Sequence[int]) -> list[int]:
-    """Return the IDs of members who neither joined nor sent a message since `since_ms`, a time in milliseconds.
+    """Return the IDs of members who neither joined nor sent a message since `since_ms` (Unix milliseconds).
 
     Members with a role that is not in `included_role_ids`, the owner and bots are left out."""
     roles_sql = f" AND mr.role_id NOT IN ({placeholders(included_role_ids)})" if included_role_ids else ""
@@ -281,7 +283,7 @@ def list_inactive_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: S
 
 
 def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
-    """Insert a member and increment the member count; return False if they are already a member."""
+    """Insert a member with the roles `role_ids` and increment the member count; return False if they are already a member."""
     if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row):
         return False
     guilds.membership.adjust_member_count(tx, row.guild_id, 1)
@@ -328,6 +330,11 @@ class DepartedRow(NamedTuple):
     mute: int = 0
     deaf: int = 0
 
+    @property
+    def is_moderated(self) -> bool:
+        """Whether the user left with a timeout, a mute or a deafening."""
+        return bool(self.timed_out_until_ms or self.mute or self.deaf)
+
 
 def insert_departed(tx: Tx, rows: Iterable[DepartedRow]) -> None:
     """Store the moderation of users who left a guild."""
@@ -339,7 +346,7 @@ def insert_departed(tx: Tx, rows: Iterable[DepartedRow]) -> None:
 
 
 def take_departed(tx: Tx, guild_id: int, user_id: int) -> DepartedRow:
-    """Return and delete the moderation of a user who left a guild; an empty row if there is none."""
+    """Return and delete the moderation of a user who left a guild; a row without moderation if there is none."""
     where = "WHERE guild_id = ? AND user_id = ?"
     columns = ", ".join(DepartedRow._fields)
     row = tx.find(DepartedRow, f"SELECT {columns} FROM departed_members {where}", guild_id, user_id)

@@ -1,4 +1,4 @@
-"""Build the wire models of members and of their presences."""
+"""Build the wire models of members and of their presences, and the memberships of a data export."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -51,9 +51,8 @@ def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids
     assignable_role_ids = {
         role.id for role in roles.list_guild_roles(call.tx, row.guild_id) if not role.managed and not role.is_everyone
     }
-    removed_role_ids, added_role_ids = (
-        _option_role_ids(row, option_ids) & assignable_role_ids for option_ids in (previous_option_ids, option_ids)
-    )
+    removed_role_ids = _option_role_ids(row, previous_option_ids) & assignable_role_ids
+    added_role_ids = _option_role_ids(row, option_ids) & assignable_role_ids
     flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
     # Members choose these roles themselves, so there is no audit log entry.
     return members.membership.update(

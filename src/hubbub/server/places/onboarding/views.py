@@ -1,4 +1,4 @@
-"""Build the wire models of onboarding."""
+"""Build the wire models of onboarding, and the responses of a data export."""
 
 from typing import Any
 

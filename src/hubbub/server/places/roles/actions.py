@@ -21,9 +21,10 @@ _AUDITED_FIELDS = (
     "mentionable",
     "icon",
     "unicode_emoji",
-    "position",
 )
-"""Fields that the audit log records; the last one, `position`, is recorded only for updates."""
+"""Fields that the audit log records when a role is created, updated or deleted."""
+_AUDITED_UPDATE_FIELDS = (*_AUDITED_FIELDS, "position")
+"""Fields that the audit log records when a role is updated."""
 
 
 def create(call: Call, row: RoleRow) -> wire.Role:
@@ -35,7 +36,7 @@ def create(call: Call, row: RoleRow) -> wire.Role:
         row.guild_id,
         AuditLogAction.ROLE_CREATE,
         target_id=row.id,
-        changes=audit.differences(None, role, _AUDITED_FIELDS[:-1]),
+        changes=audit.differences(None, role, _AUDITED_FIELDS),
     )
     call.tx.emit(
         wire.GUILD_ROLE_CREATE,
@@ -74,7 +75,7 @@ def delete(call: Call, row: RoleRow) -> None:
         row.guild_id,
         AuditLogAction.ROLE_DELETE,
         target_id=row.id,
-        changes=audit.differences(views.role(row, call.now_ms), None, _AUDITED_FIELDS[:-1]),
+        changes=audit.differences(views.role(row, call.now_ms), None, _AUDITED_FIELDS),
     )
     call.tx.emit(
         wire.GUILD_ROLE_DELETE,
@@ -91,7 +92,7 @@ def _record_and_publish_update(call: Call, before: RoleRow, role: wire.Role) -> 
         before.guild_id,
         AuditLogAction.ROLE_UPDATE,
         target_id=before.id,
-        changes=audit.differences(views.role(before, call.now_ms), role, _AUDITED_FIELDS),
+        changes=audit.differences(views.role(before, call.now_ms), role, _AUDITED_UPDATE_FIELDS),
     )
     call.tx.emit(
         wire.GUILD_ROLE_UPDATE,

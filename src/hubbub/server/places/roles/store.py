@@ -38,7 +38,7 @@ class RoleRow(NamedTuple):
 
     @property
     def rank(self) -> Rank:
-        """The key by which roles are compared in the hierarchy."""
+        """Position and ID, which determine the place of the role in the role hierarchy."""
         return self.position, self.id
 
     @property

@@ -395,7 +395,7 @@ def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
     if before == response:
         return
     store.put_response(call.tx, response)
-    if response.response:
+    if response.is_interested:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, response)
     elif before is not None:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, response)
@@ -404,7 +404,7 @@ def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
 def withdraw(call: Call, row: EventRow, response: EventUserRow) -> None:
     """Delete a member's response and publish the removal."""
     store.delete_response(call.tx, row.id, response.exception_id, response.user_id)
-    if response.response:
+    if response.is_interested:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, response)
 
 

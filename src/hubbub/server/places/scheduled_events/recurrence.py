@@ -56,7 +56,7 @@ def parse(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule
                 )
         case RecurrenceFrequency.WEEKLY:
             _allow_only(form, body, "by_weekday")
-            _validate_single(form, "by_weekday", weekdays, required=False)
+            _validate_single(form, "by_weekday", weekdays, is_required=False)
         case RecurrenceFrequency.MONTHLY:
             _allow_only(form, body, "by_n_weekday")
             _validate_single(form, "by_n_weekday", nth_weekdays)
@@ -106,10 +106,12 @@ def _allow_only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) ->
             _add_error(form, field, "RECURRENCE_RULE_FREQUENCY", "This field cannot be used with this frequency.")
 
 
-def _validate_single(form: FormErrors, field: str, values: Sequence[object] | None, *, required: bool = True) -> bool:
-    """Return whether a list has exactly one value; add a form error if not. None adds an error only if `required`."""
+def _validate_single(
+    form: FormErrors, field: str, values: Sequence[object] | None, *, is_required: bool = True
+) -> bool:
+    """Return whether a list has exactly one value; add a form error if not. None adds an error only if `is_required`."""
     if values is None:
-        if required:
+        if is_required:
             _add_error(form, field, *errors.required())
         return False
     if len(values) != 1:

@@ -12,7 +12,7 @@ from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import members
 from hubbub.server.places.scheduled_events import actions, recurrence, rules, store, views
-from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
+from hubbub.server.places.scheduled_events.store import WHOLE_EVENT, EventRow, EventUserRow, ExceptionRow
 from hubbub.server.places.standing import access
 
 
@@ -159,7 +159,7 @@ def list_guild_scheduled_event_users(
 ) -> list[wire.ScheduledEventUser]:
     """List the users interested in a guild scheduled event."""
     row = _require_event(call, guild_id, guild_scheduled_event_id)
-    return _list_users(call, row, 0, query)
+    return _list_users(call, row, WHOLE_EVENT, query)
 
 
 @handles(wire.COUNT_GUILD_SCHEDULED_EVENT_USERS)
@@ -199,7 +199,7 @@ def create_guild_scheduled_event_user(
     """Register the current user's interest in a guild scheduled event."""
     row = _require_event(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
-    response = EventUserRow(row.id, 0, call.user_id, int(ScheduledEventResponse.INTERESTED))
+    response = EventUserRow(row.id, WHOLE_EVENT, call.user_id, int(ScheduledEventResponse.INTERESTED))
     actions.respond(call, row, response)
     return views.user_response(response)
 
@@ -210,7 +210,7 @@ def delete_guild_scheduled_event_user(
 ) -> None:
     """Remove the current user's interest in a guild scheduled event."""
     row = _require_event(call, guild_id, guild_scheduled_event_id)
-    actions.withdraw(call, row, _require_own_response(call, row, 0))
+    actions.withdraw(call, row, _require_own_response(call, row, WHOLE_EVENT))
 
 
 @handles(wire.CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
@@ -274,7 +274,7 @@ def _require_exception(call: Call, row: EventRow, exception_id: int) -> Exceptio
 
 
 def _require_own_response(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
-    """Return the caller's response to one occurrence, or to the whole event if `exception_id` is 0."""
+    """Return the caller's response to one occurrence, or to the whole event if `exception_id` is WHOLE_EVENT."""
     response = store.find_response(call.tx, row.id, exception_id, call.user_id)
     if response is None:
         raise errors.UNKNOWN_SCHEDULED_EVENT_USER()

@@ -108,7 +108,7 @@ def check_event(row: EventRow, before: EventRow | None, now_ms: int, form: FormE
 def check_times(start_ms: int, end_ms: int | None, now_ms: int, form: FormErrors, *, check_start: bool = True) -> None:
     """Add form errors unless an event starts in the future, ends after its start, and is not too far in the future.
 
-    All times are in milliseconds. The start may be in the past if `check_start` is False."""
+    All times are in Unix milliseconds. The start may be in the past if `check_start` is False."""
     latest_ms = now_ms + wire.EVENT_YEARS_MAX * YEAR_MS
     if check_start and start_ms <= now_ms:
         form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import EventStatus
+from hubbub.protocol.enums import EventStatus, ScheduledEventResponse
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
@@ -18,6 +18,8 @@ TABLES: Final = (
 
 
 FINISHED_STATUSES = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
+WHOLE_EVENT: Final = 0
+"""Value of `exception_id` in a response to the whole event instead of one occurrence."""
 
 
 class EventRow(NamedTuple):
@@ -65,9 +67,9 @@ class ExceptionRow(NamedTuple):
     id: int
     """Lowest snowflake of the time at which the rule has the occurrence."""
     start_ms: int | None
-    """New start in milliseconds; None if the start is unchanged."""
+    """New start in Unix milliseconds; None if the start is unchanged."""
     end_ms: int | None
-    """New end in milliseconds; None if the end moves with the start."""
+    """New end in Unix milliseconds; None if the end moves with the start."""
     canceled: int
 
 
@@ -76,10 +78,15 @@ class EventUserRow(NamedTuple):
 
     event_id: int
     exception_id: int
-    """ID of the occurrence as in `ExceptionRow`, or 0 for the whole event."""
+    """ID of the occurrence as in `ExceptionRow`, or `WHOLE_EVENT`."""
     user_id: int
     response: int
     """Value of `ScheduledEventResponse`."""
+
+    @property
+    def is_interested(self) -> bool:
+        """Whether the user is interested in the event or occurrence."""
+        return self.response == ScheduledEventResponse.INTERESTED
 
 
 COLUMNS = ", ".join(EventRow._fields)
@@ -202,7 +209,7 @@ def delete_exceptions(tx: Tx, event_id: int) -> None:
 
 
 def find_response(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUserRow | None:
-    """Return a user's response to one occurrence, or to the whole event if `exception_id` is 0; None without a response."""
+    """Return a user's response to one occurrence, or to the whole event if `exception_id` is WHOLE_EVENT; None if there is none."""
     return tx.find(
         EventUserRow,
         f"SELECT {_USER_COLUMNS} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
@@ -268,7 +275,7 @@ def put_response(tx: Tx, row: EventUserRow) -> None:
 
 
 def delete_response(tx: Tx, event_id: int, exception_id: int, user_id: int) -> None:
-    """Delete a user's response to one occurrence, or to the whole event if `exception_id` is 0."""
+    """Delete a user's response to one occurrence, or to the whole event if `exception_id` is WHOLE_EVENT."""
     tx.run(
         "DELETE FROM scheduled_event_users WHERE event_id = ? AND exception_id = ? AND user_id = ?",
         event_id,

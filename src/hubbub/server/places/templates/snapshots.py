@@ -236,7 +236,9 @@ def _new_role(role_id: int, guild_id: int, role: wire.TemplateRole) -> roles.Rol
 
 
 def _apply_channel_settings(call: Call, template_guild: wire.TemplateGuild, channel_ids: dict[int, int]) -> None:
-    """Apply channel settings that `guilds.NewChannel` does not have. `channel_ids` are by number in the template."""
+    """Apply the channel settings that `guilds.creation.NewChannel` does not have.
+
+    `channel_ids` maps the numbers of channels in the template to the IDs of the new channels."""
     rows = channels.find_many(call.tx, channel_ids.values())
     for channel in template_guild.channels:
         before = rows.get(channel_ids.get(channel.id or 0, 0))

@@ -37,8 +37,8 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         user_id=call.user_id,
         channel_id=body.channel_id,
         session_id=voice.session_id(call.session_id),
-        game_session=call.session_id if call.actor.kind == "bearer" else None,
-        person=not call.actor.is_bot,
+        game_session_id=call.session_id if call.actor.kind == "bearer" else None,
+        is_user=not call.actor.is_bot,
         self_deaf=body.self_deaf,
         self_mute=body.self_mute,
         self_video=body.self_video,
@@ -65,17 +65,17 @@ def _set_private_voice_state(call: Call, body: wire.SetVoiceState) -> None:
 
 
 class VoiceJoinRequest(msgspec.Struct, kw_only=True):
-    """A request to join a voice channel. Stored as JSON in jobs."""
+    """A request to join a voice channel. Stored as JSON in jobs, so the encoded names must not change."""
 
     guild_id: GuildId
     user_id: UserId
     channel_id: ChannelId
     session_id: str
     """Session ID as voice states show it."""
-    game_session: str | None
+    game_session_id: str | None = msgspec.field(name="game_session")
     """ID of the requesting gateway session if it is an OAuth2 session, otherwise None."""
-    person: bool
-    """Whether the user is not a bot."""
+    is_user: bool = msgspec.field(name="person")
+    """Whether the member is a user and not a bot."""
     self_deaf: bool
     self_mute: bool
     self_video: bool
@@ -101,7 +101,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
     channel_access = rules.find_voice_channel_standing(call, request.guild_id, request.channel_id, request.user_id)
     if channel_access is None or not rules.can_connect(call, channel_access, is_joining=state_in_channel is None):
         return
-    if request.person and before is None:
+    if request.is_user and before is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
         for participant in calls.list_user_calls(call, CallKind.PRIVATE, request.user_id):
@@ -119,7 +119,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         request_to_speak_ms=None if state_in_channel is None else state_in_channel.request_to_speak_ms,
         joined_ms=call.now_ms if state_in_channel is None else state_in_channel.joined_ms,
     )
-    actions.put(call, before, row, game_session_id=request.game_session)
+    actions.put(call, before, row, game_session_id=request.game_session_id)
 
 
 @handles_command(wire.REQUEST_CHANNEL_INFO)

@@ -41,7 +41,7 @@ class VoiceStateRow(NamedTuple):
     suppress: int
     """1 if the user may not speak, for example in the audience of a stage."""
     request_to_speak_ms: int | None
-    """Time of the request to speak on a stage in milliseconds; None without a request."""
+    """Time of the request to speak on a stage in Unix milliseconds; None without a request."""
     joined_ms: int
 
 
@@ -139,7 +139,7 @@ class VoiceChannelRow(NamedTuple):
     guild_id: GuildId
     status: str | None
     started_ms: int | None
-    """Time when the first user joined, in milliseconds; None if only a status is set."""
+    """Time when the first user joined, in Unix milliseconds; None if only a status is set."""
 
 
 def find_channel(tx: Tx, channel_id: int) -> VoiceChannelRow | None:
@@ -325,6 +325,7 @@ def _ticket_from_row(row: tuple[Any, ...] | None) -> VoiceTicket | None:
     if row is None:
         return None
     server_id, user_id, channel_id, session_id, token_hash, server, *states, channel_type, failures = row
+    guild_self_mute, call_self_mute, suppress, mute, guild_self_deaf, call_self_deaf, deaf = states
     return VoiceTicket(
         server_id=Snowflake(server_id),
         user_id=UserId(user_id),
@@ -332,9 +333,9 @@ def _ticket_from_row(row: tuple[Any, ...] | None) -> VoiceTicket | None:
         session_id=session_id,
         token_hash=bytes(token_hash),
         endpoint=server,
-        is_silent=any(states[:4]),
-        is_suppressed=bool(states[2]),
-        is_deaf=any(states[4:]),
+        is_silent=any((guild_self_mute, call_self_mute, suppress, mute)),
+        is_suppressed=bool(suppress),
+        is_deaf=any((guild_self_deaf, call_self_deaf, deaf)),
         is_stage=channel_type == ChannelType.GUILD_STAGE_VOICE,
         failures=failures or 0,
     )

@@ -28,8 +28,8 @@ def get_guild_welcome_screen(call: Call, guild_id: GuildId) -> wire.WelcomeScree
     guild = _require_guild(call, guild_id)
     row = store.find(call.tx, guild_id)
     if GuildFeature.WELCOME_SCREEN_ENABLED not in guild.feature_names:
-        member = access.find_guild_standing(call.tx, call.now_ms, guild_id, call.user_id)
-        if member is None or not member.can(Permissions.MANAGE_GUILD):
+        standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, call.user_id)
+        if standing is None or not standing.can(Permissions.MANAGE_GUILD):
             raise errors.UNKNOWN_WELCOME_SCREEN()
     return _screen_view(call, row or WelcomeScreenRow(guild_id))
 

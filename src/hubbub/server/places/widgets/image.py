@@ -46,6 +46,8 @@ _LAYOUTS: Final = {
     WidgetStyle.BANNER4: Layout(320, 137, 0x2C2F33, 3, 3),
 }
 _GREEN: Final = 0x43B581
+_TEXT_INDEX, _INDICATOR_INDEX = 1, 2
+"""Palette indexes of texts and of the indicator before the number of online members; index 0 is the background."""
 
 
 def draw_widget(name: str, online_count: int, style: WidgetStyle) -> bytes:
@@ -58,16 +60,17 @@ def draw_widget(name: str, online_count: int, style: WidgetStyle) -> bytes:
     count_top = (
         (layout.height - _LETTER_HEIGHT * layout.count_scale) // 2 if not layout.name_scale else layout.height * 5 // 8
     )
-    dot_size = 3 * layout.count_scale
-    for y in range(count_top + 2 * layout.count_scale, count_top + 2 * layout.count_scale + dot_size):
-        canvas[y][margin : margin + dot_size] = bytes([2]) * dot_size
-    _draw_text(canvas, f"{online_count} online", margin + dot_size + 4, count_top, layout.count_scale)
+    indicator_size = 3 * layout.count_scale
+    indicator_top = count_top + 2 * layout.count_scale
+    for y in range(indicator_top, indicator_top + indicator_size):
+        canvas[y][margin : margin + indicator_size] = bytes([_INDICATOR_INDEX]) * indicator_size
+    _draw_text(canvas, f"{online_count} online", margin + indicator_size + 4, count_top, layout.count_scale)
     text_color = 0x000000 if layout.background == 0xFFFFFF else 0xFFFFFF
     return _encode_png(canvas, (layout.background, text_color, _GREEN))
 
 
 def _draw_text(canvas: list[bytearray], text: str, left: int, top: int, scale: int) -> None:
-    """Draw a text on the canvas with the palette index 1, as far as it fits; `left` and `top` are in pixels."""
+    """Draw a text on the canvas, as far as it fits; `left` and `top` are in pixels."""
     for letter in text.upper():
         if left + _LETTER_WIDTH * scale > len(canvas[0]):
             return
@@ -76,7 +79,7 @@ def _draw_text(canvas: list[bytearray], text: str, left: int, top: int, scale: i
                 if int(row_digit, 32) >> (_LETTER_WIDTH - 1 - column) & 1:
                     for y in range(top + row * scale, top + (row + 1) * scale):
                         x = left + column * scale
-                        canvas[y][x : x + scale] = b"\x01" * scale
+                        canvas[y][x : x + scale] = bytes([_TEXT_INDEX]) * scale
         left += _LETTER_SPACING * scale
 
 

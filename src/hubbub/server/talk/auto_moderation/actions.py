@@ -149,20 +149,20 @@ def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> Non
         store.record_mentions(
             call.tx, incident.guild_id, incident.mentions_message_id, incident.user_id, incident.mention_count, since_ms
         )
-    for rule, hit in matches:
-        for action in rule.actions:
+    for match in matches:
+        for action in match.rule.actions:
             alert_id: MessageId | None = None
             if action.type == AutoModerationActionType.BLOCK_MESSAGE:
                 was_executed = incident.is_blocked
             elif action.type == AutoModerationActionType.SEND_ALERT_MESSAGE:
-                alert_id = _send_alert(call, incident, RuleMatch(rule, hit), action)
+                alert_id = _send_alert(call, incident, match, action)
                 was_executed = alert_id is not None
             elif action.type == AutoModerationActionType.TIMEOUT:
                 was_executed = _time_out(call, incident, action)
             else:
                 was_executed = _quarantine(call, incident)
             if was_executed:
-                _record_execution(call, incident, RuleMatch(rule, hit), action, alert_id)
+                _record_execution(call, incident, match, action, alert_id)
 
 
 def _record_execution(

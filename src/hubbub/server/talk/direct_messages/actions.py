@@ -31,7 +31,7 @@ def open_direct_channel(call: Call, other: UserRow) -> PrivateChannel:
         channels.creation.insert(call.tx, row)
         store.insert_direct_channel(call.tx, call.user_id, other.id, row.id)
         channels.private_channels.add_recipient(call.tx, row.id, call.user_id)
-        channels.private_channels.add_recipient(call.tx, row.id, other.id, hidden=True)
+        channels.private_channels.add_recipient(call.tx, row.id, other.id, is_hidden=True)
         became_visible = True
     else:
         row = _get_channel(call, channel_id)

@@ -37,7 +37,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
     role_ids = emoji_rules.require_roles(call.tx, guild_id, body.roles)
     is_animated = body.image.is_animated
     full_error = errors.MAX_ANIMATED_EMOJIS if is_animated else errors.MAX_EMOJIS
-    rules.require_slot(call.tx, EMOJIS, guild_id, full_error, animated=int(is_animated))
+    rules.require_free_slot(call.tx, EMOJIS, guild_id, full_error, animated=int(is_animated))
     row = EmojiRow(
         id=call.new_id(EmojiId),
         guild_id=guild_id,

@@ -41,7 +41,7 @@ def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.Crea
     standing = rules.require_create(call, guild_id)
     file_hash = sound_rules.require_sound(body.sound)
     sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
-    rules.require_slot(call.tx, SOUNDS, guild_id, errors.MAX_SOUNDS)
+    rules.require_free_slot(call.tx, SOUNDS, guild_id, errors.MAX_SOUNDS)
     row = SoundRow(
         id=call.new_id(SoundId),
         guild_id=guild_id,

@@ -41,7 +41,7 @@ def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSt
     if image is None:
         raise errors.FILE_TYPE_INVALID()
     format_type = sticker_rules.detect_format(call.tx, guild_id, image)
-    rules.require_slot(call.tx, STICKERS, guild_id, errors.MAX_STICKERS)
+    rules.require_free_slot(call.tx, STICKERS, guild_id, errors.MAX_STICKERS)
     row = StickerRow(
         id=call.new_id(StickerId),
         guild_id=guild_id,

@@ -1,4 +1,4 @@
-"""SQL for the roles of members."""
+"""SQL for the member_roles table, which assigns roles to members."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
