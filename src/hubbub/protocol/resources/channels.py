@@ -52,7 +52,6 @@ VOICE_USER_LIMIT_MAX: Final = 99
 STAGE_USER_LIMIT_MAX: Final = 10_000
 FORUM_TAGS_MAX: Final = 20
 APPLIED_TAGS_MAX: Final = 5
-PINNED_POSTS_MAX: Final = 1
 THREAD_MEMBER_COUNT_MAX: Final = 50
 """Highest value of a thread's `member_count`; more members are not counted."""
 

@@ -33,6 +33,8 @@ FOLLOWS_WORD: Final = 1
 """Bit of an occurrence that follows a word character."""
 PRECEDES_WORD: Final = 2
 """Bit of an occurrence that is followed by a word character."""
+CONTEXT_COUNT: Final = 4
+"""Number of combinations of the bits FOLLOWS_WORD and PRECEDES_WORD."""
 WHOLE_WORD_RANK: Final = -1
 """Rank of all whole words, which are found before other entries. The rank of another entry is its list position."""
 NO_MATCH_RANK: Final = sys.maxsize
@@ -104,8 +106,8 @@ class KeywordList:
             if entry.at_word_start and entry.at_word_end and _WORD.fullmatch(entry.needle):
                 self._whole_words.setdefault(entry.needle, entry)
                 rank = WHOLE_WORD_RANK
-            ranks = ranks_by_needle.setdefault(entry.needle, [NO_MATCH_RANK] * 4)
-            for context in range(4):
+            ranks = ranks_by_needle.setdefault(entry.needle, [NO_MATCH_RANK] * CONTEXT_COUNT)
+            for context in range(CONTEXT_COUNT):
                 if entry.matches(context):
                     ranks[context] = min(ranks[context], rank)
         self._ranks = list(ranks_by_needle.values())
@@ -154,7 +156,9 @@ class KeywordList:
                     word_flags = _flag_word_characters(folded)
                 start += offset
                 end += offset
-                rank = ranks[index][word_flags[start] + 2 * word_flags[end + 1]]
+                # The flags have an additional 0 in front, so `start` is the flag of the character before the match.
+                context = word_flags[start] * FOLLOWS_WORD | word_flags[end + 1] * PRECEDES_WORD
+                rank = ranks[index][context]
                 if rank != NO_MATCH_RANK:
                     yield rank, start, end
 

@@ -47,6 +47,9 @@ ALERT_CHANNEL_TYPES: Final = frozenset(
 _ALERT_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 """Permissions that a caller needs in a channel to which they direct alerts."""
 
+_PATTERN_ERROR_LENGTH_MAX: Final = 300
+"""Number of characters after which the error message about a pattern is cut off."""
+
 
 def require_timeouts(
     call: Call, guild_id: int, body: wire.CreateAutoModerationRule | wire.UpdateAutoModerationRule
@@ -190,7 +193,7 @@ def _check_patterns(patterns: list[str], form: FormErrors) -> list[str]:
         try:
             keyword_matcher.compile_pattern(pattern)
         except keyword_matcher.InvalidPattern as problem:
-            message = f"Regular expression cannot be used: {problem}"[:300]
+            message = f"Regular expression cannot be used: {problem}"[:_PATTERN_ERROR_LENGTH_MAX]
             form.add(("trigger_metadata", "regex_patterns", index), "AUTO_MODERATION_INVALID_REGEX", message)
     return patterns
 

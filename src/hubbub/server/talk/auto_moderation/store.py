@@ -198,7 +198,7 @@ def is_quarantined(tx: Tx, guild_id: int, user_id: int) -> bool:
 
 
 def list_messages_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -> list[RecentMessage]:
-    """List the messages of a user in a guild since a time in milliseconds, newest first."""
+    """List the messages of a user in a guild since `since_ms` (Unix milliseconds), newest first."""
     return tx.fetch(
         RecentMessage,
         "SELECT m.id, m.content FROM messages m JOIN channels c ON c.id = m.channel_id "
@@ -211,7 +211,9 @@ def list_messages_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limi
 
 
 def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mention_count: int, since_ms: int) -> None:
-    """Store the number of mentions in a message, and delete the counts of messages created before `since_ms`."""
+    """Store the number of mentions in a message, and delete the counts of messages that were created before `since_ms`.
+
+    `since_ms` is in Unix milliseconds."""
     tx.run("DELETE FROM mention_counts WHERE guild_id = ? AND message_id < ?", guild_id, int(Snowflake.at(since_ms)))
     tx.run(
         "INSERT INTO mention_counts (guild_id, message_id, user_id, mentions) VALUES (?, ?, ?, ?) "
@@ -224,7 +226,7 @@ def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentio
 
 
 def count_mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
-    """Return (user ID, number of mentions) of the members who mentioned others since a time in milliseconds."""
+    """Return (user ID, number of mentions) of the members who mentioned others since `since_ms` (Unix milliseconds)."""
     rows = tx.all(
         "SELECT user_id, SUM(mentions) FROM mention_counts WHERE guild_id = ? AND message_id >= ? GROUP BY user_id",
         guild_id,

@@ -1,4 +1,6 @@
-"""HTTP handlers for private channels. The handlers of the channels slice rename and close private channels."""
+"""HTTP handlers that open private channels and change the recipients of groups.
+
+The threads slice handles PATCH and DELETE of every channel, which rename groups and close private channels."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, UserId

@@ -82,10 +82,10 @@ def require_consent(call: Call, token: str) -> UserId:
 
     Raise INVALID_OAUTH2_ACCESS_TOKEN for a token of another application, and MISSING_OAUTH2_SCOPE for a token without
     the scope to join groups."""
-    authenticated = auth.find_actor(call.tx, token, call.now_ms)
-    if authenticated is None:
+    actor_and_expiry = auth.find_actor(call.tx, token, call.now_ms)
+    if actor_and_expiry is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
-    actor = authenticated[0]
+    actor, _ = actor_and_expiry
     if actor.kind != "bearer" or actor.application_id != call.actor.application_id:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     if Scope.GDM_JOIN not in actor.scopes:

@@ -3,7 +3,7 @@
 Only this module of the slice publishes events; `creation.py` and `edits.py` build the rows."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -44,8 +44,12 @@ BULK_EVENT_IDS_MAX: Final = 100
 # Creation
 
 
-CreatedMessage = tuple[wire.Message, bytes | None]
-"""A new message, and its JSON if the event was built from it."""
+class CreatedMessage(NamedTuple):
+    """A new message as its author receives it."""
+
+    view: wire.Message
+    encoded: bytes | None
+    """The JSON of the message if the event was built from it, otherwise None."""
 
 
 def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMessage) -> CreatedMessage:
@@ -63,7 +67,7 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
         related.add_users(author.user)
         related.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
-        return views.build_message(wire.Message, related, row), None
+        return CreatedMessage(views.build_message(wire.Message, related, row), None)
     store.insert(call.tx, row)
     is_encoded_once = can_encode_once(channel, row)
     invoker = _find_invoker(call, channel, new)
@@ -96,7 +100,7 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
     if view.referenced_message or view.message_snapshots:
         # Replying to or forwarding a message does not grant reading it.
         view = views.redact_for_caller(related, row, view, channel.guild_id)
-    return view, None
+    return CreatedMessage(view, None)
 
 
 def can_encode_once(channel: ChannelRef, row: MessageRow) -> bool:
@@ -130,13 +134,13 @@ def _find_role_ids(
         return {}
     roles_by_user: dict[int, tuple[RoleId, ...]] = {}
     unloaded_ids = []
-    for user in (new.author,) if invoker is None else (new.author, invoker):
-        user_id = user.user.id
-        if user.member is None:
+    for author in (new.author,) if invoker is None else (new.author, invoker):
+        user_id = author.user.id
+        if author.member is None:
             continue
         if standing is not None and standing.user_id == user_id:
             roles_by_user[user_id] = tuple(access.sorted_role_ids(standing))
-        elif user is invoker and new.response is not None and new.response.invoker_role_ids is not None:
+        elif author is invoker and new.response is not None and new.response.invoker_role_ids is not None:
             roles_by_user[user_id] = new.response.invoker_role_ids
         else:
             roles_by_user[user_id] = ()
@@ -174,15 +178,15 @@ def _publish_encoded(
     if view.interaction and view.interaction.member is not UNSET:
         # Only the event includes the member.
         view.interaction.member = UNSET
-        return view, None
-    return view, encoded
+        return CreatedMessage(view, None)
+    return CreatedMessage(view, encoded)
 
 
 # Updates
 
 
 def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Message:
-    """Pin a message at a time in milliseconds, or unpin it with None."""
+    """Pin a message at `pinned_ms` (Unix milliseconds), or unpin it with None."""
     store.set_pinned(call.tx, row.channel_id, row.id, pinned_ms)
     channel = _channel_of(call, row)
     row = row._replace(pinned_ms=pinned_ms)
@@ -249,7 +253,8 @@ def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int
     since_id = Snowflake.at(call.now_ms - DELETION_ENTRY_WINDOW_MS)
     entry = audit_log.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since_id, call.reason)
     if entry is not None:
-        audit_log.set_deletion_count(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
+        entry_id, count = entry
+        audit_log.set_deletion_count(call.tx, guild_id, entry_id, channel.id, count + 1)
         return
     audit.record(
         call,
@@ -282,7 +287,7 @@ def bulk_delete(call: Call, channel_access: ChannelAccess, message_ids: Iterable
 
 
 def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: int) -> None:
-    """Delete the messages that a user sent in a guild since a time in milliseconds."""
+    """Delete the messages that a user sent in a guild since `since_ms` (Unix milliseconds)."""
     since_id = Snowflake.at(since_ms)
     while rows := store.list_by_author_in_guild(call.tx, guild_id, user_id, since_id, store.BATCH_SIZE):
         rows_by_channel: dict[int, list[MessageRow]] = {}
@@ -360,6 +365,7 @@ def _emit(
         unredacted_for, partial_views = visibility.split_readers(call, row, related, payload, unredacted_for)
     metadata_views = None
     if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
+        # Key 0 is the payload for the OAuth2 sessions of all applications.
         metadata_views = {0: views.with_metadata(payload, metadata)}
     event_audience = audience(call, channel)
     if isinstance(event_audience, UserAudience) and payload.activity:

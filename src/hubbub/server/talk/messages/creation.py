@@ -54,10 +54,10 @@ def send(
     has_slowmode = rules.is_slowmode_applied(call, channel_access)
     if has_slowmode:
         rules.require_slowmode_elapsed(call, channel_access)
-    created, encoded = _create(call, channel_access, body, author, message_id, nonce=nonce)
+    view, encoded = _create(call, channel_access, body, author, message_id, nonce=nonce)
     if has_slowmode:
         channels.usage.record_use(call.tx, channel.id, call.user_id, "message", call.now_ms)
-    return created if encoded is None else msgspec.Raw(encoded)
+    return view if encoded is None else msgspec.Raw(encoded)
 
 
 def create(
@@ -78,7 +78,7 @@ def create(
         author = rules.require_author(call, channel_access.channel)
     if message_id is None:
         message_id = call.new_id(MessageId)
-    return _create(call, channel_access, body, author, message_id, response=response, origin=origin)[0]
+    return _create(call, channel_access, body, author, message_id, response=response, origin=origin).view
 
 
 def _create(
@@ -132,7 +132,7 @@ def _create(
         origin=origin,
         response=response,
     )
-    # A view changes the poll that it shows, so only the fields of plain content are passed on decoded.
+    # Building the view modifies a decoded poll, so the decoded fields are passed on only for drafts without a poll.
     new = NewMessage(row, author, mentioned, replied, response, nonce, extra if draft.is_plain else None)
     return actions.create(call, channel_access, new)
 
@@ -181,4 +181,4 @@ def create_crosspost(
         extra=rows.encode_extra(extra),
     )
     mentioned = Mentions(users=tuple(json_columns.mentions(source)))
-    return actions.create(call, channel, NewMessage(row, author, mentioned))[0]
+    return actions.create(call, channel, NewMessage(row, author, mentioned)).view

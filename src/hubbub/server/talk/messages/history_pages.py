@@ -50,16 +50,18 @@ def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) 
         template = templates.get(author_id)
         if template is None:
             template = templates[author_id] = _message_template(related, channel.id, author_id)
+        before_content, before_timestamp, before_id, after_id = template
+        # The time is `Snowflake(message_id).created_ms`, computed without creating an object for each message.
         seconds, milliseconds = divmod((message_id >> 22) + EPOCH_MS, 1000)
         pieces += (
-            template[0],
+            before_content,
             codec.encode(content),
-            template[1],
+            before_timestamp,
             _encoded_seconds(seconds),
             _MILLISECONDS[milliseconds],
-            template[2],
+            before_id,
             b"%d" % message_id,
-            template[3],
+            after_id,
         )
     return msgspec.Raw(b"[%b]" % b"".join(pieces)[1:])
 
@@ -71,9 +73,9 @@ def _message_template(related: views.RelatedData, channel_id: int, author_id: in
     )
     content, timestamp, id_field = _SAMPLE_PARTS
     before_content, _, rest = rest.partition(content)
-    before_time, _, rest = rest.partition(timestamp)
+    before_timestamp, _, rest = rest.partition(timestamp)
     before_id, _, rest = rest.partition(id_field)
-    return b"," + before_content, before_time, before_id + b'"id":"', b'","channel_id"' + rest
+    return b"," + before_content, before_timestamp, before_id + b'"id":"', b'","channel_id"' + rest
 
 
 @lru_cache(maxsize=4096)

@@ -23,8 +23,9 @@ from hubbub.server.talk.messages.content.records import MessageRow, ReactionCoun
 
 REFERENCE_SHOWING_TYPES: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
 """Message types that show their referenced message: replies and thread starter messages."""
-PLAIN_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[10:]
-"""Trailing columns of a message that consists of content only."""
+MENTIONS_INDEX: Final = MessageRow._fields.index("mentions")
+EMPTY_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[MENTIONS_INDEX:]
+"""Columns from `mentions` on of a message that has content only."""
 
 
 class RelatedData:
@@ -52,7 +53,7 @@ class RelatedData:
             if row.author_id != row.webhook_id or row.webhook_id == row.application_id:
                 # For interaction responses author_id, webhook_id and application_id are equal.
                 user_ids.add(row.author_id)
-            if row[10:] == PLAIN_COLUMNS and not row.flags:
+            if row[MENTIONS_INDEX:] == EMPTY_COLUMNS and not row.flags:
                 continue
             if row.mentions is not None:
                 user_ids.update(json_columns.mentions(row))

@@ -52,6 +52,8 @@ FORWARDED_BYTES_MAX: Final = 100 << 20
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
 _UPLOAD_MAX_MS: Final = 120_000
 """Maximum time between the start of an upload and the ID of the message that contains it, in milliseconds."""
+_CLOCK_DIFFERENCE_MAX_MS: Final = 1000
+"""Maximum time by which the ID of the message may precede the ID of its attachment, in milliseconds."""
 
 
 def require_send(call: Call, channel_access: ChannelAccess) -> Author:
@@ -201,7 +203,8 @@ def require_forward_quota(call: Call) -> None:
     if len(recent_ids) >= wire.FORWARD_LIMIT.calls:
         _raise_rate_limited(Snowflake(recent_ids[0]).created_ms + window_ms - call.now_ms)
     if sum(json_columns.forwarded_bytes(snapshots_json) for _, snapshots_json in forwards) > FORWARDED_BYTES_MAX:
-        _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now_ms)
+        oldest_id, _ = forwards[0]
+        _raise_rate_limited(Snowflake(oldest_id).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now_ms)
 
 
 def _raise_rate_limited(remaining_ms: int) -> None:
@@ -279,7 +282,8 @@ def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: st
 
     Other messages with the attachment (forwards, edited messages) are not searched, which bounds the cost."""
     created_ms = Snowflake(attachment_id).created_ms
-    first_id, last_id = Snowflake.at(created_ms - 1000), Snowflake.at(created_ms + _UPLOAD_MAX_MS)
+    first_id = Snowflake.at(created_ms - _CLOCK_DIFFERENCE_MAX_MS)
+    last_id = Snowflake.at(created_ms + _UPLOAD_MAX_MS)
     return any(
         (attachment.id, attachment.filename) == (attachment_id, filename)
         for encoded in store.list_attachments_between(call.tx, channel_id, first_id, last_id)

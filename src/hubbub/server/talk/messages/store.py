@@ -1,6 +1,6 @@
 """SQL for messages, ephemeral messages and nonces, and for data of other slices that is shown with messages.
 
-A message is found by channel and ID, and a channel's history is one range of that key, so no query of this module gets
+A message is found by channel and ID, and a channel's history is one range of that key, so reading a channel does not get
 slower as the number of messages grows."""
 
 from collections.abc import Iterable, Sequence
@@ -210,7 +210,7 @@ def set_extra(tx: Tx, row: MessageRow, extra: Extra) -> None:
 
 
 def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) -> None:
-    """Set the pin time of a message in milliseconds, or clear it with None."""
+    """Set the pin time of a message in Unix milliseconds, or clear it with None."""
     tx.run("UPDATE messages SET pinned_ms = ? WHERE channel_id = ? AND id = ?", pinned_ms, channel_id, message_id)
 
 

@@ -51,7 +51,7 @@ def create_system_message(
         reference=None if reference is None else ResolvedReference(int(message_type), reference),
         extra=rows.build_extra(draft),
     )
-    return actions.create(call, channel, NewMessage(row, author, mentioned))[0]
+    return actions.create(call, channel, NewMessage(row, author, mentioned)).view
 
 
 def create_stage_message(
@@ -66,7 +66,7 @@ def create_stage_message(
 
 
 def on_member_added(call: Call, signal: MemberAdded) -> None:
-    """Welcome a member in the guild's system channel, unless the guild suppresses it."""
+    """Post a join message in the guild's system channel, unless the guild suppresses it or the signal is not announced."""
     guild = guilds.find(call.tx, signal.guild_id) if signal.is_announced else None
     if guild is None or guild.system_channel_id is None:
         return

@@ -44,8 +44,9 @@ __all__ = ["file_bytes_max", "require_emojis"]
 """The interface for other slices."""
 
 MIB: Final = 1 << 20
+HOUR_MS: Final = 3_600_000
 LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
-"""Maximum size of a webhook's file before webhook_upload_10mib (spec/dated-changes.md#2.2)."""
+"""Maximum size of a webhook's file before `changes.WEBHOOK_UPLOAD_10MIB` (spec/dated-changes.md#2.2)."""
 
 
 def validate_create(
@@ -205,7 +206,9 @@ def file_bytes_max(call: Call, author: Author, *, is_app: bool = False) -> int:
     """Return the maximum size of a file in bytes for an author, or with `is_app` for an app that responds to the author.
 
     The maximum depends on the guild's premium tier, the author's premium type and the operator's limits."""
-    guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
+    # Tiers 0 and 1 do not raise the operator's limit.
+    tier = min(author.premium_tier, len(ATTACHMENT_BYTES_MAX_BY_TIER) - 1)
+    guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[tier] if tier > 1 else 0
     if (is_app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.is_active(call.now_ms):
         guild_max = max(guild_max, LEGACY_WEBHOOK_BYTES_MAX)
     max_by_premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
@@ -216,7 +219,8 @@ def file_bytes_max(call: Call, author: Author, *, is_app: bool = False) -> int:
     return min(max(http.file_bytes_max, guild_max, premium_max), http.multipart_file_bytes_max)
 
 
-def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
+def _accept_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
+    """Return the attachment of an uploaded file; raise FILE_TOO_LARGE if the file is too large for the author."""
     # spec/dated-changes.md#2.2: the limit used to apply to the total size of all files of an app's message.
     is_app = author.webhook_id is not None or bool(author.user.bot)
     limits_each_file = changes.PER_ATTACHMENT_LIMIT.is_active(call.now_ms) or not is_app
@@ -237,8 +241,8 @@ def _new_files(
         if upload is None:
             form.add(("attachments", index, "id"), *errors.attachment_not_found())
         else:
-            files.append(_store_upload(call, author, upload, request))
-    files += [_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items())]
+            files.append(_accept_upload(call, author, upload, request))
+    files += [_accept_upload(call, author, upload, None) for _, upload in sorted(uploads.items())]
     _require_attachment_limit(call, files)
     return files
 
@@ -252,7 +256,7 @@ def _edited_files(
     if body.attachments is UNSET:
         files = [
             *old_files_by_id.values(),
-            *(_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items())),
+            *(_accept_upload(call, author, upload, None) for _, upload in sorted(uploads.items())),
         ]
         _require_attachment_limit(call, files)
         return files
@@ -264,7 +268,7 @@ def _edited_files(
                 apply_metadata(stored, request, is_spoiler_supported=True)
             files.append(stored)
         elif (upload := uploads.pop(int(request.id), None)) is not None:
-            files.append(_store_upload(call, author, upload, request))
+            files.append(_accept_upload(call, author, upload, request))
         else:
             form.add(("attachments", index, "id"), *errors.attachment_not_found())
     _require_attachment_limit(call, files)
@@ -275,6 +279,7 @@ def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None
     if len(files) > ATTACHMENTS_MAX:
         raise errors.MAX_ATTACHMENTS()
     if files:
+        # Create the key that signs file URLs if it does not exist yet, because views only read it.
         cdn_urls.get_key(call.tx)
 
 
@@ -291,7 +296,7 @@ def _build_poll(call: Call, channel_access: ChannelAccess, body: CreatePoll, for
     return Poll(
         question=PollMedia(text=body.question.text),
         answers=answers,
-        expiry=codec.timestamp(call.now_ms + int(hours) * 3_600_000),
+        expiry=codec.timestamp(call.now_ms + int(hours) * HOUR_MS),
         allow_multiselect=bool(body.allow_multiselect),
         layout_type=int(body.layout_type or PollLayoutType.DEFAULT),
         results=PollResults(is_finalized=False, answer_counts=[]),

@@ -40,7 +40,7 @@ from hubbub.server.talk.messages.content.records import (
     StoredSnapshot,
     WebhookIdentity,
 )
-from hubbub.server.talk.messages.related_data import PLAIN_COLUMNS, REFERENCE_SHOWING_TYPES, RelatedData
+from hubbub.server.talk.messages.related_data import EMPTY_COLUMNS, REFERENCE_SHOWING_TYPES, RelatedData
 
 __all__ = [
     "CONTENT_INTENT_FLAGS",
@@ -63,14 +63,18 @@ __all__ = [
 MessageT = TypeVar("MessageT", bound=wire.Message)
 
 MessagePart = MessageRow | StoredSnapshot
+"""A message, or a forwarded message inside it, as the unit that is redacted."""
 
 CONTENT_INTENT_FLAGS: Final = (
     ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
 )
 
-WEBHOOK_DISCRIMINATOR: Final = "0000"
+"""Flags of applications that may use the privileged intent MESSAGE_CONTENT; one is enough."""
 
-_PLAIN_COLUMN_LIST: Final = list(PLAIN_COLUMNS)
+WEBHOOK_DISCRIMINATOR: Final = "0000"
+"""Value of `User.discriminator` in the author of a webhook's message."""
+
+_EMPTY_COLUMN_LIST: Final = list(EMPTY_COLUMNS)
 
 
 class MessageWithMetadata(wire.DispatchedMessage, kw_only=True):
@@ -300,6 +304,7 @@ def build_message(
         embeds=[],
         attachments=[],
         components=[],
+        # The time is `row.created_ms`, computed without creating a Snowflake.
         timestamp=codec.timestamp((message_id >> 22) + EPOCH_MS),
         edited_timestamp=None if edited_ms is None else codec.timestamp(edited_ms),
         flags=flags,
@@ -312,7 +317,7 @@ def build_message(
         mention_everyone=bool(mention_everyone),
         pinned=pinned_ms is not None,
     )
-    if not flags and trailing_columns == _PLAIN_COLUMN_LIST:
+    if not flags and trailing_columns == _EMPTY_COLUMN_LIST:
         return view
     files = attachments(row)
     if files:

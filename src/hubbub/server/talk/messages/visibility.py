@@ -15,9 +15,9 @@ PartialViews = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
 
 def find_reader_ids(call: Call, row: MessageRow, mentioned_user_ids: Iterable[int]) -> frozenset[int]:
     """Return the IDs of the users who may read a message itself: its author, the webhook's bot and mentioned users."""
-    # Interaction responses have the ID of the app's bot as their author.
-    is_author = row.application_id is None or row.application_id == row.author_id
-    application = None if is_author else applications.find(call.tx, row.application_id or 0)
+    # The author of an interaction response is already the app's bot: both have the ID of the application.
+    has_other_bot = row.application_id is not None and row.application_id != row.author_id
+    application = applications.find(call.tx, row.application_id or 0) if has_other_bot else None
     bot_ids = () if application is None or application.bot_id is None else (application.bot_id,)
     return frozenset((row.author_id, *bot_ids, *mentioned_user_ids))
 

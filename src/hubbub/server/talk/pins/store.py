@@ -22,7 +22,7 @@ def count(tx: Tx, channel_id: int) -> int:
 
 
 def find_last_pin_ms(tx: Tx, channel_id: int) -> int | None:
-    """Return the time of the channel's most recent pin in milliseconds, or None."""
+    """Return the time of the channel's most recent pin in Unix milliseconds, or None."""
     pinned_ms: int | None = tx.value(
         "SELECT MAX(pinned_ms) FROM messages WHERE channel_id = ? AND pinned_ms IS NOT NULL", channel_id
     )
@@ -32,7 +32,7 @@ def find_last_pin_ms(tx: Tx, channel_id: int) -> int | None:
 def list_newest(tx: Tx, channel_id: int, limit: int, before_ms: int | None = None) -> list[MessageRow]:
     """Return a channel's pinned messages, most recent pin first.
 
-    `before_ms` restricts the list to messages pinned before that time."""
+    `before_ms` (Unix milliseconds) restricts the list to messages pinned earlier."""
     condition, parameters = ("", ()) if before_ms is None else (" AND pinned_ms < ?", (before_ms,))
     return tx.fetch(
         MessageRow,

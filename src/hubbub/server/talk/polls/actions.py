@@ -71,6 +71,7 @@ def end_poll(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) 
     """End a poll, store the final state and post the result."""
     jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
     poll.results.is_finalized = True
+    # Counts are not stored; views compute them from the votes.
     poll.results.answer_counts = []
     if codec.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now_ms:
         poll.expiry = codec.timestamp(call.now_ms)
@@ -90,7 +91,8 @@ def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Po
     )
     messages.system_messages.create_system_message(
         call,
-        # The result is a system message, so it does not unarchive a thread.
+        # `on_message_created` of the threads slice unarchives a thread that is passed as archived. Pass the channel as not
+        # archived, so that the result leaves the thread as it is.
         channel._replace(archived=0),
         MessageType.POLL_RESULT,
         row.author_id,

@@ -56,13 +56,13 @@ def delete(tx: Tx, channel_id: int) -> None:
 
 
 def list_ringing(tx: Tx, channel_id: int) -> dict[int, int]:
-    """Return the end of the ring in milliseconds for each ringing user of a call, by user ID."""
+    """Return the end of the ring in Unix milliseconds for each ringing user of a call, by user ID."""
     rows = tx.all("SELECT user_id, ends_ms FROM private_call_rings WHERE channel_id = ? ORDER BY user_id", channel_id)
     return {row[0]: row[1] for row in rows}
 
 
 def ring(tx: Tx, channel_id: int, user_ids: Iterable[int], ends_ms: int) -> None:
-    """Insert or extend the rings of users until a time in milliseconds."""
+    """Insert or extend the rings of users until `ends_ms` (Unix milliseconds)."""
     tx.run_many(
         "INSERT INTO private_call_rings (channel_id, user_id, ends_ms) VALUES (?, ?, ?) "
         "ON CONFLICT (channel_id, user_id) DO UPDATE SET ends_ms = excluded.ends_ms",

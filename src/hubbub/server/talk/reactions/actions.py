@@ -44,7 +44,7 @@ def remove(call: Call, channel: ChannelRef, message: MessageRow, existing_reacti
     """Remove a user's reactions with the emoji of `existing_reaction`, which is any user's reaction to the message.
 
     Do nothing if the user has none."""
-    burst_values = store.delete_one(call.tx, message.id, existing_reaction.emoji, user_id)
+    burst_values = store.delete_user_reactions(call.tx, message.id, existing_reaction.emoji, user_id)
     if not burst_values:
         return
     _update_reacted_flag(call, channel, message)

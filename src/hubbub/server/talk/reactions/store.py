@@ -18,7 +18,7 @@ class ReactionRow(NamedTuple):
     """Key that all spellings of an emoji share."""
     user_id: int
     burst: int
-    """Type of the reaction: 1 for a burst reaction, 0 for a normal one."""
+    """Value of `ReactionType`: 1 for a burst reaction, 0 for a normal one."""
     emoji_id: int | None
     emoji_name: str
     animated: int
@@ -52,7 +52,7 @@ def insert(tx: Tx, row: ReactionRow) -> bool:
     )
 
 
-def delete_one(tx: Tx, message_id: int, emoji: str, user_id: int) -> list[int]:
+def delete_user_reactions(tx: Tx, message_id: int, emoji: str, user_id: int) -> list[int]:
     """Delete a user's reactions with one emoji and return their `burst` values (0 or 1)."""
     burst_values = [
         burst

@@ -76,11 +76,11 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
     guild_id = signal.channel.guild_id
     if guild_id is None:
         return
-    is_scheduled = True
+    needs_job = False
     for row in signal.rows:
         if row.type in USER_MESSAGE_TYPES and store.record_change(call.tx, guild_id, row.channel_id, row.id):
-            is_scheduled = False
-    if not is_scheduled:
+            needs_job = True
+    if needs_job:
         _schedule_catch_up(call, guild_id)
 
 

@@ -23,9 +23,9 @@ async def guild_search(operation: AsyncOperation, guild_id: GuildId, query: wire
 
     The first search in a guild starts building its index; until it is ready, the response is 202."""
 
-    def search(call: Call, is_fresh: bool) -> wire.FoundMessages | GuildId:
+    def search(call: Call, ignores_changes: bool) -> wire.FoundMessages | GuildId:
         search_scope = scope.require_scope(call, guild_id, include_nsfw=query.include_nsfw)
-        return _find_guild_to_index(call, guild_id, is_fresh) or results.find_messages(
+        return _find_guild_to_index(call, guild_id, ignores_changes) or results.find_messages(
             call, guild_id, search_scope, query
         )
 
@@ -38,7 +38,7 @@ async def thread_search(
 ) -> wire.FoundThreads:
     """Search the threads of a channel."""
 
-    def search(call: Call, is_fresh: bool) -> wire.FoundThreads | GuildId:
+    def search(call: Call, _ignores_changes: bool) -> wire.FoundThreads | GuildId:
         channel_access = access.get_channel_standing(call, channel_id)
         guild_id = results.require_thread_parent(channel_access)
         # Threads are not in the message index, so pending changes do not matter.
@@ -47,12 +47,14 @@ async def thread_search(
     return await _search_with_index(operation, search)
 
 
-def _find_guild_to_index(call: Call, guild_id: GuildId, is_fresh: bool) -> GuildId | None:
+def _find_guild_to_index(call: Call, guild_id: GuildId, ignores_changes: bool) -> GuildId | None:
     """Return the guild ID if its index must be built or updated first, otherwise None.
 
-    With `is_fresh`, pending changes are ignored."""
+    With `ignores_changes`, an index with pending changes counts as up to date."""
     state = store.find_state(call.tx, guild_id)
-    return guild_id if state is None or not state.is_ready or (state.has_pending_changes and not is_fresh) else None
+    if state is None or not state.is_ready or (state.has_pending_changes and not ignores_changes):
+        return guild_id
+    return None
 
 
 async def _search_with_index(operation: AsyncOperation, search: Callable[[Call, bool], ResultT | GuildId]) -> ResultT:

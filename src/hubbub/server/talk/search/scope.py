@@ -13,6 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.places.standing import GuildAccess, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.search import documents, store
+from hubbub.server.talk.search.store import SearchedChannel
 
 _READ_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
 
@@ -76,19 +77,17 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
             raise errors.MISSING_ACCESS()
-    types_by_channel = store.list_guild_channels(call.tx, guild_id)
-    readable_channels = _readable_channels(call, standing, types_by_channel)
+    channels_by_id = store.list_guild_channels(call.tx, guild_id)
+    readable_channels = _readable_channels(call, standing, channels_by_id)
     if not readable_channels:
         raise errors.MISSING_ACCESS()
     searchable_channels = {
         channel_id: bits
         for channel_id, bits in readable_channels.items()
-        if include_nsfw or not types_by_channel[channel_id][1]
+        if include_nsfw or not channels_by_id[channel_id].is_nsfw
     }
     message_channel_ids = {
-        channel_id
-        for channel_id, (channel_type, _) in types_by_channel.items()
-        if channel_type != ChannelType.GUILD_CATEGORY
+        channel_id for channel_id, channel in channels_by_id.items() if channel.type != ChannelType.GUILD_CATEGORY
     }
     private_thread_ids = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
     return SearchScope(
@@ -99,11 +98,11 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
 
 
 def _readable_channels(
-    call: Call, standing: GuildAccess, types_by_channel: Mapping[int, tuple[int, int]]
+    call: Call, standing: GuildAccess, channels_by_id: Mapping[int, SearchedChannel]
 ) -> dict[int, int]:
     readable_channels = {}
     for channel_id, bits in access.visible_channels(call.tx, standing).items():
-        channel_type = types_by_channel[channel_id][0]
+        channel_type = channels_by_id[channel_id].type
         if channel_type == ChannelType.GUILD_CATEGORY:
             continue
         allowed = effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=channel_type in VOICE_TYPES)

@@ -23,7 +23,7 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 READS: Final = {
     "channels": "searchable channels and threads",
-    "messages": "threads found by their first message",
+    "messages": "the last message of a thread, by which threads are sorted",
     "thread_members": "private threads that the caller joined",
     "users": "bots among authors",
 }
@@ -279,7 +279,7 @@ def find_message_ids(tx: Tx, query: Query, *, newest_first: bool, limit: int) ->
 
 
 def iterate_words(tx: Tx, message_ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the words of messages in order, one message at a time to limit garbage collection."""
+    """Yield the ID and the words of each message, one message at a time to limit garbage collection."""
     joined = "group_concat(id || ' ' || words, char(10))"
     if tx.dialect != "sqlite":
         joined = "string_agg(id || ' ' || words, chr(10))"
@@ -379,10 +379,18 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
 # Channels
 
 
-def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
-    """Return (type, age restriction) of every channel of a guild by ID, without threads."""
+class SearchedChannel(NamedTuple):
+    """The columns of a guild channel that decide whether a search covers it."""
+
+    type: int
+    is_nsfw: bool
+    """Whether the channel is age-restricted."""
+
+
+def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, SearchedChannel]:
+    """Return every channel of a guild by ID, without threads."""
     rows = tx.all(f"SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN {_THREAD_TYPES}", guild_id)
-    return {channel_id: (channel_type, nsfw) for channel_id, channel_type, nsfw in rows}
+    return {channel_id: SearchedChannel(channel_type, bool(nsfw)) for channel_id, channel_type, nsfw in rows}
 
 
 def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:

@@ -240,7 +240,7 @@ def _build_audited_thread(row: ChannelRow) -> AuditedThread:
 
 
 def archive_due_ms(row: ChannelRow) -> int | None:
-    """Return the time in milliseconds at which an inactive thread is archived (spec/http.md#3.3).
+    """Return the time in Unix milliseconds at which an inactive thread is archived (spec/http.md#3.3).
 
     None for archived threads and pinned posts."""
     if row.archived or row.flags & ChannelFlags.PINNED:

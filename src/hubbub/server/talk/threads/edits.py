@@ -77,7 +77,7 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
         ports.check_title(call, channel_access, updated_row.name or "")
     updated_row = actions.update(call, row, updated_row)
     if is_renamed and not updated_row.archived:
-        # The name change is a system message, so it must not unarchive the thread.
+        # `channel_access` was read before this request may have unarchived the thread, so pass the new state.
         message_type = MessageType.CHANNEL_NAME_CHANGE
         messages.system_messages.create_system_message(
             call,

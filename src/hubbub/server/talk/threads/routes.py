@@ -49,6 +49,7 @@ def create_thread_from_message(
     messages.system_messages.create_system_message(
         call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference
     )
+    # Clients show a thread below its message, so a thread of the newest message needs no system message.
     if message_id != parent.last_message_id:
         _post_thread_created(call, channel_access, row)
     return _thread_view(call, row)
@@ -167,7 +168,7 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
 def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
     """Add a member to a thread.
 
-    The caller needs SEND_MESSAGES in the thread."""
+    The caller needs SEND_MESSAGES in the thread. A private thread with `invitable` off also requires MANAGE_THREADS."""
     channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         join_thread(call, channel_id)

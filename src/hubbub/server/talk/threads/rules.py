@@ -11,7 +11,7 @@ from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
 from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
-from hubbub.protocol.resources.channels import PINNED_POSTS_MAX, UpdateChannel
+from hubbub.protocol.resources.channels import UpdateChannel
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
@@ -173,7 +173,7 @@ def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> N
     if forum is None or forum.type not in FORUM_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     pinned_id = store.find_pinned_post_id(call.tx, forum.id, ChannelFlags.PINNED)
-    if pinned_id is not None and pinned_id != row.id and PINNED_POSTS_MAX == 1:
+    if pinned_id is not None and pinned_id != row.id:
         raise errors.MAX_PINNED_THREADS()
 
 

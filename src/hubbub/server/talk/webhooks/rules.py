@@ -167,21 +167,21 @@ def webhook_channel_access(call: Call, row: WebhookRow, guild: GuildRow, channel
     """Return the permissions of a webhook in a channel.
 
     Permissions with effects beyond the channel are those of the owning bot, otherwise those of @everyone."""
-    member = None
+    standing = None
     application = None if row.application_id is None else applications.find(call.tx, row.application_id)
     if application is not None and application.bot_id is not None:
-        member = access.find_guild_standing(call.tx, call.now_ms, guild.id, application.bot_id)
-    if member is None:
-        member = _everyone_access(call, guild)
+        standing = access.find_guild_standing(call.tx, call.now_ms, guild.id, application.bot_id)
+    if standing is None:
+        standing = _everyone_standing(call, guild)
     permissions = (
         _GRANTED_PERMISSIONS
-        | access.permissions_in(call.tx, member, channel.overwrites_channel_id) & _INHERITED_PERMISSIONS
+        | access.permissions_in(call.tx, standing, channel.overwrites_channel_id) & _INHERITED_PERMISSIONS
     )
-    return ChannelAccess(channel=channel, guild=member, permissions=permissions, allowed=permissions)
+    return ChannelAccess(channel=channel, guild=standing, permissions=permissions, allowed=permissions)
 
 
-def _everyone_access(call: Call, guild: GuildRow) -> GuildAccess:
-    """Return the access of a member who has no role except @everyone."""
+def _everyone_standing(call: Call, guild: GuildRow) -> GuildAccess:
+    """Return the standing of a member who has no role except @everyone."""
     role = roles.find(call.tx, guild.id, guild.id)
     permissions = 0 if role is None else role.permissions
     return GuildAccess(

@@ -17,7 +17,7 @@ from hubbub.server.talk.webhooks.store import WebhookRow
 def webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     """Return webhooks for a caller who manages them, with creators and tokens.
 
-    Only the application that owns a webhook sees its token."""
+    The token of an application's webhook is included only if the caller is that application."""
     key = store.find_token_key(call.tx) or b""
     creators = users.find_many(call.tx, [row.user_id for row in rows if row.user_id is not None])
     views = _build_webhooks(call, rows)

@@ -77,6 +77,10 @@ _DEFAULTS: Final[dict[int, dict[str, Any]]] = {
 }
 
 
+_EMOJI_NAME_LENGTH_MAX: Final = 32
+"""Maximum length of the Unicode emoji of a component or option, in characters."""
+
+
 class ComponentReferences(msgspec.Struct):
     """References in components that must be checked against the database or the request."""
 
@@ -297,7 +301,9 @@ class FieldValidator:
             except ValueError:
                 self.add_error((*path, "emoji", "id"), errors.not_snowflake(emoji["id"]))
                 return
-        elif not self.validate_string(emoji, (*path, "emoji"), "name", min_length=1, max_length=32, required=True):
+        elif not self.validate_string(
+            emoji, (*path, "emoji"), "name", min_length=1, max_length=_EMOJI_NAME_LENGTH_MAX, required=True
+        ):
             return
         self.references.emojis.append(((*path, "emoji"), emoji))
 

@@ -24,9 +24,9 @@ from hubbub.server.talk.messages.content.component_fields import (
 )
 
 _LEGACY_COMPONENTS_MAX: Final = 30
-"""Maximum number of components in total before components_40 (spec/dated-changes.md#3)."""
+"""Maximum number of components in total before `changes.COMPONENTS_40` (spec/dated-changes.md#3)."""
 _LEGACY_LEVEL_MAX: Final = 10
-"""Maximum number of top-level components, and of components in a container, before components_40."""
+"""Maximum number of top-level components, and of components in a container, before `changes.COMPONENTS_40`."""
 
 INTERACTIVE_TYPES: Final[ComponentTypes] = SELECT_TYPES | {ComponentType.BUTTON}
 """Component types that users can click or select from in a message."""

@@ -24,6 +24,7 @@ from hubbub.protocol.resources.embeds import (
 from hubbub.server.talk.attachments import StoredAttachment, clean_filename
 
 ATTACHMENT: Final = "attachment://"
+"""Start of a URL that refers to an uploaded file of the message by its filename."""
 # spec/http.md#1.11: only these file types may be referenced by attachment:// in embeds.
 _IMAGE_EXTENSIONS: Final = ("jpg", "jpeg", "png", "webp", "gif")
 
@@ -84,11 +85,11 @@ def _build_embed(request: EmbedRequest, form: errors.FormErrors, path: FieldPath
     return embed
 
 
-def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: FieldPath, now: int) -> None:
-    """Reject too many fields; before embed_fields_rejected the surplus was dropped."""
+def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: FieldPath, now_ms: int) -> None:
+    """Reject too many fields at `now_ms` (Unix milliseconds). Before `changes.EMBED_FIELDS_REJECTED` the surplus was dropped."""
     if not request.fields or len(request.fields) <= EMBED_FIELDS_MAX:
         return
-    if changes.EMBED_FIELDS_REJECTED.is_active(now):
+    if changes.EMBED_FIELDS_REJECTED.is_active(now_ms):
         form.add(path, *errors.bad_length(0, EMBED_FIELDS_MAX))
     request.fields = request.fields[:EMBED_FIELDS_MAX]
 
@@ -110,7 +111,7 @@ def _build_author(
     return EmbedAuthor(
         name=name,
         url=_check_url(request.url, form, (*path, "url")),
-        icon_url=_check_url(request.icon_url, form, (*path, "icon_url"), media=True),
+        icon_url=_check_url(request.icon_url, form, (*path, "icon_url"), is_media=True),
     )
 
 
@@ -119,13 +120,13 @@ def _build_footer(
 ) -> EmbedFooter | UnsetType:
     if not request or not (text := _stripped(request.text)):
         return UNSET
-    return EmbedFooter(text=text, icon_url=_check_url(request.icon_url, form, (*path, "icon_url"), media=True))
+    return EmbedFooter(text=text, icon_url=_check_url(request.icon_url, form, (*path, "icon_url"), is_media=True))
 
 
 def _build_media(
     request: EmbedMediaRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
 ) -> EmbedMedia | UnsetType:
-    if not request or not (url := _check_url(request.url, form, (*path, "url"), media=True)):
+    if not request or not (url := _check_url(request.url, form, (*path, "url"), is_media=True)):
         return UNSET
     return EmbedMedia(url=url, description=_stripped(request.description))
 
@@ -136,13 +137,13 @@ def _stripped(value: str | None | UnsetType) -> str | UnsetType:
 
 
 def _check_url(
-    value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, media: bool = False
+    value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, is_media: bool = False
 ) -> str | UnsetType:
-    """Return a URL after checking its form and scheme, or UNSET; `media` also allows attachment URLs."""
+    """Return a URL after checking its form and scheme, or UNSET; `is_media` also allows attachment URLs."""
     url = _stripped(value)
     if not url:
         return UNSET
-    allowed_schemes = ("http", "https", "attachment") if media else ("http", "https")
+    allowed_schemes = ("http", "https", "attachment") if is_media else ("http", "https")
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -62,12 +62,12 @@ class MessageRow(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether the message has content only; its type and flags are not considered."""
-        return self[6:] == _PLAIN_COLUMNS
+        return self[_TTS_INDEX:] == _PLAIN_COLUMNS
 
     @property
     def is_plain_response(self) -> bool:
-        """Whether the message has content only, apart from its type, flags, application and rarely used fields."""
-        return self[6:17] == _PLAIN_COLUMNS[:11] and not self.reacted
+        """Whether the message has content only, apart from its type, flags, webhook, application and rarely used fields."""
+        return self[_TTS_INDEX:_WEBHOOK_ID_INDEX] == _PLAIN_RESPONSE_COLUMNS and not self.reacted
 
     @property
     def created_ms(self) -> int:
@@ -92,7 +92,12 @@ class MessageRow(NamedTuple):
         return bool(self.flags & MessageFlags.EPHEMERAL)
 
 
-_PLAIN_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[6:]
+_TTS_INDEX: Final = MessageRow._fields.index("tts")
+_WEBHOOK_ID_INDEX: Final = MessageRow._fields.index("webhook_id")
+_PLAIN_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[_TTS_INDEX:]
+"""Columns from `tts` on of a message that has content only."""
+_PLAIN_RESPONSE_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[_TTS_INDEX:_WEBHOOK_ID_INDEX]
+"""Columns from `tts` to `snapshots` of a message that has content only."""
 
 
 class HistoryRow(NamedTuple):
@@ -166,7 +171,7 @@ class InteractionResponse(NamedTuple):
 
     interaction: StoredInteraction
     message_type: int = 0
-    """Message type."""
+    """Type of the new message."""
     reference: MessageReference | None = None
     flags: int = 0
     """LOADING for a deferred response, EPHEMERAL for a response visible only to `seen_by`."""
@@ -196,7 +201,7 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     author: WebhookIdentity | None = None
     """Name and avatar of a webhook message; its author ID is the webhook ID."""
     interaction: StoredInteraction | None = None
-    """Set on interaction responses."""
+    """The interaction that the message responds to; None for other messages."""
     seen_by: list[UserId] = []
     """IDs of the users who can see an ephemeral message."""
     metadata: dict[str, str] = {}

@@ -28,7 +28,7 @@ class NewMessage(NamedTuple):
     replied: MessageRow | None = None
     """The replied-to message, if it is loaded."""
     response: InteractionResponse | None = None
-    """Set on interaction responses."""
+    """Properties of an interaction response; None for other messages."""
     nonce: int | str | None = None
     """The nonce that is returned with the message."""
     extra: Extra | None = None
