@@ -11,7 +11,7 @@ from hubbub.server.identity.account_emails import actions, composition
 
 
 async def send_confirmation(operation: AsyncOperation, job: Job) -> None:
-    """Send the link that confirms an address; if it belongs to another account, tell its owner instead."""
+    """Send the link that confirms an address; if it belongs to another account, notify the owner of that account instead."""
     payload = job.decode(actions.Confirmation)
 
     def compose(call: Call) -> Mail:

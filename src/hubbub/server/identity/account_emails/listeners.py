@@ -1,13 +1,19 @@
-"""Reactions to logins and account changes: mail to the user."""
+"""Listeners that send mail about logins and account changes, and delete the data of deleted users."""
 
 import hashlib
 import ipaddress
+from typing import Final
 
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, limits, store
 from hubbub.server.identity.accounts.signals import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
 from hubbub.server.identity.users.signals import UserDeleted
+
+
+_IPV4_PREFIX_LENGTH: Final = 24
+_IPV6_PREFIX_LENGTH: Final = 48
+"""Number of leading bits of an IP address that identify the network of a client."""
 
 
 def on_account_registered(call: Call, signal: AccountRegistered) -> None:
@@ -55,7 +61,8 @@ def _client_hash(signal: SignedIn) -> bytes:
     """Return the hash of a client: its user agent and its network, because addresses within a network change often."""
     try:
         address = ipaddress.ip_address(signal.ip)
-        network = str(ipaddress.ip_network((address, 24 if address.version == 4 else 48), strict=False))
+        prefix_length = _IPV4_PREFIX_LENGTH if address.version == 4 else _IPV6_PREFIX_LENGTH
+        network = str(ipaddress.ip_network((address, prefix_length), strict=False))
     except ValueError:
         network = signal.ip
     return hashlib.sha256(f"{network}\n{signal.user_agent}".encode("utf-8", "surrogatepass")).digest()

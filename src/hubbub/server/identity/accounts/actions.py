@@ -182,17 +182,17 @@ def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
     codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODE_COUNT)]
     store.set_authenticator(call.tx, row.id, secret, step)
     store.set_backup_codes(call.tx, row.id, [hash_token(totp.normalize_code(code)) for code in codes])
-    _set_mfa_enabled(call, row, enabled=True)
+    _set_mfa_enabled(call, row, is_enabled=True)
     return codes
 
 
 def disable_totp(call: Call, row: UserRow) -> None:
     """Disable the second factor."""
     store.delete_authenticator(call.tx, row.id)
-    _set_mfa_enabled(call, row, enabled=False)
+    _set_mfa_enabled(call, row, is_enabled=False)
 
 
-def _set_mfa_enabled(call: Call, row: UserRow, *, enabled: bool) -> None:
-    users.profiles.set_mfa_enabled(call.tx, row.id, enabled)
-    users.profiles.publish_user(call, row._replace(mfa_enabled=int(enabled)))
-    call.notify(SecondFactorChanged(user_id=row.id, is_enabled=enabled))
+def _set_mfa_enabled(call: Call, row: UserRow, *, is_enabled: bool) -> None:
+    users.profiles.set_mfa_enabled(call.tx, row.id, is_enabled)
+    users.profiles.publish_user(call, row._replace(mfa_enabled=int(is_enabled)))
+    call.notify(SecondFactorChanged(user_id=row.id, is_enabled=is_enabled))

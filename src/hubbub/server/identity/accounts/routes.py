@@ -15,6 +15,7 @@ from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
 from hubbub.server.identity.accounts.signals import AccountRegistered
+from hubbub.server.identity.accounts.store import CredentialsRow
 from hubbub.server.identity.users import UserRow
 
 T = TypeVar("T")
@@ -45,22 +46,20 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
     If the account has an authenticator, the response contains an MFA ticket instead of a token."""
     login = body.login.strip().lower()
 
-    def start_login(call: Call) -> tuple[UserId, str] | None:
+    def start_login(call: Call) -> CredentialsRow | None:
         credentials = store.find_credentials(call.tx, login)
-        counter = throttle.for_login(login, None if credentials is None else credentials[0])
+        counter = throttle.for_login(login, None if credentials is None else credentials.user_id)
         throttle.record_attempt(call, counter, throttle.for_ip(call.ip))
         return credentials
 
     credentials = await operation.write(start_login)
-    if (
-        not await operation.run_in_thread(passwords.verify, credentials[1] if credentials else None, body.password)
-        or credentials is None
-    ):
+    stored_hash = None if credentials is None else credentials.password_hash
+    if not await operation.run_in_thread(passwords.verify, stored_hash, body.password) or credentials is None:
         form = errors.FormErrors()
         for field in ("login", "password"):
             form.add(field, "INVALID_LOGIN", "Login or password is invalid.")
         raise form.error()
-    user_id = credentials[0]
+    user_id = credentials.user_id
 
     def complete_login(call: Call) -> wire.LoginResult:
         throttle.record_success(call, throttle.for_login(login, user_id), throttle.for_ip(call.ip))
@@ -260,10 +259,10 @@ async def run_with_mfa(operation: AsyncOperation, code: str | UnsetType, action:
         throttle.record_attempt(call, throttle.for_mfa(call.user_id))
         return True
 
-    code_required = await operation.write(start_verification)
+    is_code_required = await operation.write(start_verification)
 
     def verify_and_run(call: Call) -> T:
-        if code_required:
+        if is_code_required:
             assert isinstance(code, str)
             if not actions.consume_code(call, call.user_id, code):
                 raise _invalid_code_error()

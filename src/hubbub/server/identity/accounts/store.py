@@ -33,6 +33,13 @@ class AuthenticatorRow(NamedTuple):
     """Time step of the last used code. Codes of this step and earlier ones are rejected."""
 
 
+class CredentialsRow(NamedTuple):
+    """The user that a login belongs to, with the hash of their password."""
+
+    user_id: UserId
+    password_hash: str
+
+
 class AccountBanRow(NamedTuple):
     """A ban of an account by an operator."""
 
@@ -63,7 +70,7 @@ def is_registered(tx: Tx, email: str) -> bool:
     return tx.value("SELECT 1 FROM users WHERE email = ?", email) is not None
 
 
-def find_credentials(tx: Tx, login: str) -> tuple[UserId, str] | None:
+def find_credentials(tx: Tx, login: str) -> CredentialsRow | None:
     """Return the ID and password hash of the user with this username or email address, or None. Bots are excluded."""
     row = tx.one(
         "SELECT a.user_id, a.password_hash FROM users u JOIN accounts a ON a.user_id = u.id "
@@ -74,7 +81,7 @@ def find_credentials(tx: Tx, login: str) -> tuple[UserId, str] | None:
         login,
         login,
     )
-    return None if row is None else (UserId(row[0]), row[1])
+    return None if row is None else CredentialsRow(UserId(row[0]), row[1])
 
 
 def find_password_hash(tx: Tx, user_id: int) -> str | None:

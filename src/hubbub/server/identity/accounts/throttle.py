@@ -26,6 +26,8 @@ class FailureCounter(NamedTuple):
     """Kind and hash of the counted username, user ID or IP address."""
     failures_max: int
     """Number of failures in one window at which further attempts are rejected."""
+    is_shared: bool = False
+    """Whether several users share the counter, so that the success of one user must not reset it."""
 
 
 # The first parts of the keys ("name", "person", …) are stored, so they do not change.
@@ -50,7 +52,7 @@ def for_mfa(user_id: int) -> FailureCounter:
 
 def for_ip(ip: str) -> FailureCounter:
     """Return the counter of failures from one IP address."""
-    return FailureCounter(_counter_key("address", ip), IP_FAILURES_MAX)
+    return FailureCounter(_counter_key("address", ip), IP_FAILURES_MAX, is_shared=True)
 
 
 def record_attempt(call: Call, *counters: FailureCounter) -> None:
@@ -66,7 +68,7 @@ def record_attempt(call: Call, *counters: FailureCounter) -> None:
 def record_success(call: Call, *counters: FailureCounter) -> None:
     """After a successful attempt, reset username and user counters and refund one attempt to the IP address."""
     for counter in counters:
-        if counter.failures_max == IP_FAILURES_MAX:
+        if counter.is_shared:
             store.decrement_failures(call.tx, counter.key)
         else:
             store.delete_failures(call.tx, counter.key)

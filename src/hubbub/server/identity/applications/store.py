@@ -170,7 +170,7 @@ def is_owner(tx: Tx, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM applications WHERE owner_id = ? LIMIT 1", user_id) is not None
 
 
-# Testers
+# Families and secrets
 
 
 def set_parent(tx: Tx, application_id: int, parent_id: int) -> None:

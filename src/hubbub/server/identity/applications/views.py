@@ -22,7 +22,7 @@ ACTIVITY_TYPES: Final = (ActivityType.PLAYING, ActivityType.LISTENING, ActivityT
 
 
 class ApplicationSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Settings of an application that are only displayed and edited.
+    """Settings of an application that no query needs as columns.
 
     Stored as JSON: add fields with a default, never rename."""
 

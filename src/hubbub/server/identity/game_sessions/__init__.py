@@ -1,4 +1,4 @@
-"""OAuth2 sessions: which users are connected to which game.
+"""OAuth2 sessions: the connections of users to games.
 
 A gateway session opened with a user's OAuth2 token has a row from READY until it ends, so that every node and every
 operation knows which users are playing. Lobbies count connected members with it, and direct messages check whether both

@@ -41,8 +41,9 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
         application = rules.require_client(call, body.client_id, body.client_secret)
         row = actions.find_or_create_provisional(call, application, verified)
         # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
-        refresh = body.external_auth_type == "OIDC" and not oauth2.credentials.is_public_client(application)
-        return _issue_with_claims(call, application, row, with_refresh_token=refresh)
+        is_oidc = body.external_auth_type == "OIDC"
+        with_refresh_token = is_oidc and not oauth2.credentials.is_public_client(application)
+        return _issue_with_claims(call, application, row, with_refresh_token=with_refresh_token)
 
     return await _signed_response(operation, await operation.write(issue_token))
 
@@ -70,8 +71,8 @@ async def _verify_credential(operation: AsyncOperation, body: wire.ExternalCrede
     """Verify the external credential, after the client has authenticated."""
     application = await operation.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
     if body.external_auth_type not in identity_providers.PROVIDERS:
-        # The other type is an access token of this server, which could renew itself forever. The application's server uses
-        # the bot endpoint instead.
+        # The other type is an access token of this server. A client could renew such a token with itself forever, so the
+        # application's server uses the bot endpoint instead.
         raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
     return await identity_providers.verify(operation, application.id, body.external_auth_type, body.external_auth_token)
 

@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 USER_CODE_LENGTH: Final = 8
 """Number of characters of a user code."""
 
+CAPACITY_RETRY_SECONDS: Final = 60.0
+"""Time after which a client retries if its application has too many pending device codes or RPC tokens."""
+
 _VERIFIER_PATTERN: Final = re.compile(wire.VERIFIER_PATTERN, re.ASCII)
 
 
@@ -344,7 +347,7 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
 def _require_device_capacity(call: Call, client: ApplicationRow, state: str) -> None:
     """Reject a new device code or RPC token of an application that has too many in this state."""
     if store.count_devices(call.tx, client.id, state, call.now_ms) >= wire.PENDING_CODES_MAX:
-        raise RATE_LIMITED(retry_after=60.0, **{"global": False})
+        raise RATE_LIMITED(retry_after=CAPACITY_RETRY_SECONDS, **{"global": False})
 
 
 def find_device_and_application(call: Call, user_code: str) -> tuple[DeviceAuthorizationRow, ApplicationRow] | None:

@@ -151,12 +151,12 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
 def finish_oauth2_device(call: Call, body: wire.DeviceDecision) -> None:
     """Approve or deny a device authorization."""
     device_and_application = grants.find_device_and_application(call, body.user_code)
-    if device_and_application is None or not store.record_device_decision(
-        call.tx, device_and_application[0], body.result, call.user_id
-    ):
+    if device_and_application is None:
+        raise _invalid_user_code_error()
+    row, application = device_and_application
+    if not store.record_device_decision(call.tx, row, body.result, call.user_id):
         raise _invalid_user_code_error()
     if body.result == "granted":
-        row, application = device_and_application
         scopes = parse_scopes(row.scopes)
         actions.authorize(call, application, call.user_id, scopes)
         actions.signal_authorized(call, application, scopes)

@@ -31,7 +31,7 @@ from hubbub.server.identity.oauth2.oauth_errors import (
 )
 
 TEXT_MAX: Final = 2048
-"""Maximum length of `state` and `nonce`."""
+"""Maximum length of `state` and `nonce` in characters."""
 
 _CHALLENGE_PATTERN: Final = re.compile(wire.CHALLENGE_PATTERN, re.ASCII)
 

@@ -1,4 +1,4 @@
-"""SQL for authorizations, codes, refresh tokens, device codes and signing keys."""
+"""SQL for approved scopes, authorizations, codes, refresh tokens, device codes and signing keys."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -120,7 +120,7 @@ _REFRESH_COLUMNS: Final = ", ".join(RefreshTokenRow._fields)
 _DEVICE_COLUMNS: Final = ", ".join(DeviceAuthorizationRow._fields)
 
 
-# Clients
+# Applications
 
 
 def list_approved_scopes(tx: Tx, application_id: int) -> set[str]:
@@ -469,6 +469,3 @@ def insert_key(tx: Tx, row: KeyRow, *, keep_since_ms: int) -> None:
     """Insert a signing key, and delete keys created at `keep_since_ms` (Unix milliseconds) or earlier."""
     tx.run("DELETE FROM signing_keys WHERE created_ms <= ?", keep_since_ms)
     tx.run("INSERT INTO signing_keys (kid, jwk, created_ms) VALUES (?, ?, ?)", *row)
-
-
-# Installations

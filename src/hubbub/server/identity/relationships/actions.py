@@ -120,8 +120,8 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Publish a user's changed profile to related users, unless only the guild tag changed.
 
     Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
-    platform's event in that game, since games have no event of their own (spec/sdk.md#9.6); so do users who
-    share a private channel with the changed user."""
+    platform's event in their game, since games have no event of their own (spec/sdk.md#9.6). Users who share a private
+    channel with the changed user also receive the platform's event."""
     if signal.is_tag_only:
         return
     related_by_family = store.list_related_by_family(call.tx, signal.row.id)
@@ -309,6 +309,7 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
             wire.GAME_RELATIONSHIP_ADD,
             views.game_relationship(row, other),
             audience,
+            # Key 0 is the payload for the OAuth2 sessions of all applications.
             oauth2_payloads={0: oauth2_payload},
         )
         return

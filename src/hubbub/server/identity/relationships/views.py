@@ -1,4 +1,4 @@
-"""Build the wire models of relationships."""
+"""Build the wire models of relationships, the fields of READY, and the relationships of a data export."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

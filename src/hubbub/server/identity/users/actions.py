@@ -28,6 +28,7 @@ def publish_user(call: Call, row: UserRow) -> None:
     game_actor = Actor(user_id=row.id, kind="bearer")
     audience = UserAudience.of(row.id)
     user_payload, game_payload = (views.my_user(row, actor, call.now_ms) for actor in (own_actor, game_actor))
+    # Key 0 is the payload for the OAuth2 sessions of all applications.
     call.tx.emit(wire.USER_UPDATE, user_payload, audience, oauth2_payloads={0: game_payload})
 
 

@@ -247,7 +247,8 @@ def _audit_changes(
     changes = []
     for target_key in [*old_entries, *(target_key for target_key in new_entries if target_key not in old_entries)]:
         if old_entries.get(target_key) != new_entries.get(target_key):
-            change = AuditLogChange(key=str(int(target_key[1])))
+            _, target_id = target_key
+            change = AuditLogChange(key=str(int(target_id)))
             if target_key in old_entries:
                 change.old_value = old_entries[target_key]
             if target_key in new_entries:
