@@ -10,7 +10,6 @@ from hubbub.server.identity.account_emails import actions, limits, store
 from hubbub.server.identity.accounts.signals import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
 from hubbub.server.identity.users.signals import UserDeleted
 
-
 _IPV4_PREFIX_LENGTH: Final = 24
 _IPV6_PREFIX_LENGTH: Final = 48
 """Number of leading bits of an IP address that identify the network of a client."""

@@ -17,9 +17,9 @@ from hubbub.server.play.interactions.store import InteractionApplication, Intera
 
 log = logging.getLogger(__name__)
 
-DELIVER: Final = "interactions.deliver"
+DELIVER_JOB: Final = "interactions.deliver"
 """Kind of the job that delivers one interaction."""
-PROBE: Final = "interactions.probe"
+PROBE_JOB: Final = "interactions.probe"
 """Kind of the job that checks whether an endpoint rejects a forged request."""
 
 PROBE_INTERVAL_MS: Final = 24 * 3_600_000
@@ -65,7 +65,7 @@ def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.
         interaction_id=InteractionId(row.id), token=token, body=codec.encode(payload).decode()
     )
     # A key per interaction, so that deliveries to one application do not wait for each other.
-    call.tx.enqueue(DELIVER, delivery, key=f"{DELIVER}/{row.application_id}/{row.id}")
+    call.tx.enqueue(DELIVER_JOB, delivery, key=f"{DELIVER_JOB}/{row.application_id}/{row.id}")
 
 
 def find_target(call: Call, application_id: int) -> EndpointTarget | None:
@@ -97,16 +97,16 @@ def remaining_ms(call: Call, interaction_id: int) -> int:
 def on_endpoint_changed(call: Call, signal: InteractionsEndpointChanged) -> None:
     """Schedule probes for a new endpoint URL, or cancel them if the URL was removed."""
     if find_target(call, signal.application_id) is None:
-        jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.application_id))
+        jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(signal.application_id))
     else:
         schedule_probe(call, signal.application_id)
 
 
 def schedule_probe(call: Call, application_id: int) -> None:
     """Schedule the next probe of the endpoint, replacing any scheduled one."""
-    jobs.cancel_jobs(call.tx, PROBE, _probe_key(application_id))
+    jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(application_id))
     call.tx.enqueue(
-        PROBE, ApplicationId(application_id), due_ms=call.now_ms + PROBE_INTERVAL_MS, key=_probe_key(application_id)
+        PROBE_JOB, ApplicationId(application_id), due_ms=call.now_ms + PROBE_INTERVAL_MS, key=_probe_key(application_id)
     )
 
 
@@ -126,4 +126,4 @@ def remove_endpoint(call: Call, application_id: int) -> None:
 
 
 def _probe_key(application_id: int) -> str:
-    return f"{PROBE}/{int(application_id)}"
+    return f"{PROBE_JOB}/{int(application_id)}"

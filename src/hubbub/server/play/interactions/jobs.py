@@ -105,7 +105,7 @@ async def probe(operation: AsyncOperation, job: Job) -> None:
 
 
 JOBS: Final[dict[str, Callable[..., Any]]] = {
-    timeouts.EXPIRE: fail_unanswered,
-    endpoints.DELIVER: deliver,
-    endpoints.PROBE: probe,
+    timeouts.EXPIRE_JOB: fail_unanswered,
+    endpoints.DELIVER_JOB: deliver,
+    endpoints.PROBE_JOB: probe,
 }

@@ -7,7 +7,7 @@ import msgspec
 from hubbub.protocol.resources.interactions import RESPONSE_TIMEOUT_MS
 from hubbub.server.core.call import Call
 
-EXPIRE: Final = "interactions.expire"
+EXPIRE_JOB: Final = "interactions.expire"
 """Kind of the job that fails unanswered interactions."""
 GRANULARITY_MS: Final = 250
 """Granularity in milliseconds of the timeout that users see; for applications the limit is exact."""
@@ -39,7 +39,7 @@ def schedule(call: Call) -> None:
     The caller has already checked that the job does not exist (`store.load_invocation`)."""
     due_at_ms = due_ms(call.now_ms)
     call.tx.enqueue(
-        EXPIRE,
+        EXPIRE_JOB,
         InteractionExpiry(requested_before_ms=due_at_ms - RESPONSE_TIMEOUT_MS),
         due_ms=due_at_ms,
         key=job_key(due_at_ms),

@@ -20,7 +20,7 @@ from hubbub.server.play.lobbies import rules, store, views
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
 
-EXPIRE: Final = "lobbies.expire"
+EXPIRE_JOB: Final = "lobbies.expire"
 """Kind of the job that deletes an idle lobby."""
 
 
@@ -69,7 +69,7 @@ def delete(call: Call, row: LobbyRow) -> None:
     member_ids = store.list_member_ids(call.tx, row.id)
     call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), is_lobby_deleted=True))
     store.delete(call.tx, row.id)
-    jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
+    jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
     publish(call, row, wire.LOBBY_DELETE, wire.LobbyDeleted(id=LobbyId(row.id), reason="deleted"), member_ids)
 
 
@@ -185,7 +185,7 @@ def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
 def _mark_active(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
     store.set_idle(call.tx, [row.id for row in rows], None)
     for row in rows:
-        jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
+        jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
     return [row._replace(idle_ms=None) for row in rows]
 
 
@@ -199,10 +199,12 @@ def _mark_idle(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
 
 def _schedule_expiry(call: Call, row: LobbyRow) -> None:
     """Schedule the idle timeout of a lobby; linked lobbies have none (spec/sdk.md#12.4)."""
-    jobs.cancel_jobs(call.tx, EXPIRE, _expiry_job_key(row.id))
+    jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
     if row.idle_ms is not None and row.linked_channel_id is None:
         due_ms = row.idle_ms + row.idle_timeout_seconds * 1000
-        call.tx.enqueue(EXPIRE, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_expiry_job_key(row.id))
+        call.tx.enqueue(
+            EXPIRE_JOB, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_expiry_job_key(row.id)
+        )
 
 
 def delete_if_idle(call: Call, idle_timeout: LobbyIdleTimeout) -> None:
@@ -213,7 +215,7 @@ def delete_if_idle(call: Call, idle_timeout: LobbyIdleTimeout) -> None:
 
 
 def _expiry_job_key(lobby_id: int) -> str:
-    return f"{EXPIRE}:{int(lobby_id)}"
+    return f"{EXPIRE_JOB}:{int(lobby_id)}"
 
 
 def on_session_started(call: Call, signal: OAuth2SessionStarted) -> None:

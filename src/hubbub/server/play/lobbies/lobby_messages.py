@@ -23,7 +23,7 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages.ports import MessageDraft
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
-DELETE_EXPIRED: Final = "lobbies.delete_expired_messages"
+DELETE_EXPIRED_JOB: Final = "lobbies.delete_expired_messages"
 """Kind of the job that deletes a lobby's expired messages."""
 DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
 """Delay in milliseconds between the expiry of the oldest remaining message and the next job.
@@ -86,10 +86,10 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
     store.insert_message(call.tx, message)
     jobs.enqueue_once(
         call.tx,
-        DELETE_EXPIRED,
+        DELETE_EXPIRED_JOB,
         DeleteExpiredPayload(lobby.id),
         due_ms=call.now_ms + wire.LOBBY_HISTORY_MS,
-        key=f"{DELETE_EXPIRED}:{int(lobby.id)}",
+        key=f"{DELETE_EXPIRED_JOB}:{int(lobby.id)}",
     )
     if lobby.linked_channel_id is None or not _post_in_channel(call, lobby, message, body):
         if not message.content:
@@ -213,7 +213,7 @@ def delete_expired(call: Call, payload: DeleteExpiredPayload) -> None:
     oldest = store.delete_messages_up_to(call.tx, payload.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
     if oldest is not None:
         due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now_ms) + DELETE_EXPIRED_INTERVAL_MS
-        call.tx.enqueue(DELETE_EXPIRED, payload, due_ms=due_ms, key=f"{DELETE_EXPIRED}:{int(payload.lobby_id)}")
+        call.tx.enqueue(DELETE_EXPIRED_JOB, payload, due_ms=due_ms, key=f"{DELETE_EXPIRED_JOB}:{int(payload.lobby_id)}")
 
 
 def _copy_message(lobby: LobbyRow, message: messages.MessageRow) -> LobbyMessageRow:

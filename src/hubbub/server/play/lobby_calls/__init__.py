@@ -10,7 +10,7 @@ from hubbub.server.play.lobby_calls import actions, commands
 SLICE = Slice(
     name="lobby_calls",
     modules=(commands,),
-    jobs={commands.JOIN: commands.join_delayed},
+    jobs={commands.JOIN_JOB: commands.join_delayed},
     listeners={
         LobbyMembersLeaving: actions.on_members_leaving,
         ParticipantMustLeave: actions.on_participant_must_leave,

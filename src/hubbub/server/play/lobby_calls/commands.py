@@ -16,7 +16,7 @@ from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.play import lobbies
 from hubbub.server.play.lobby_calls import actions, rules
 
-JOIN: Final = "lobby_calls.join"
+JOIN_JOB: Final = "lobby_calls.join"
 """Kind of the job that joins a call after a delay."""
 
 
@@ -42,7 +42,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     session_id = voice.session_id(call.session_id)
     # A new request replaces a delayed join that is still waiting.
     for lobby_id in voice_states.calls.list_failed_servers(call.tx, call.user_id):
-        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(lobby_id, call.user_id))
+        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(lobby_id, call.user_id))
     requested = {int(requested_state.lobby_id): requested_state for requested_state in body}
     own_calls = voice_states.calls.list_user_calls(call, CallKind.LOBBY, call.user_id, session_id)
     actions.leave(call, [row for row in own_calls if row.call_id not in requested])
@@ -62,7 +62,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
         if lobby is None or not rules.can_join(call.user_id, participants.get(lobby_id, ())):
             _reject_join(call, request)
         elif delay_ms := voice_states.calls.join_delay_ms(call, lobby_id, call.user_id):
-            call.tx.enqueue(JOIN, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(lobby_id, call.user_id))
+            call.tx.enqueue(JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(lobby_id, call.user_id))
         else:
             actions.join_or_update(call, lobby, _call_state(call, request))
 
@@ -115,8 +115,8 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
 def on_pending_joins_canceled(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the delayed joins of a user."""
     for lobby_id in signal.server_ids:
-        jobs.cancel_jobs(call.tx, JOIN, _join_job_key(lobby_id, signal.user_id))
+        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(lobby_id, signal.user_id))
 
 
 def _join_job_key(lobby_id: int, user_id: int) -> str:
-    return f"{JOIN}:{int(lobby_id)}:{int(user_id)}"
+    return f"{JOIN_JOB}:{int(lobby_id)}:{int(user_id)}"

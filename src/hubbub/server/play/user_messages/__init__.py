@@ -26,7 +26,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_messages",
     modules=(routes,),
-    jobs={actions.SWEEP: _delete_expired},
+    jobs={actions.SWEEP_JOB: _delete_expired},
     listeners={
         MessageCreated: actions.on_message_created,
         MessageChanged: actions.on_message_changed,

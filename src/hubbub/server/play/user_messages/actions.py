@@ -29,7 +29,7 @@ from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.messages.content import ApplicationOrigin
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
-SWEEP: Final = "user_messages.delete_expired"
+SWEEP_JOB: Final = "user_messages.delete_expired"
 """Kind of the job that deletes expired passing messages and invites."""
 PASSING_MESSAGE_LIFETIME_MS: Final = 6 * 3_600_000
 """Time in milliseconds for which the row of a passing message is stored, so that the message can be edited and moderated."""
@@ -227,14 +227,14 @@ def _game_audience(family_id: int, *user_ids: int) -> UserAudience:
 
 
 def _schedule_sweep(call: Call, due_ms: int) -> None:
-    jobs.enqueue_once(call.tx, SWEEP, SweepJob(), due_ms=due_ms, key=SWEEP)
+    jobs.enqueue_once(call.tx, SWEEP_JOB, SweepJob(), due_ms=due_ms, key=SWEEP_JOB)
 
 
 def delete_expired(call: Call) -> None:
     """Delete expired passing messages and invites, and reschedule the job."""
     due_ms = store.delete_expired(call.tx, call.now_ms)
     if due_ms is not None:
-        call.tx.enqueue(SWEEP, SweepJob(), due_ms=due_ms, key=SWEEP)
+        call.tx.enqueue(SWEEP_JOB, SweepJob(), due_ms=due_ms, key=SWEEP_JOB)
 
 
 # Invites

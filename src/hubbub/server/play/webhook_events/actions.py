@@ -18,9 +18,9 @@ from hubbub.server.play.webhook_events import store
 
 log = logging.getLogger(__name__)
 
-DELIVER: Final = "webhook_events.deliver"
+DELIVER_JOB: Final = "webhook_events.deliver"
 """Kind of the job that delivers one event."""
-PROBE: Final = "webhook_events.probe"
+PROBE_JOB: Final = "webhook_events.probe"
 """Kind of the job that checks whether an endpoint rejects a forged request."""
 
 PROBE_INTERVAL_MS: Final = 24 * 3_600_000
@@ -87,12 +87,12 @@ def send(
     event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now_ms)[:26]), data=data)
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
     delivery = Delivery(application_id=application_id, type=type, body=codec.encode(payload).decode(), url=url)
-    call.tx.enqueue(DELIVER, delivery, key=f"{delivery_key_prefix(application_id)}{int(subject_id)}")
+    call.tx.enqueue(DELIVER_JOB, delivery, key=f"{delivery_key_prefix(application_id)}{int(subject_id)}")
 
 
 def delivery_key_prefix(application_id: int) -> str:
     """Return the common prefix of the job keys of an application's deliveries; the subject ID follows it in each key."""
-    return f"{DELIVER}/{int(application_id)}/"
+    return f"{DELIVER_JOB}/{int(application_id)}/"
 
 
 def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEventType) -> bool:
@@ -167,15 +167,15 @@ def on_event_webhooks_changed(call: Call, signal: EventWebhooksChanged) -> None:
     store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)
     if row is None or applications.settings.decode_settings(row).event_webhooks_url is None:
-        jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.application_id))
+        jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(signal.application_id))
     else:
         schedule_probe(call, signal.application_id)
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Delete the pending and failed events of an application that is being deleted."""
-    jobs.delete_by_prefix(call.tx, DELIVER, delivery_key_prefix(signal.row.id))
-    jobs.cancel_jobs(call.tx, PROBE, _probe_key(signal.row.id))
+    jobs.delete_by_prefix(call.tx, DELIVER_JOB, delivery_key_prefix(signal.row.id))
+    jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(signal.row.id))
     store.delete_failures(call.tx, signal.row.id)
 
 
@@ -223,9 +223,11 @@ def schedule_probe(call: Call, application_id: int) -> None:
     """Schedule the next probe of an application's endpoint, replacing an earlier schedule."""
     if is_deleted(call, application_id):
         return
-    jobs.cancel_jobs(call.tx, PROBE, _probe_key(application_id))
-    call.tx.enqueue(PROBE, int(application_id), due_ms=call.now_ms + PROBE_INTERVAL_MS, key=_probe_key(application_id))
+    jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(application_id))
+    call.tx.enqueue(
+        PROBE_JOB, int(application_id), due_ms=call.now_ms + PROBE_INTERVAL_MS, key=_probe_key(application_id)
+    )
 
 
 def _probe_key(application_id: int) -> str:
-    return f"{PROBE}/{int(application_id)}"
+    return f"{PROBE_JOB}/{int(application_id)}"

@@ -61,4 +61,4 @@ async def probe(operation: AsyncOperation, job: Job) -> None:
     await operation.write(lambda call: actions.schedule_probe(call, application_id))
 
 
-JOBS = {actions.DELIVER: deliver, actions.PROBE: probe}
+JOBS = {actions.DELIVER_JOB: deliver, actions.PROBE_JOB: probe}

@@ -23,7 +23,7 @@ def list_failed_webhook_events(
     applications.require_manager(call, application_id)
     failed_jobs = jobs.list_failed(
         call.tx,
-        kind=actions.DELIVER,
+        kind=actions.DELIVER_JOB,
         key_prefix=actions.delivery_key_prefix(application_id),
         after=0 if query.after is UNSET else query.after,
         limit=query.limit,
@@ -48,7 +48,7 @@ def _retry_deliveries(call: Call, application_id: ApplicationId, event_id: int |
     """Retry one failed event, or all of an application if `event_id` is None; return the number of retried events."""
     applications.require_manager(call, application_id)
     key_prefix = actions.delivery_key_prefix(application_id)
-    return jobs.retry_failed(call.tx, event_id, kind=actions.DELIVER, key_prefix=key_prefix)
+    return jobs.retry_failed(call.tx, event_id, kind=actions.DELIVER_JOB, key_prefix=key_prefix)
 
 
 def _failed_event_view(job: FailedJob) -> wire.FailedWebhookEvent:
