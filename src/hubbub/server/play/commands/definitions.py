@@ -92,25 +92,31 @@ def validate_changes(
     if body.name is not UNSET:
         name = body.name.strip() if kind not in TYPED_NAME_TYPES else body.name
         _check_name(name, kind, form, (*path, "name"))
-    names = before.name_localizations if body.name_localizations is UNSET else body.name_localizations
-    names = _localizations(
-        names, name, form, (*path, "name_localizations"), lambda text, field: _check_name(text, kind, form, field)
+    name_localizations = before.name_localizations if body.name_localizations is UNSET else body.name_localizations
+    name_localizations = _localizations(
+        name_localizations,
+        name,
+        form,
+        (*path, "name_localizations"),
+        lambda text, field: _check_name(text, kind, form, field),
     )
     description = before.description if body.description is UNSET else (body.description or "")
     if body.description_localizations is UNSET:
-        descriptions = before.description_localizations
+        description_localizations = before.description_localizations
     else:
-        descriptions = body.description_localizations or None
-    descriptions = _localizations(descriptions, description, form, (*path, "description_localizations"))
-    _check_description(kind, description, descriptions, form, path)
+        description_localizations = body.description_localizations or None
+    description_localizations = _localizations(
+        description_localizations, description, form, (*path, "description_localizations")
+    )
+    _check_description(kind, description, description_localizations, form, path)
     options = before.options
     if body.options is not UNSET:
         options = _OptionValidator(form).validate_options(body.options or [], (*path, "options"), kind)
     integration_types = _integration_types(before, body, scope, form, path)
     definition = Definition(
         description=description,
-        name_localizations=names,
-        description_localizations=descriptions,
+        name_localizations=name_localizations,
+        description_localizations=description_localizations,
         options=options,
         default_member_permissions=_default_permissions(before, body),
         contexts=_contexts(before, body, scope, integration_types, form, path),

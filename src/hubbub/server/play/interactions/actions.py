@@ -22,6 +22,10 @@ INVALID_RESPONSE: Final = 1
 TIMED_OUT: Final = 2
 """Reason code of INTERACTION_FAILURE: the application did not respond in time."""
 
+# Longer than one interval, because IDs may run slightly ahead of the clock that scheduled the job.
+_FAILED_RANGE_MS: Final = 4 * timeouts.GRANULARITY_MS
+"""Length in milliseconds of the range of creation times whose interactions one timeout job fails."""
+
 
 def create(call: Call, row: InteractionRow, state: ResponseState, token: str) -> None:
     """Store an interaction and publish its ID to the invoking user."""
@@ -49,9 +53,8 @@ def deliver(
 
 
 def fail_unanswered(call: Call, created_before_ms: int) -> None:
-    """Fail the unanswered interactions that were created before `created_before_ms`, and publish the failures."""
-    # IDs may run slightly ahead of the clock that scheduled the job.
-    since_ms = created_before_ms - 4 * timeouts.GRANULARITY_MS
+    """Fail the unanswered interactions that were created shortly before `created_before_ms`, and publish the failures."""
+    since_ms = created_before_ms - _FAILED_RANGE_MS
     for row in store.fail_range(call.tx, Snowflake.at(since_ms), Snowflake.at(created_before_ms)):
         publish_failure(call, row, TIMED_OUT)
 

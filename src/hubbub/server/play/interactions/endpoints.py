@@ -45,7 +45,7 @@ class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
     key: bytes
     """The application's private signing key."""
     now_ms: int
-    """Time in milliseconds when the target was read, used as the time of the signature."""
+    """Unix time in milliseconds when the target was read, used as the time of the signature."""
     remaining_ms: int = wire.RESPONSE_TIMEOUT_MS
     """Time left for a response, in milliseconds."""
 

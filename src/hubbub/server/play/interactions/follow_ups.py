@@ -118,17 +118,12 @@ def _find_acknowledged(
 ) -> tuple[InteractionRow, InteractionApplication] | None:
     """Return an acknowledged interaction that accepts follow-ups, with its application, or None."""
     interaction_and_application = store.find_by_token(call.tx, token)
-    if (
-        interaction_and_application is None
-        or interaction_and_application[1].id != application_id
-        or interaction_and_application[0].callback_type in (None, store.FAILED)
-    ):
+    if interaction_and_application is None:
         return None
-    return (
-        interaction_and_application
-        if call.now_ms - interaction_and_application[0].created_ms <= interactions.TOKEN_LIFETIME_MS
-        else None
-    )
+    row, application = interaction_and_application
+    if application.id != application_id or row.callback_type in (None, store.FAILED):
+        return None
+    return (row, application) if call.now_ms - row.created_ms <= interactions.TOKEN_LIFETIME_MS else None
 
 
 def _create_follow_up(

@@ -18,6 +18,8 @@ from hubbub.server.play.interactions import actions, endpoints, timeouts
 # The response deadline is three seconds; a retry within it helps an endpoint that is restarting.
 RETRY_MS: Final = 250
 """Delay in milliseconds before the first retry; each retry doubles it."""
+DOUBLINGS_MAX: Final = 4
+"""Maximum number of doublings; the longest delay exceeds the response deadline."""
 PROBLEM_MAX: Final = 2_000
 """Maximum length of a stored error text, in characters."""
 
@@ -73,7 +75,7 @@ async def _retry_or_fail(
     operation: AsyncOperation, job: Job, delivery: endpoints.InteractionDelivery, problem: str
 ) -> NoReturn:
     """Retry if there is time left, otherwise fail the interaction."""
-    delay_ms = RETRY_MS << min(job.attempts, 4)
+    delay_ms = RETRY_MS << min(job.attempts, DOUBLINGS_MAX)
 
     def decide(call: Call) -> bool:
         if endpoints.remaining_ms(call, delivery.interaction_id) > delay_ms:

@@ -202,6 +202,8 @@ _INVOCATION_QUERY: Final = WideQuery(
     f"{joined_commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
 )
 _INSTALLS_START: Final = authors.AUTHOR_WIDTH + _APPLICATION_WIDTH
+# Eleven columns between the application and the command: eight that `load_invocation` unpacks by name, and the
+# author's guild columns.
 _COMMAND_START: Final = _INSTALLS_START + 11
 _CHANNEL_START: Final = _COMMAND_START + joined_commands.COMMAND_WITH_PERMISSIONS_WIDTH
 
@@ -303,6 +305,7 @@ _PENDING_QUERY: Final = WideQuery(
 _BOT_START: Final = _INTERACTION_WIDTH + _APPLICATION_WIDTH
 _INVOKER_START: Final = _BOT_START + authors.AUTHOR_WIDTH
 _GUILD_START: Final = _INVOKER_START + authors.AUTHOR_WIDTH
+# Five columns of the guild: the owner, the MFA level, and the author's guild columns.
 _CHANNEL_REF_START: Final = _GUILD_START + 5
 
 
@@ -352,7 +355,7 @@ _INSERT_SQL: Final = (
     f"VALUES ({placeholders(range(_INSERTED_COUNT + 1))})"
 )
 SWEEP_INTERVAL: Final = 16
-"""Number of inserts per insert that also deletes expired rows; a delete with every insert would be too expensive."""
+"""Number of inserts of which one also deletes expired rows; a delete with every insert would be too expensive."""
 
 
 def insert(tx: Tx, row: InteractionRow, token: str, now_ms: int) -> None:

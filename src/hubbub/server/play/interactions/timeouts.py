@@ -17,11 +17,11 @@ class InteractionExpiry(msgspec.Struct):
     """Payload of the timeout job."""
 
     requested_before_ms: int
-    """Time in milliseconds; interactions created before it fail unless they were answered."""
+    """Unix time in milliseconds; interactions created shortly before it fail unless they were answered."""
 
 
 def due_ms(now_ms: int) -> int:
-    """Return the time in milliseconds when an interaction created at `now_ms` times out.
+    """Return the Unix time in milliseconds when an interaction created at `now_ms` times out.
 
     Times are rounded up so that one job serves many interactions; a job per interaction would double the cost of an
     interaction."""

@@ -29,7 +29,7 @@ class LobbyIdleTimeout(msgspec.Struct):
 
     lobby_id: int
     idle_ms: int
-    """Time in milliseconds since when the lobby was idle; the job is void if a member connected after that."""
+    """Unix milliseconds when the lobby became idle; the job does nothing if a member connected later."""
 
 
 # Lobbies

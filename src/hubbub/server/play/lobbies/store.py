@@ -26,13 +26,13 @@ class LobbyRow(NamedTuple):
     """LobbyFlags."""
     idle_timeout_seconds: int
     idle_ms: int | None = None
-    """Time since when no member is connected, in milliseconds; None while one is."""
+    """Unix milliseconds when the last member disconnected; None while a member is connected."""
     by_secret: int = 0
     """1 if the lobby was created with a secret, so that users may join and leave freely; otherwise 0."""
     secret: str | None = None
     """The secret that users join with; None if there is none or it was cleared after it expired."""
     secret_expires_ms: int | None = None
-    """Time in milliseconds when the secret expires, or None without a secret."""
+    """Unix milliseconds when the secret expires, or None without a secret."""
     override_event_webhooks_url: str | None = None
     """URL that receives the lobby's webhook events, or None for the application's own URL."""
     linked_channel_id: int | None = None
@@ -71,7 +71,7 @@ class LobbyMessageRow(NamedTuple):
     moderation_metadata: str | None = None
     """Moderation metadata as JSON, or None."""
     edited_ms: int | None = None
-    """Time of the last edit in milliseconds, or None."""
+    """Time of the last edit in Unix milliseconds, or None."""
 
 
 _LOBBY_COLUMNS = ", ".join(LobbyRow._fields)
@@ -126,7 +126,7 @@ def clear_secret(tx: Tx, lobby_id: int) -> None:
 
 
 def set_idle(tx: Tx, lobby_ids: Sequence[int], idle_ms: int | None) -> None:
-    """Set the time in milliseconds when some lobbies became idle, or None to mark them as active."""
+    """Set the Unix milliseconds when some lobbies became idle, or None to mark them as active."""
     tx.run(f"UPDATE lobbies SET idle_ms = ? WHERE id IN ({placeholders(lobby_ids)})", idle_ms, *lobby_ids)
 
 

@@ -108,7 +108,11 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
         return
     session_id = voice.session_id(call.session_id)
     row = voice_states.calls.find_participant(call.tx, body.lobby_id, call.user_id)
-    if row is not None and row.session_id == session_id and voice_states.tickets.is_lost(call, *row[:2]):
+    if (
+        row is not None
+        and row.session_id == session_id
+        and voice_states.tickets.is_lost(call, row.call_id, row.user_id)
+    ):
         actions.reassign_server(call, row)
 
 

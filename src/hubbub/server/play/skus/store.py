@@ -41,12 +41,12 @@ class SkuRow(NamedTuple):
 
     @property
     def for_guilds(self) -> bool:
-        """Return whether the SKU is bought for a guild."""
+        """Whether the SKU is bought for a guild."""
         return bool(self.flags & SkuFlags.GUILD_SUBSCRIPTION)
 
     @property
     def is_subscription(self) -> bool:
-        """Return whether the SKU is paid every month."""
+        """Whether the SKU is paid every month."""
         return self.type == SkuType.SUBSCRIPTION
 
 

@@ -101,7 +101,7 @@ def _handle_uncertain(call: Call, renewal: Renewal) -> None:
 def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:
     """Schedule another attempt at `retry_ms` within the grace period, or end the unpaid subscription after it.
 
-    `since_ms` is the time of the first payment attempt; both times are in milliseconds."""
+    `since_ms` is the time of the first payment attempt; both times are in Unix milliseconds."""
     deadline_ms = since_ms + GRACE_MS
     if call.now_ms >= deadline_ms:
         actions.end(call, row)

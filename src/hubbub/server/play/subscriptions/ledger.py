@@ -39,11 +39,11 @@ class RefundJob(msgspec.Struct, frozen=True):
     key: str
     """Idempotency key of the payment."""
     since_ms: int
-    """Time when the refund was scheduled first, in milliseconds."""
+    """Unix milliseconds when the refund was first scheduled."""
 
 
 def next_attempt_ms(now_ms: int, since_ms: int) -> int:
-    """Return the time in milliseconds of the next attempt; the delay grows from RETRY_MIN_MS to RETRY_MAX_MS.
+    """Return the Unix milliseconds of the next attempt; the delay grows from RETRY_MIN_MS to RETRY_MAX_MS.
 
     `since_ms` is the time of the first attempt."""
     return now_ms + min(max(now_ms - since_ms, RETRY_MIN_MS), RETRY_MAX_MS)

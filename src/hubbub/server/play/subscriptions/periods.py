@@ -10,7 +10,7 @@ def anchor_day(start_ms: int) -> int:
 
 
 def next_month(start_ms: int, anchor_day: int) -> int:
-    """Return the time in milliseconds one month after `start_ms`, on the anchor day or the last day of a shorter month.
+    """Return the Unix milliseconds one month after `start_ms`, on the anchor day or the last day of a shorter month.
 
     The time of day does not change."""
     start = datetime.fromtimestamp(start_ms // 1000, UTC)

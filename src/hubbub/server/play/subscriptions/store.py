@@ -52,7 +52,7 @@ class SubscriptionRow(NamedTuple):
     status: int
     """A SubscriptionStatus."""
     canceled_ms: int | None = None
-    """Time of the cancellation in milliseconds, or None."""
+    """Time of the cancellation in Unix milliseconds, or None."""
 
 
 class PurchaseRow(NamedTuple):
@@ -85,7 +85,7 @@ class PaymentRow(NamedTuple):
     """Amount in the smallest unit of the currency."""
     currency: str
     requested_ms: int
-    """Time when the payment was stored, in milliseconds."""
+    """Unix milliseconds when the payment was stored."""
     state: int = CHARGE_PENDING
     """CHARGE_PENDING, CHARGED, REFUNDING, REFUNDED or REFUND_DECLINED."""
     entitlement_id: int | None = None

@@ -110,7 +110,7 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
         message = _build_passing_message(target, content)
         if not message.content:
             raise errors.EMPTY_MESSAGE()
-        return _publish_passing_message(call, message_wire.MESSAGE_UPDATE, message, sender, other, edited=True)
+        return _publish_passing_message(call, message_wire.MESSAGE_UPDATE, message, sender, other, is_edited=True)
     channel_access, row = target
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
@@ -203,19 +203,21 @@ def _build_passing_message(row: PassingMessageRow, content: str, origin: Applica
 
 
 def _publish_passing_message(
-    call: Call, event: Event[Any], message: MessageRow, author: UserRow, recipient: UserRow, *, edited: bool = False
+    call: Call, event: Event[Any], message: MessageRow, author: UserRow, recipient: UserRow, *, is_edited: bool = False
 ) -> wire.UserMessage:
     """Publish a passing message to both players' games and as a webhook event; return it as its author sees it."""
-    if edited:
+    if is_edited:
         message = message._replace(edited_ms=call.now_ms)
         store.delete_moderation_metadata(call.tx, [message.id])
     family_id = rules.family_id_of(call)
-    moderation: dict[str, str] | None = {} if edited else None
+    moderation: dict[str, str] | None = {} if is_edited else None
     for_author = views.passing_message(call, message, recipient, recipient_id=recipient.id, moderation=moderation)
     for_recipient = views.passing_message(call, message, author, recipient_id=recipient.id, moderation=moderation)
     call.tx.emit(event, for_author, _game_audience(family_id, author.id))
     call.tx.emit(event, for_recipient, _game_audience(family_id, recipient.id))
-    event_type = WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
+    event_type = (
+        WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if is_edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
+    )
     _send_webhook_events(call, (author.id, recipient.id), event_type, for_recipient, family_id=family_id)
     field_names = wire.UserMessage.__struct_fields__
     return wire.UserMessage(**{field_name: getattr(for_author, field_name) for field_name in field_names})

@@ -157,7 +157,10 @@ def is_joinable(activity: dict[str, Any]) -> bool:
     if not party_id_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
         return False
     size = (activity.get("party") or {}).get("size")
-    return not size or len(size) < 2 or not size[1] or size[0] < size[1]
+    if not size or len(size) < 2:
+        return True
+    current_size, maximum_size = size[:2]
+    return not maximum_size or current_size < maximum_size
 
 
 def can_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:

@@ -27,7 +27,7 @@ class PassingMessageRow(NamedTuple):
     family_id: int
     """Application family whose games relay the message."""
     expires_ms: int
-    """Time in milliseconds after which the message cannot be edited or moderated."""
+    """Unix milliseconds after which the message cannot be edited or moderated."""
 
 
 class GameInviteRow(NamedTuple):
@@ -46,9 +46,9 @@ class GameInviteRow(NamedTuple):
     party_id: str
     """The party to join; may be empty for a request."""
     expires_ms: int
-    """Time in milliseconds after which the invite is invalid."""
+    """Unix milliseconds after which the invite is invalid."""
     answered_ms: int | None = None
-    """Time in milliseconds when the invite was accepted or the request was answered, or None."""
+    """Unix milliseconds when the invite was accepted or the request was answered, or None."""
 
 
 _PASSING_MESSAGE_COLUMNS = ", ".join(PassingMessageRow._fields)
@@ -124,7 +124,7 @@ def delete_invites(tx: Tx, message_ids: Iterable[int]) -> None:
 
 
 def delete_expired(tx: Tx, now_ms: int) -> int | None:
-    """Delete expired messages and invites; return when to sweep next, in milliseconds, or None if none are left."""
+    """Delete expired messages and invites; return the Unix milliseconds of the next sweep, or None if none are left."""
     tx.run("DELETE FROM passing_messages WHERE expires_ms <= ?", now_ms)
     tx.run("DELETE FROM game_invites WHERE expires_ms <= ?", now_ms)
     latest_expiries = [

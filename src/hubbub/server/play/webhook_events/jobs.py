@@ -16,6 +16,8 @@ DELAY_MS: Final = 1_000
 """Delay in milliseconds before the first retry; each retry doubles it."""
 DELAY_MAX_MS: Final = 128_000
 """Longest delay in milliseconds between two attempts."""
+DOUBLINGS_MAX: Final = 10
+"""Maximum number of doublings, more than DELAY_MAX_MS needs; it only keeps the computed delay small."""
 
 
 async def deliver(operation: AsyncOperation, job: Job) -> None:
@@ -42,7 +44,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
         return
     if is_own_url:
         await operation.write(lambda call: actions.record_failure(call, application_id))
-    delay_ms = min(DELAY_MS << min(job.attempts, 10), DELAY_MAX_MS)
+    delay_ms = min(DELAY_MS << min(job.attempts, DOUBLINGS_MAX), DELAY_MAX_MS)
     first_attempt_ms = target.now_ms if job.first_tried_ms is None else job.first_tried_ms
     if target.now_ms + delay_ms - first_attempt_ms > wire.WEBHOOK_EVENT_RETRY_WINDOW_MS:
         raise PermanentFailure(problem)

@@ -9,13 +9,13 @@ TABLES: Final = ("webhook_event_failures",)
 
 
 def find_failures(tx: Tx, application_id: int) -> tuple[int, int] | None:
-    """Return (failed attempts in a row, time of the first one in milliseconds), or None if the last one succeeded."""
+    """Return (failed attempts in a row, Unix milliseconds of the first one), or None if the last attempt succeeded."""
     row = tx.one("SELECT attempts, since_ms FROM webhook_event_failures WHERE application_id = ?", application_id)
     return None if row is None else (row[0], row[1])
 
 
 def count_failure(tx: Tx, application_id: int, now_ms: int) -> tuple[int, int]:
-    """Count a failure; return (failed attempts in a row, time of the first one in milliseconds)."""
+    """Count a failure; return (failed attempts in a row, Unix milliseconds of the first one)."""
     row = tx.one(
         "INSERT INTO webhook_event_failures (application_id, attempts, since_ms) VALUES (?, 1, ?)"
         " ON CONFLICT (application_id) DO UPDATE SET attempts = webhook_event_failures.attempts + 1"

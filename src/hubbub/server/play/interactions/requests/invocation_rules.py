@@ -55,7 +55,9 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
         raise errors.UNKNOWN_CHANNEL()
     application, invoker = loaded.application, loaded.invoker
     bot_id = 0 if application is None else application.bot_id or 0
-    channel_access, bot = access.get_caller_and_other_standing(call, loaded.channel_ref, loaded.membership, bot_id)
+    channel_access, bot_access = access.get_caller_and_other_standing(
+        call, loaded.channel_ref, loaded.membership, bot_id
+    )
     _require_usable_channel(channel_access, body)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -63,7 +65,7 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
         raise errors.INTERACTION_FAILED_TO_SEND()
     if invoker is None:
         raise errors.UNAUTHORIZED()
-    return InvocationAccess(loaded, channel_access, bot, application, invoker)
+    return InvocationAccess(loaded, channel_access, bot_access, application, invoker)
 
 
 def _require_usable_channel(channel_access: ChannelAccess, body: wire.InteractionRequest) -> None:
@@ -220,7 +222,7 @@ def app_permissions(
     """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
 
     `bot_access` are the bot's permissions, or None if it is not in the guild; `everyone_permissions` are those of
-    @everyone in the channel. Before the dated change user_installs the field is set only in guilds."""
+    @everyone in the channel. Before `changes.USER_INSTALLS` the field is set only in guilds."""
     if channel_access.guild is None:
         if not changes.USER_INSTALLS.is_active(now_ms):
             return UNSET

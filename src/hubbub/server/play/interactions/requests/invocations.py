@@ -95,12 +95,12 @@ class Invocation(NamedTuple):
 
 def build_invocation(call: Call, body: wire.InteractionRequest) -> Invocation:
     """Load and check the channel, the application and the caller of a request."""
-    loaded, channel_access, bot, application, invoker = invocation_rules.require_invocation_access(call, body)
+    loaded, channel_access, bot_access, application, invoker = invocation_rules.require_invocation_access(call, body)
     installation_types = set(loaded.installation_types)
     context_type = invocation_rules.resolve_context_type(
         application, channel_access.channel, invocation_rules.recipient_ids(call, channel_access.channel)
     )
-    if bot is not None:
+    if bot_access is not None:
         installation_types.add(ApplicationIntegrationType.GUILD_INSTALL)
     owners = invocation_rules.installation_owners(
         installation_types, channel_access.channel.guild_id, call.user_id, context_type
@@ -111,7 +111,7 @@ def build_invocation(call: Call, body: wire.InteractionRequest) -> Invocation:
         application,
         channel_access,
         context_type,
-        bot,
+        bot_access,
         invoker,
         owners,
         loaded.has_skus,

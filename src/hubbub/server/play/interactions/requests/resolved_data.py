@@ -176,6 +176,7 @@ class Resolver:
         if reference.file_types and not matches_file_types(stored.filename, reference.file_types):
             form.add(reference.path, *errors.choices(list(reference.file_types)))
             return
+        # Create the signing key if it does not exist yet, because the signer only reads it.
         cdn_urls.get_key(self.call.tx)
         view: Attachment = attachments.AttachmentSigner(self.call).build_view(
             self.channel_access.channel.id, stored, ephemeral=True

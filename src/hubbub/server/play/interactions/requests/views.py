@@ -24,7 +24,7 @@ from hubbub.server.talk import messages
 
 def interaction(invocation: Invocation, prepared: PreparedInteraction, token: str) -> wire.Interaction:
     """Build the interaction that is delivered to the application; `token` is its response token."""
-    call, channel_access, invoker, bot = (
+    call, channel_access, invoker, bot_access = (
         invocation.call,
         invocation.channel_access,
         invocation.invoker,
@@ -33,7 +33,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
     channel = channel_access.channel
     stored_location = invocation.location
     everyone_permissions = 0
-    if bot is None and channel.guild_id is not None:
+    if bot_access is None and channel.guild_id is not None:
         everyone_permissions = access.permissions_in(
             call.tx, responders.everyone_access(call, channel.guild_id), channel.overwrites_channel_id
         )
@@ -60,7 +60,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         app_permissions=invocation_rules.app_permissions(
             channel_access,
             invocation.context_type,
-            bot,
+            bot_access,
             everyone_permissions,
             prepared.installation_owners,
             call.now_ms,

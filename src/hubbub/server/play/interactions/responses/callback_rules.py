@@ -24,7 +24,7 @@ _MESSAGE_INTERACTIONS: Final = frozenset(
 
 _MODAL_OPENERS: Final = _MESSAGE_INTERACTIONS - {InteractionType.MODAL_SUBMIT}
 
-_CALLBACK_TYPES: Final[dict[int, frozenset[InteractionType]]] = {
+_INTERACTION_TYPES_BY_CALLBACK: Final[dict[int, frozenset[InteractionType]]] = {
     InteractionCallbackType.PONG: frozenset({InteractionType.PING}),
     InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGE_INTERACTIONS,
     InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGE_INTERACTIONS,
@@ -67,14 +67,14 @@ def require_callback_type(
 
     def is_allowed(candidate: int) -> bool:
         return (
-            row.type in _CALLBACK_TYPES.get(candidate, ())
+            row.type in _INTERACTION_TYPES_BY_CALLBACK.get(candidate, ())
             and (candidate not in _UPDATE_CALLBACKS or state.message_id is not None)
             and (candidate != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
             and (candidate != InteractionCallbackType.PREMIUM_REQUIRED or store.has_skus(call.tx, application.id))
         )
 
     if not is_allowed(callback_type):
-        allowed_types = sorted(int(candidate) for candidate in _CALLBACK_TYPES if is_allowed(candidate))
+        allowed_types = sorted(int(candidate) for candidate in _INTERACTION_TYPES_BY_CALLBACK if is_allowed(candidate))
         raise errors.invalid("type", *errors.choices(allowed_types))
 
 

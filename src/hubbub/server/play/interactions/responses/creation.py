@@ -144,10 +144,10 @@ def _autocomplete_event(
 
 def _validated_modal(call: Call, body: interaction_callbacks.CallbackModal) -> Modal:
     form_errors = errors.FormErrors()
-    emojis = messages.content.validate_modal_components(
+    references = messages.content.validate_modal_components(
         body.components, form_errors, now_ms=call.now_ms, path=("data",)
     )
-    messages.validation.require_emojis(call, emojis, form_errors)
+    messages.validation.require_emojis(call, references, form_errors)
     form_errors.raise_if_any()
     return Modal(custom_id=body.custom_id, components=body.components)
 

@@ -41,14 +41,15 @@ def response_access(call: Call, application: InteractionApplication, row: Intera
 
 
 def _response_access(
-    call: Call, row: InteractionRow, channel: ChannelRef, member: ChannelAccess | None
+    call: Call, row: InteractionRow, channel: ChannelRef, bot_standing: ChannelAccess | None
 ) -> ChannelAccess:
+    """Return an app's permissions for responses; `bot_standing` is None if its bot is not in the channel's guild."""
     guild: GuildAccess | None = None
     if channel.guild_id is None:
         permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | rules.RESPONSE_PERMISSIONS
-    elif member is not None:
-        guild = member.guild
-        permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | member.permissions & _INHERITED
+    elif bot_standing is not None:
+        guild = bot_standing.guild
+        permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | bot_standing.permissions & _INHERITED
     else:
         guild = everyone_access(call, channel.guild_id)
         if rules.GUILD_INSTALL in store.decode_response_state(row).interacted.owners:
@@ -59,7 +60,7 @@ def _response_access(
             )
         else:
             # A user-installed app has the permissions of its user, as the interaction reported
-            # (`rules.app_permissions`).
+            # (`invocation_rules.app_permissions`).
             permissions = _ALWAYS_GRANTED | _invoker_permissions(call, row) & (_CONTENT_PERMISSIONS | _INHERITED)
     return ChannelAccess(channel=channel, guild=guild, permissions=permissions, allowed=permissions)
 
@@ -67,7 +68,10 @@ def _response_access(
 def _invoker_permissions(call: Call, row: InteractionRow) -> int:
     """Return the invoking user's current permissions in the channel; 0 if they have no access."""
     channel_and_standing = access.find_channel_standing(call.tx, call.now_ms, row.channel_id, row.user_id)
-    return 0 if channel_and_standing is None or channel_and_standing[1] is None else channel_and_standing[1].permissions
+    if channel_and_standing is None:
+        return 0
+    _, standing = channel_and_standing
+    return 0 if standing is None else standing.permissions
 
 
 def require_unlocked(channel_access: ChannelAccess) -> None:
@@ -109,7 +113,8 @@ def author(
     call: Call, application: InteractionApplication, row: InteractionRow, channel: ChannelRef
 ) -> messages.Author:
     """Return the author of an app's responses: its bot, or the application itself if it has none."""
-    return _author_and_invoker(call, application, row, channel)[0]
+    response_author, _ = _author_and_invoker(call, application, row, channel)
+    return response_author
 
 
 class Responder(NamedTuple):
@@ -136,14 +141,14 @@ def initial_responder(call: Call, pending: PendingInteraction) -> Responder:
     application, bot, invoker = pending.application, pending.bot, pending.invoker
     if bot is None or bot.member is None or invoker is None or invoker.member is None:
         return follow_up_responder(call, application, pending.row)
-    member, role_ids = access.find_standing_and_role_ids(
+    bot_standing, invoker_role_ids = access.find_standing_and_role_ids(
         call.tx, call.now_ms, pending.channel_ref, pending.membership, bot.user.id, invoker.user.id
     )
     return Responder(
-        _response_access(call, pending.row, pending.channel_ref, member),
+        _response_access(call, pending.row, pending.channel_ref, bot_standing),
         _bot_author(application, bot, invoker),
         invoker,
-        role_ids,
+        invoker_role_ids,
     )
 
 
