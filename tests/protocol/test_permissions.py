@@ -313,4 +313,6 @@ def test_a_member_grants_only_permissions_they_have() -> None:
 def test_overwrite_permissions(
     guild: int, channel: int, changed_bits: int, has_manage_roles_overwrite: bool, expected: bool
 ) -> None:
-    assert can_overwrite(guild, channel, changed_bits, has_manage_roles_overwrite=has_manage_roles_overwrite) is expected
+    assert (
+        can_overwrite(guild, channel, changed_bits, has_manage_roles_overwrite=has_manage_roles_overwrite) is expected
+    )

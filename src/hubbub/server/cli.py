@@ -275,7 +275,11 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     add_bot.add_argument("application_id", metavar="APPLICATION_ID")
     add_bot.add_argument("guild_id", metavar="GUILD_ID")
     add_bot.add_argument(
-        "--permission", action="append", default=[], metavar="NAME", help="permission to give the bot's role (repeatable)"
+        "--permission",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="permission to give the bot's role (repeatable)",
     )
 
     change_guild = add_action("guild", "change_guild", "show or change a guild's boost tier and features")

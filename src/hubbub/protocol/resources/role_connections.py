@@ -105,7 +105,7 @@ class RoleConnectionRequirement(Struct, kw_only=True):
     connection_type: Literal["application"] = "application"
     """Type of the connection; always `application`."""
     connection_metadata_field: MetadataKey | None = None
-    """Key of the metadata record to compare, by the record's own comparison; null if the user only needs to have connected the application."""
+    """Key of the metadata record to compare; null if the user only needs to have connected the application."""
     value: MetadataValue | None = None
     """Value to compare with; null together with `connection_metadata_field`."""
 

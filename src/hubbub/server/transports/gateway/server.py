@@ -358,7 +358,9 @@ class Gateway:
                 for connection in list(self._connections):
                     if now - connection.last_heartbeat_at > silence_seconds:
                         connection.close(CloseCode.UNKNOWN_ERROR, "No heartbeat")
-                    elif connection.session is None and now - connection.opened_at > settings.identify_timeout_ms / 1000:
+                    elif (
+                        connection.session is None and now - connection.opened_at > settings.identify_timeout_ms / 1000
+                    ):
                         connection.close(CloseCode.SESSION_TIMED_OUT, "Session timed out")
                 self.sessions.prune(now)
             except Exception:
