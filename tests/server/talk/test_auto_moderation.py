@@ -14,6 +14,7 @@ from hubbub.protocol.enums import (
     AutoModerationTriggerType,
     ChannelType,
     ComponentType,
+    InteractionCallbackType,
     MessageReferenceType,
     MessageType,
 )
@@ -281,7 +282,7 @@ async def test_changing_a_rule_with_a_timeout_requires_moderate_members(world: W
     )
     path = f"/guilds/{guild.id}/auto-moderation/rules/{(await create_rule(guild, body))['id']}"
     (await bob.patch(path, json=change)).rejected(403, 50013)
-    # A name and a weaker rule time out no further member.
+    # These changes time out no further member, so they do not require the permission.
     (await bob.patch(path, json={"name": "other"})).ok()
     (await bob.patch(path, json={"enabled": False})).ok()
     (await bob.patch(path, json={"actions": [BLOCK_ACTION]})).ok()
@@ -409,8 +410,10 @@ async def test_an_invalid_rule_is_rejected_with_the_path_of_the_error(world: Wor
     await assert_rejected(
         "actions.0.metadata.duration_seconds", "NUMBER_TYPE_MAX", keyword_rule(actions=[timeout_action(2_419_201)])
     )
-    long = [{"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "x" * 151}}]
-    await assert_rejected("actions.0.metadata.custom_message", "BASE_TYPE_MAX_LENGTH", keyword_rule(actions=long))
+    long_message_action = [{"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "x" * 151}}]
+    await assert_rejected(
+        "actions.0.metadata.custom_message", "BASE_TYPE_MAX_LENGTH", keyword_rule(actions=long_message_action)
+    )
     await assert_rejected("exempt_roles", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_roles=["1"] * 21))
     await assert_rejected("exempt_roles.1", "SET_TYPE_ALREADY_CONTAINS_VALUE", keyword_rule(exempt_roles=["1", "1"]))
     await assert_rejected("exempt_channels", "BASE_TYPE_BAD_LENGTH", keyword_rule(exempt_channels=["1"] * 51))
@@ -627,7 +630,7 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
         await interactions.run_command(await interactions.create_command("later")),
     )
     await interaction.respond_with_message(content="bad")
-    (await deferred.respond(5)).ok()
+    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
     (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "bad"})).ok()
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "very bad"})).ok()
     (await interaction.webhook_request("POST", json={"content": "bad"})).ok()
@@ -729,7 +732,7 @@ async def test_preset_lists_respect_the_allow_list(world: World) -> None:
     await guild.send_message(bob, "porn is another list")
 
 
-async def test_a_large_allow_list_hides_no_match(world: World) -> None:
+async def test_many_allowed_matches_hide_no_blocked_match(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
     metadata = {"keyword_filter": ["*a*"] * 1000, "regex_patterns": [r"b\w+"], "allow_list": ["*a*", "best"]}
     rule = await create_rule(guild, keyword_rule(trigger_metadata=metadata))
@@ -803,7 +806,9 @@ async def test_repeated_messages_and_many_links_are_spam(world: World) -> None:
     await guild.send_message(bob, "no links")
     world.clock.advance(31_000)
     await guild.send_message(bob, "buy now")
-    (await post_message(bob, guild, " ".join(f"https://example.test/{n}" for n in range(10)))).rejected(400, 200000)
+    (await post_message(bob, guild, " ".join(f"https://example.test/{number}" for number in range(10)))).rejected(
+        400, 200000
+    )
 
 
 # Thread titles

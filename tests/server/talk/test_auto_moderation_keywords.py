@@ -1,4 +1,4 @@
-"""Tests of the keyword matcher of auto moderation: its results and the number of its steps."""
+"""Tests of auto moderation's keyword matcher, presets, and mention and link counts."""
 
 import itertools
 import random
@@ -45,7 +45,7 @@ from hubbub.server.talk.auto_moderation.keyword_matcher import (
 def test_wildcards_decide_where_a_keyword_matches(entry: str, text: str, expected: str | None) -> None:
     hit = Matcher([entry], [], []).find(text)
     assert hit == (None if expected is None else Hit(entry, expected))
-    # The automaton of a long list is built differently.
+    # Other keywords in the list do not change the result.
     other_keywords = [f"*nothing{number}*" for number in range(50)]
     assert Matcher([*other_keywords, entry], [], []).find(text) == hit
 
@@ -63,7 +63,7 @@ def test_a_pattern_with_only_empty_matches_finds_nothing() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "(?<!a)b", r"\p{L}{1000}"])
-def test_patterns_without_a_linear_time_bound_are_rejected(pattern: str) -> None:
+def test_invalid_unsupported_and_too_large_patterns_are_rejected(pattern: str) -> None:
     with pytest.raises(InvalidPattern):
         keyword_matcher.compile_pattern(pattern)
 
@@ -113,16 +113,16 @@ def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
 
     for keyword_list in keyword_lists:
         assert isinstance(keyword_list._ranks, CountingList)
-        assert keyword_list._ranks.lookups <= (len(text) + KEYWORD_LENGTH_MAX) * KEYWORD_LENGTH_MAX
+        assert keyword_list._ranks.lookup_count <= (len(text) + KEYWORD_LENGTH_MAX) * KEYWORD_LENGTH_MAX
 
 
 class CountingList(list[Any]):
-    """A list that counts its lookups."""
+    """A list that counts its lookup_count."""
 
-    lookups = 0
+    lookup_count = 0
 
     def __getitem__(self, index: Any) -> Any:
-        self.lookups += 1
+        self.lookup_count += 1
         return super().__getitem__(index)
 
 

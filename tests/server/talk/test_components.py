@@ -226,7 +226,7 @@ def test_a_row_accepts_every_interactive_component(component: dict[str, Any]) ->
         ([action_row(button())] * 6, {"components": ["BASE_TYPE_BAD_LENGTH"]}),
         ([action_row()], {"components.0.components": ["BASE_TYPE_BAD_LENGTH"]}),
         (
-            [action_row(*(button(custom_id=str(n)) for n in range(6)))],
+            [action_row(*(button(custom_id=str(number)) for number in range(6)))],
             {"components.0.components": ["BASE_TYPE_BAD_LENGTH"]},
         ),
         ([action_row(string_select(), button())], {"components.0.components": ["COMPONENT_LAYOUT_WIDTH_EXCEEDED"]}),
@@ -747,12 +747,12 @@ async def test_media_properties_sent_by_clients_are_ignored(world: World) -> Non
     guild = await world.guild()
     bot = await world.bot(guild)
     media = {**MEDIA, "width": "wide", "content_type": ["x"], "flags": {}, "proxy_url": 5, "id": {}}
-    components = [{"type": ComponentType.MEDIA_GALLERY, "items": [{"media": media}]}]
+    component_list = [{"type": ComponentType.MEDIA_GALLERY, "items": [{"media": media}]}]
 
     message = (
         await bot.post(
             f"/channels/{guild.general}/messages",
-            json={"flags": MessageFlags.IS_COMPONENTS_V2, "components": components},
+            json={"flags": MessageFlags.IS_COMPONENTS_V2, "components": component_list},
         )
     ).ok()
 
@@ -768,19 +768,19 @@ async def test_a_premium_button_requires_an_active_sku_of_the_application(
         "content": "x",
         "components": [action_row({"type": ComponentType.BUTTON, "style": ButtonStyle.PREMIUM, "sku_id": "123"})],
     }
-    requests: list[tuple[int, list[int]]] = []
+    port_calls: list[tuple[int, list[int]]] = []
 
     rejected = await bot.post(f"/channels/{guild.general}/messages", json=body)
     assert rejected.errors(f"{IN_ROW}.sku_id") == ["BUTTON_COMPONENT_INVALID_SKU"]
 
     def approve_all_skus(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
-        requests.append((application_id, list(sku_ids)))
+        port_calls.append((application_id, list(sku_ids)))
         return set(sku_ids)
 
     monkeypatch.setitem(world.app.ports, messages.ports.find_active_skus, (approve_all_skus,))
     message = (await bot.post(f"/channels/{guild.general}/messages", json=body)).ok()
     assert message["components"][0]["components"][0]["sku_id"] == "123"
-    assert requests == [(bot.application_id, [123])]
+    assert port_calls == [(bot.application_id, [123])]
 
 
 async def test_files_of_components_must_come_with_the_message(world: World) -> None:

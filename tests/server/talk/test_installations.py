@@ -294,6 +294,7 @@ async def test_webhook_incoming_creates_a_new_webhook_each_time(world: World) ->
     webhooks: list[Any] = []
     for _ in range(2):
         code = await client.request_code(guild.owner, "webhook.incoming", body=body)
+        # The exchange creates the webhook, not the authorization.
         assert (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok() == [] or webhooks
         webhooks.append((await client.exchange(code)).ok()["webhook"])
 

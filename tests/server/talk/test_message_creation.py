@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import InteractionType, MessageType
+from hubbub.protocol.enums import ChannelType, InteractionType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import MessageId, Snowflake, UserId
 from hubbub.protocol.resources import messages as wire
@@ -61,22 +61,23 @@ def decode_dispatches(call: Call) -> list[dict[str, Any]]:
 class CreationSetup:
     """A guild with a member who has a role, a bot, a thread and a message to reply to."""
 
-    def __init__(self, world: World, guild: Guild, member: Actor, bot: Actor, names: dict[str, int]) -> None:
+    def __init__(self, world: World, guild: Guild, member: Actor, bot: Actor, ids_by_name: dict[str, int]) -> None:
         self.world = world
         self.guild = guild
         self.member = member
         self.bot = bot
-        self.names = names
+        self.ids_by_name = ids_by_name
+        """IDs that replace `{member}`, `{role}` and `{replied}` in a body, and the ID of the thread."""
 
     async def create(self, body: dict[str, Any], sender: str, channel_id: int) -> Any:
         """Create a message, roll the transaction back, and return its row, events and response, or the error."""
         text = json.dumps(body)
-        for name, value in self.names.items():
+        for name, value in self.ids_by_name.items():
             text = text.replace(f"{{{name}}}", str(value))
 
         def unit(call: Call) -> None:
             channel_access = access.get_channel_standing(call, channel_id)
-            author, response = self._author(call, sender), None
+            author, response = self._find_author(call, sender), None
             if sender == "response":
                 interaction = messages.content.StoredInteraction(
                     id=Snowflake(5),
@@ -104,7 +105,7 @@ class CreationSetup:
             return type(error), str(error)
         raise AssertionError("the transaction was committed")
 
-    def _author(self, call: Call, sender: str) -> messages.Author:
+    def _find_author(self, call: Call, sender: str) -> messages.Author:
         user_id = self.bot.id if sender == "response" else self.member.id
         author = messages.authors.find_author(call.tx, self.guild.id, user_id)
         assert author is not None
@@ -120,18 +121,23 @@ class CreationSetup:
 
 @pytest.fixture
 async def setup(world: World) -> CreationSetup:
+    """Create the guild with its member, role, bot, thread and message."""
     member = await world.user()
     guild = await world.guild(None, member)
     bot = await world.bot(guild)
     role = await guild.role("mentionable", mentionable=True)
     await guild.add_role(member, role)
     replied = await guild.send_message(guild.owner, "question")
-    thread = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "talk", "type": 11})).ok()
-    names = {"member": member.id, "role": role, "replied": int(replied["id"]), "thread": int(thread["id"])}
-    return CreationSetup(world, guild, member, bot, names)
+    thread = (
+        await guild.owner.post(
+            f"/channels/{guild.general}/threads", json={"name": "talk", "type": ChannelType.PUBLIC_THREAD}
+        )
+    ).ok()
+    ids_by_name = {"member": member.id, "role": role, "replied": int(replied["id"]), "thread": int(thread["id"])}
+    return CreationSetup(world, guild, member, bot, ids_by_name)
 
 
-@given(body=BODIES, sender=st.sampled_from(SENDERS), in_thread=st.booleans())
+@given(body=BODIES, sender=st.sampled_from(SENDERS), is_in_thread=st.booleans())
 @settings(
     max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -139,9 +145,9 @@ async def setup(world: World) -> CreationSetup:
     database=None,
 )
 async def test_a_message_encoded_once_equals_one_encoded_for_each_use(
-    setup: CreationSetup, body: dict[str, Any], sender: str, in_thread: bool
+    setup: CreationSetup, body: dict[str, Any], sender: str, is_in_thread: bool
 ) -> None:
-    channel_id = setup.names["thread"] if in_thread else setup.guild.general
+    channel_id = setup.ids_by_name["thread"] if is_in_thread else setup.guild.general
     encoded_once = await setup.create(body, sender, channel_id)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(actions, "can_encode_once", lambda channel, row: False)
