@@ -1,4 +1,4 @@
-"""Tests of direct messages and groups: opening, hiding and reopening them, and their recipients."""
+"""Tests of direct messages and groups: opening, closing, recipients, incident actions and guild-only operations."""
 
 from typing import Any
 
@@ -55,9 +55,9 @@ async def test_the_recipient_sees_a_channel_after_the_first_message(world: World
     assert await list_channel_ids(bob) == []
 
     message = await send_message(alice, channel["id"])
-    shown = await bob_session.next("CHANNEL_CREATE")
-    assert [user["id"] for user in shown["recipients"]] == [str(alice.id)]
-    assert shown["last_message_id"] == message["id"]
+    event = await bob_session.next("CHANNEL_CREATE")
+    assert [user["id"] for user in event["recipients"]] == [str(alice.id)]
+    assert event["last_message_id"] == message["id"]
     assert (await bob_session.next("MESSAGE_CREATE"))["id"] == message["id"]
     assert await list_channel_ids(bob) == [channel["id"]]
     await alice_session.next("MESSAGE_CREATE")
@@ -68,7 +68,7 @@ async def test_the_recipient_sees_a_channel_after_the_first_message(world: World
     await alice_session.assert_not_received("CHANNEL_CREATE")
 
 
-async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> None:
+async def test_a_closed_channel_reopens_with_the_next_message_or_on_request(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     await world.guild(alice, bob)
     channel = await open_dm(alice, bob)
@@ -95,12 +95,12 @@ async def test_ready_lists_private_channels_for_users_but_not_for_bots(world: Wo
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
-    older, newer = await open_dm(alice, bob), await open_dm(alice, bot)
-    await send_message(alice, newer["id"])
-    await send_message(alice, older["id"])
+    bob_channel, bot_channel = await open_dm(alice, bob), await open_dm(alice, bot)
+    await send_message(alice, bot_channel["id"])
+    await send_message(alice, bob_channel["id"])
 
     ready = (await alice.connect()).ready
-    assert [channel["id"] for channel in ready["private_channels"]] == [older["id"], newer["id"]]
+    assert [channel["id"] for channel in ready["private_channels"]] == [bob_channel["id"], bot_channel["id"]]
     assert ready["private_channels"] == (await alice.get(MY_CHANNELS)).ok()
     assert (await bot.connect()).ready["private_channels"] == []
     assert (await bot.get(MY_CHANNELS)).ok() == []
@@ -137,8 +137,8 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
     assert "application_id" not in created
     assert "managed" not in created
     assert [user["id"] for user in created["recipients"]] == [str(bob.id), str(carol.id)]
-    shown = await carol_session.next("CHANNEL_CREATE")
-    assert [user["id"] for user in shown["recipients"]] == [str(alice.id), str(bob.id)]
+    event = await carol_session.next("CHANNEL_CREATE")
+    assert [user["id"] for user in event["recipients"]] == [str(alice.id), str(bob.id)]
     assert await list_channel_ids(carol) == [created["id"]]
 
     for others in ([bob, stranger], [bob, bot]):
@@ -235,7 +235,7 @@ async def test_a_group_is_renamed(world: World) -> None:
 
 async def test_an_application_creates_a_group_with_access_tokens(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
-    bot, other = await world.bot(), await world.bot()
+    bot, other_bot = await world.bot(), await world.bot()
     tokens = [await world.access_token(user, bot.application_id, "gdm.join") for user in (alice, bob)]
     bob_session = await bob.connect()
 
@@ -263,7 +263,7 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     (await bot.post(MY_CHANNELS, json={"access_tokens": ["nonsense"]})).rejected(401, 50025)
     (
         await bot.post(
-            MY_CHANNELS, json={"access_tokens": [await world.access_token(carol, other.application_id, "gdm.join")]}
+            MY_CHANNELS, json={"access_tokens": [await world.access_token(carol, other_bot.application_id, "gdm.join")]}
         )
     ).rejected(401, 50025)
     (

@@ -3,7 +3,7 @@
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageType
+from hubbub.protocol.enums import AuditLogAction, ChannelType, MessageReferenceType, MessageType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.world import World
@@ -33,7 +33,7 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     assert system_message["type"] == MessageType.CHANNEL_PINNED_MESSAGE
     assert system_message["author"]["id"] == str(bot.id)
     assert system_message["message_reference"] == {
-        "type": 0,
+        "type": MessageReferenceType.DEFAULT,
         "channel_id": str(guild.general),
         "message_id": message["id"],
         "guild_id": str(guild.id),
@@ -114,7 +114,7 @@ async def test_the_permission_to_pin_changes_by_date(
         assert (await bot.delete(url)).status == status
 
 
-async def test_pinning_requires_read_message_history(world: World) -> None:
+async def test_pinning_and_listing_pins_require_read_message_history(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
     message = await guild.send_message(guild.owner)

@@ -1,4 +1,4 @@
-"""Polls: voting, results, voter lists, and how a poll ends."""
+"""Polls: voting, results, voter lists, expiry, limits and content visibility."""
 
 from base64 import b64encode
 from typing import Any
@@ -64,10 +64,10 @@ async def test_votes_are_counted_and_each_user_sees_their_own(world: World) -> N
     assert not (await fetch_results(bob, guild.general, poll))["is_finalized"]
     listed = (await bob.get(f"/channels/{guild.general}/messages")).ok()
     assert listed[0]["poll"]["results"]["answer_counts"][0] == {"id": 1, "count": 2, "me_voted": True}
-    reply = {"content": "hm", "message_reference": {"message_id": poll["id"]}}
-    replied = (await bob.post(f"/channels/{guild.general}/messages", json=reply)).ok()
+    reply_body = {"content": "hm", "message_reference": {"message_id": poll["id"]}}
+    reply = (await bob.post(f"/channels/{guild.general}/messages", json=reply_body)).ok()
     assert [
-        answer_count["count"] for answer_count in replied["referenced_message"]["poll"]["results"]["answer_counts"]
+        answer_count["count"] for answer_count in reply["referenced_message"]["poll"]["results"]["answer_counts"]
     ] == [2, 1]
 
 
@@ -100,15 +100,15 @@ async def test_changing_a_vote_publishes_a_removal_and_an_addition(world: World)
 
 
 async def test_multiselect_polls_accept_several_answers(world: World) -> None:
-    guild, bob, _, single = await create_guild_with_poll(world)
-    several = await create_poll(guild.owner, guild.general, allow_multiselect=True)
-    path = poll_path(guild.general, single, "answers/@me")
+    guild, bob, _, single_select_poll = await create_guild_with_poll(world)
+    multiselect_poll = await create_poll(guild.owner, guild.general, allow_multiselect=True)
+    path = poll_path(guild.general, single_select_poll, "answers/@me")
     assert (await bob.put(path, json={"answer_ids": [1, 2]})).errors("answer_ids") == ["BASE_TYPE_BAD_LENGTH"]
 
-    await cast_votes(bob, guild.general, several, 1, 3)
-    assert await fetch_counts(bob, guild.general, several) == {1: (1, True), 3: (1, True)}
-    await cast_votes(bob, guild.general, several, 3, 2)
-    assert await fetch_counts(bob, guild.general, several) == {2: (1, True), 3: (1, True)}
+    await cast_votes(bob, guild.general, multiselect_poll, 1, 3)
+    assert await fetch_counts(bob, guild.general, multiselect_poll) == {1: (1, True), 3: (1, True)}
+    await cast_votes(bob, guild.general, multiselect_poll, 3, 2)
+    assert await fetch_counts(bob, guild.general, multiselect_poll) == {2: (1, True), 3: (1, True)}
 
 
 async def test_a_vote_requires_an_existing_answer_of_a_poll(world: World) -> None:
@@ -123,7 +123,7 @@ async def test_a_vote_requires_an_existing_answer_of_a_poll(world: World) -> Non
     (await bob.put(f"/channels/{guild.general}/polls/1/answers/@me", json={"answer_ids": []})).rejected(404, 10008)
 
 
-async def test_voting_requires_a_user_who_can_read_the_channel(world: World) -> None:
+async def test_voting_requires_a_user_who_can_read_the_channel_and_is_not_timed_out(world: World) -> None:
     guild, bob, carol, poll = await create_guild_with_poll(world)
     bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
     path = poll_path(guild.general, poll, "answers/@me")
@@ -131,8 +131,8 @@ async def test_voting_requires_a_user_who_can_read_the_channel(world: World) -> 
     (await (await world.user()).put(path, json={"answer_ids": [1]})).rejected(403, 50001)
     await guild.overwrite(guild.general, carol.id, deny=Permissions.READ_MESSAGE_HISTORY)
     (await carol.put(path, json={"answer_ids": [1]})).rejected(403, 50013)
-    until = {"communication_disabled_until": "2026-11-19T00:00:00+00:00"}
-    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=until)).ok()
+    timeout = {"communication_disabled_until": "2026-11-19T00:00:00+00:00"}
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=timeout)).ok()
     (await bob.put(path, json={"answer_ids": [1]})).rejected(403, 50013)
 
 
@@ -161,7 +161,7 @@ async def test_voters_of_an_answer_are_listed_by_id(world: World) -> None:
 
 
 def result_fields(message: Any) -> dict[str, str]:
-    """Return the fields of a poll result message."""
+    """Return the embed fields of a poll result message: values by name."""
     (embed,) = message["embeds"]
     assert embed["type"] == "poll_result"
     return {field["name"]: field["value"] for field in embed["fields"]}
@@ -221,7 +221,7 @@ async def test_the_author_ends_a_poll_early(world: World) -> None:
     await session.assert_not_received("MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
-async def test_only_a_poll_can_be_ended(world: World) -> None:
+async def test_ending_requires_a_poll_in_a_visible_channel(world: World) -> None:
     guild, bob, _, poll = await create_guild_with_poll(world)
     message = await guild.send_message(bob)
     (await bob.post(poll_path(guild.general, message, "expire"))).rejected(400, 520006)

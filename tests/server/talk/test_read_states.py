@@ -2,6 +2,7 @@
 
 import pytest
 
+from hubbub.protocol.enums import OverwriteType
 from hubbub.protocol.permissions import Permissions
 from tests.game import create_game
 from tests.server.identity.accounts import PASSWORD, register_user
@@ -52,7 +53,7 @@ async def test_only_users_can_ack_visible_channels(world: World) -> None:
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
     hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     player = await (await create_game(world)).add_player(bob)
 
     (await bob.post(ack_path(hidden, 1))).rejected(403, 50001)

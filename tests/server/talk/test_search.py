@@ -1,4 +1,4 @@
-"""Search: query parameters, permissions, and index maintenance."""
+"""Search for messages and threads: tokenization, index maintenance, query parameters and permissions."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ async def send_file(actor: Actor, guild: Guild, filename: str, data: bytes, cont
     return (await actor.request("POST", f"/channels/{guild.general}/messages", data=form)).ok()
 
 
-# Words
+# Tokens
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_text_is_split_into_words(text: str, expected: list[str]) -> None:
     assert tokenize(text) == expected
 
 
-def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_unit() -> None:
+def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_phrase() -> None:
     assert parse_query("to be or not to be") == (("to",), ("be",), ("or",), ("not",))
     assert parse_query("go 日本 東 x") == (("go",), ("日", "本"), ("東",), ("x",))
 
@@ -241,7 +241,7 @@ async def test_words_are_found_in_any_order_within_the_slop(world: World) -> Non
     assert len(await search_contents(guild.owner, guild, content="  ")) == 4
 
 
-async def test_words_of_embeds_components_polls_and_forwards_are_found(world: World) -> None:
+async def test_embeds_components_polls_and_forwards_are_found_by_words_and_filters(world: World) -> None:
     guild = await create_indexed_guild(world)
     path = f"/channels/{guild.general}/messages"
     embed = {"title": "zebra", "fields": [{"name": "yak", "value": "xerus"}], "footer": {"text": "wombat"}}
@@ -408,21 +408,21 @@ async def test_found_messages_omit_reactions(world: World) -> None:
     assert "reactions" in (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
 
 
-# Visibility
+# Permissions
 
 
 async def test_only_readable_channels_are_searched(world: World) -> None:
     bob = await world.user()
     guild = await create_indexed_guild(world, bob)
-    hidden, unread = await guild.channel("hidden"), await guild.channel("unread")
+    hidden, unreadable = await guild.channel("hidden"), await guild.channel("unreadable")
     voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
-    for channel in (guild.general, hidden, unread, voice):
+    for channel in (guild.general, hidden, unreadable, voice):
         await guild.send_message(guild.owner, f"hello {channel}", channel=channel)
     await guild.overwrite(hidden, bob.id, deny=Permissions.VIEW_CHANNEL)
-    await guild.overwrite(unread, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    await guild.overwrite(unreadable, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
     await guild.overwrite(voice, bob.id, deny=Permissions.CONNECT)
     assert await search_contents(bob, guild, content="hello") == [f"hello {guild.general}"]
-    results = await search_messages(bob, guild, content="hello", channel_id=[hidden, unread, voice])
+    results = await search_messages(bob, guild, content="hello", channel_id=[hidden, unreadable, voice])
     assert (results["total_results"], results["messages"]) == (0, [])
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 4
     assert await search_contents(guild.owner, guild, channel_id=hidden) == [f"hello {hidden}"]
@@ -530,7 +530,7 @@ async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
     bob = await world.user()
     guild, channel, (bug, idea) = await create_forum(world, bob)
     await create_post(world, bob, channel, "login is slow", bug)
-    both = await create_post(world, bob, channel, "a slow and quiet login", bug, idea)
+    post_with_both_tags = await create_post(world, bob, channel, "a slow and quiet login", bug, idea)
     await create_post(world, bob, channel, "dark mode", idea)
     path = f"/channels/{channel}/threads/search"
     assert thread_names(await bob.get(f"{path}?name=LOGIN")) == ["a slow and quiet login", "login is slow"]
@@ -540,12 +540,12 @@ async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
     ]
     assert len(thread_names(await bob.get(f"{path}?tag={bug},{idea}"))) == 3
     assert thread_names(await bob.get(f"{path}?tag={idea}&name=mode")) == ["dark mode"]
-    (await guild.owner.patch(f"/channels/{both}", json={"archived": True})).ok()
+    (await guild.owner.patch(f"/channels/{post_with_both_tags}", json={"archived": True})).ok()
     assert thread_names(await bob.get(f"{path}?archived=true")) == ["a slow and quiet login"]
     assert thread_names(await bob.get(f"{path}?archived=false&tag={bug}")) == ["login is slow"]
     assert len(thread_names(await bob.get(path))) == 3
-    assert thread_names(await bob.get(f"{path}?max_id={both}")) == ["login is slow"]
-    assert thread_names(await bob.get(f"{path}?min_id={both}")) == ["dark mode"]
+    assert thread_names(await bob.get(f"{path}?max_id={post_with_both_tags}")) == ["login is slow"]
+    assert thread_names(await bob.get(f"{path}?min_id={post_with_both_tags}")) == ["dark mode"]
 
 
 async def test_found_threads_are_sorted_and_paged(world: World) -> None:
@@ -569,13 +569,13 @@ async def test_found_threads_are_sorted_and_paged(world: World) -> None:
     page = (await bob.get(f"{path}?sort_by=creation_time&limit=2")).ok()
     assert (page["total_results"], page["has_more"], len(page["threads"])) == (3, True, 2)
     assert [message["id"] for message in page["first_messages"]] == [thread["id"] for thread in page["threads"]]
-    assert third == page["threads"][0]["id"]
+    assert page["threads"][0]["id"] == third
     assert {member["user_id"] for member in page["members"]} == {str(bob.id)}
-    rest = (await bob.get(f"{path}?sort_by=creation_time&limit=2&offset=2")).ok()
-    assert (rest["has_more"], len(rest["threads"])) == (False, 1)
+    last_page = (await bob.get(f"{path}?sort_by=creation_time&limit=2&offset=2")).ok()
+    assert (last_page["has_more"], len(last_page["threads"])) == (False, 1)
 
 
-async def test_threads_of_text_channels_are_found_except_private_ones_of_others(world: World) -> None:
+async def test_thread_search_finds_private_threads_only_for_members_and_moderators(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await create_indexed_guild(world, bob, carol)
     path = f"/channels/{guild.general}/threads"
@@ -586,7 +586,7 @@ async def test_threads_of_text_channels_are_found_except_private_ones_of_others(
     assert len(thread_names(await guild.owner.get(f"{path}/search"))) == 2
 
 
-async def test_thread_search_requires_a_readable_channel_with_threads(world: World) -> None:
+async def test_thread_search_requires_an_index_a_readable_channel_and_valid_parameters(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     path = f"/channels/{guild.general}/threads/search"

@@ -166,7 +166,7 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         ({"attachment_extension": "pdf"}, set()),
         ({"author_type": "bot", "has": "embed", "embed_type": "article"}, {"article embed"}),
     ]
-    names_by_content = {
+    names_by_content_filter = {
         "link": {"see https://www.example.com/a"},
         "embed": embeds,
         "file": files,
@@ -177,7 +177,7 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         "poll": {"poll"},
         "snapshot": {"forwarded"},
     }
-    for value, matching in names_by_content.items():
+    for value, matching in names_by_content_filter.items():
         cases += [({"has": value}, matching), ({"has": f"-{value}"}, not_nsfw - matching)]
     cases.append(({"has": ["video", "embed", "-file"]}, {"video embed", "gif embed"}))
 
@@ -190,6 +190,6 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
     assert not failures, "\n".join(failures)
     filters = set(wire.SearchMessages.__struct_fields__) - PAGING_FIELDS
     assert filters - {name for query, expected in cases if expected for name in query} == set()
-    assert {content_filter.value.lstrip("-") for content_filter in wire.ContentFilter} == set(names_by_content)
-    kinds = {query["embed_type"] for query, _ in cases if isinstance(query.get("embed_type"), str)}
-    assert {embed_type.value for embed_type in wire.SearchableEmbedType} == kinds
+    assert {content_filter.value.lstrip("-") for content_filter in wire.ContentFilter} == set(names_by_content_filter)
+    tested_embed_types = {query["embed_type"] for query, _ in cases if isinstance(query.get("embed_type"), str)}
+    assert {embed_type.value for embed_type in wire.SearchableEmbedType} == tested_embed_types

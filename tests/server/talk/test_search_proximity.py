@@ -16,9 +16,10 @@ from tests.world import World
 
 GUILD_ID = 1 << 40
 DISTANT_WORDS = "alpha one two three four beta"
+"""Text in which four words separate "alpha" and "beta", more than the default slop."""
 
 
-async def test_a_near_match_is_found_behind_any_number_of_distant_ones(
+async def test_texts_with_distant_words_are_skipped_and_results_are_limited(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wire, "SEARCH_RESULTS_MAX", 5)
@@ -37,7 +38,9 @@ async def test_a_near_match_is_found_behind_any_number_of_distant_ones(
     assert [(page["total_results"], len(page["messages"])) for page in pages] == [(5, 2), (5, 2), (5, 1), (5, 0)]
 
 
-async def test_matches_are_counted_only_as_far_as_a_page_needs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_matches_are_counted_up_to_a_maximum_or_the_end_of_the_page(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(results, "COUNTED_HITS_MAX", 2)
     guild = await create_indexed_guild(world)
     for _ in range(4):
@@ -60,6 +63,7 @@ async def test_matches_are_counted_only_as_far_as_a_page_needs(world: World, mon
 async def test_both_stores_match_the_reference_function(database: Database, limit: int) -> None:
     """The reference is `tokens.is_near`; texts of few letters contain many adjacent and overlapping matches."""
     rng = random.Random(7)
+    # Each alphabet has its own range of message IDs.
     words_by_id = {
         message_id: [rng.choice(letters) for _ in range(rng.randint(1, 12))]
         for letters in ("abcd", "abcdefghij", "東京都a", "日本ab")

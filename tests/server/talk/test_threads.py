@@ -1,4 +1,4 @@
-"""Threads and forum posts: starting, joining, updating and deleting them."""
+"""Threads and forum posts: creation, messages, members, updates, archiving, deletion and lists."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ async def create_post(actor: Actor, forum: int, **body: Any) -> Any:
 # Starting
 
 
-async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> None:
+async def test_a_thread_started_from_a_message_has_the_id_of_the_message(world: World) -> None:
     guild = await world.guild()
     session = await (await world.bot(guild)).connect()
     message = await guild.send_message(guild.owner, "first")
@@ -45,9 +45,9 @@ async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> Non
 
     created = await session.next("THREAD_CREATE")
     assert (created["id"], created["newly_created"]) == (message["id"], True)
-    first = await session.next("THREAD_MEMBERS_UPDATE")
-    assert (first["id"], first["member_count"]) == (message["id"], 1)
-    assert [member["user_id"] for member in first["added_members"]] == [str(guild.owner.id)]
+    members_event = await session.next("THREAD_MEMBERS_UPDATE")
+    assert (members_event["id"], members_event["member_count"]) == (message["id"], 1)
+    assert [member["user_id"] for member in members_event["added_members"]] == [str(guild.owner.id)]
     updated = await session.next("MESSAGE_UPDATE")
     assert updated["flags"] & MessageFlags.HAS_THREAD
     starter = await session.next("MESSAGE_CREATE")
@@ -129,15 +129,15 @@ async def test_an_announcement_channel_has_announcement_threads(world: World) ->
     assert thread["type"] == ChannelType.ANNOUNCEMENT_THREAD
 
 
-async def test_private_thread_events_reach_only_members_and_moderators(world: World) -> None:
+async def test_private_thread_events_reach_moderators_but_not_other_guild_members(world: World) -> None:
     guild = await world.guild()
-    outsider = await (await world.bot(guild)).connect()
-    moderator = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
+    outsider_session = await (await world.bot(guild)).connect()
+    moderator_session = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
     thread_id = await guild.owner.create_thread(guild.general, PRIVATE)
-    assert (await moderator.next("THREAD_CREATE"))["id"] == str(thread_id)
+    assert (await moderator_session.next("THREAD_CREATE"))["id"] == str(thread_id)
     await guild.send_message(guild.owner, "psst", channel=thread_id)
-    assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
-    await outsider.assert_not_received("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
+    assert (await moderator_session.next("MESSAGE_CREATE"))["content"] == "psst"
+    await outsider_session.assert_not_received("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
     (await bob.get(f"/channels/{thread_id}")).rejected(403, 50001)
 
@@ -272,7 +272,7 @@ async def test_sending_a_message_joins_the_thread_and_is_counted(world: World) -
     assert (channel["message_count"], channel["total_message_sent"]) == (1, 2)
 
 
-async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -> None:
+async def test_a_message_unarchives_a_thread_but_only_moderators_write_in_locked_threads(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     bot = await world.bot(guild)
@@ -312,6 +312,7 @@ async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
     (await bot.put(f"{path}/@me")).ok()
     await session.assert_not_received("THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
+    # Without the members intent the bot receives only the changes of its own membership.
     (await bob.put(f"{path}/@me")).ok()
     await session.assert_not_received("THREAD_MEMBERS_UPDATE")
 
@@ -329,7 +330,7 @@ async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
     (await bot.put(f"/channels/{guild.general}/thread-members/@me")).rejected(400, 50024)
 
 
-async def test_an_app_lists_thread_members_only_with_the_intent(world: World) -> None:
+async def test_an_app_without_the_members_intent_cannot_list_thread_members(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
     thread_id = await guild.owner.create_thread(guild.general)
@@ -399,7 +400,7 @@ async def test_members_of_an_archived_thread_cannot_change(world: World) -> None
         response.rejected(400, 50083)
 
 
-async def test_a_thread_has_at_most_one_thousand_members(world: World) -> None:
+async def test_a_thread_has_at_most_1000_members_and_reports_at_most_50(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     thread_id = await guild.owner.create_thread(guild.general)
@@ -408,7 +409,7 @@ async def test_a_thread_has_at_most_one_thousand_members(world: World) -> None:
     assert (await guild.get_channel(thread_id))["member_count"] == 50
 
 
-async def test_leaving_a_guild_leaves_its_threads(world: World) -> None:
+async def test_a_member_removed_from_a_guild_leaves_its_threads(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     thread_id = await bob.create_thread(guild.general)
@@ -497,7 +498,7 @@ async def test_a_pinned_post_is_not_archived_automatically(world: World) -> None
     assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is True
 
 
-async def test_deleting_a_thread_deletes_its_messages(world: World) -> None:
+async def test_only_moderators_delete_threads_and_deletions_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     thread_id = await bob.create_thread(guild.general)
@@ -575,7 +576,7 @@ async def test_active_threads_are_limited_to_visible_ones(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     owner_thread = await guild.owner.create_thread(guild.general)
     bot_thread = await bot.create_thread(guild.general)
     private = await guild.owner.create_thread(guild.general, PRIVATE)
@@ -597,7 +598,7 @@ async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> No
     guild = await world.guild()
     bot = await world.bot(guild)
     secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     thread_id = await guild.owner.create_thread(secret)
     session = await bot.connect()
     await guild.overwrite(secret, bot.id, allow=Permissions.VIEW_CHANNEL)
@@ -636,7 +637,7 @@ async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) ->
     (await bob.put(f"/channels/{other_thread}/thread-members/@me")).ok()
 
 
-async def test_a_history_cannot_be_read_before_its_thread(world: World) -> None:
+async def test_history_before_the_start_of_a_thread_is_rejected(world: World) -> None:
     guild = await world.guild()
     forum = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
     thread_id = int((await create_post(guild.owner, forum)).ok()["id"])

@@ -11,7 +11,7 @@ async def test_typing_is_sent_to_members_who_can_view_the_channel(world: World) 
     guild = await world.guild(alice)
     bot, excluded_bot = await world.bot(guild), await world.bot(guild)
     await guild.overwrite(guild.general, excluded_bot.id, deny=Permissions.VIEW_CHANNEL)
-    session, other_session = await bot.connect(), await excluded_bot.connect()
+    session, excluded_session = await bot.connect(), await excluded_bot.connect()
     session_without_intent = await bot.connect(Intents.BOT_MASK & ~Intents.GUILD_MESSAGE_TYPING)
 
     assert (await alice.post(f"/channels/{guild.general}/typing")).status == 204
@@ -22,7 +22,7 @@ async def test_typing_is_sent_to_members_who_can_view_the_channel(world: World) 
     assert event["user_id"] == str(alice.id)
     assert event["timestamp"] == NOW_MS // 1000
     assert event["member"]["user"]["id"] == str(alice.id)
-    await other_session.assert_not_received("TYPING_START")
+    await excluded_session.assert_not_received("TYPING_START")
     await session_without_intent.assert_not_received("TYPING_START")
 
 
@@ -38,7 +38,7 @@ async def test_typing_requires_permission_to_send_messages(world: World) -> None
     (await bot.post(f"/channels/{category}/typing")).rejected(400, 50008)
 
 
-async def test_typing_in_threads_requires_their_own_permission(world: World) -> None:
+async def test_typing_in_threads_requires_send_messages_in_threads(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}

@@ -1,4 +1,4 @@
-"""Webhooks: management, execution in three formats, message edits, and announcement followers."""
+"""Webhooks: management, execution in three formats, threads, messages, rate limits, and announcement followers."""
 
 import base64
 import json
@@ -8,7 +8,15 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import AuditLogAction, ButtonStyle, ChannelType, ComponentType, MessageType, WebhookType
+from hubbub.protocol.enums import (
+    AuditLogAction,
+    ButtonStyle,
+    ChannelType,
+    ComponentType,
+    MessageReferenceType,
+    MessageType,
+    WebhookType,
+)
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -25,13 +33,13 @@ PNG = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
 COMPONENTS_V2 = MessageFlags.IS_COMPONENTS_V2
 MANAGE_WEBHOOKS = Permissions.MANAGE_WEBHOOKS
 INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES
-LINK: dict[str, Any] = {
+LINK_ROW: dict[str, Any] = {
     "type": ComponentType.ACTION_ROW,
     "components": [
         {"type": ComponentType.BUTTON, "style": ButtonStyle.LINK, "label": "go", "url": "https://example.com"}
     ],
 }
-BUTTON: dict[str, Any] = {
+BUTTON_ROW: dict[str, Any] = {
     "type": ComponentType.ACTION_ROW,
     "components": [{"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": "press", "custom_id": "a"}],
 }
@@ -95,7 +103,7 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
         "avatar_hash": webhook["avatar"],
     }
     page = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()
-    assert [webhook["id"] for webhook in page["webhooks"]] == [webhook["id"]]
+    assert [listed["id"] for listed in page["webhooks"]] == [webhook["id"]]
     assert "token" not in page["webhooks"][0]
     async with world.client.get(f"{world.url}/cdn/avatars/{webhook['id']}/{webhook['avatar']}.png") as image:
         assert image.status == 200
@@ -225,7 +233,8 @@ async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) 
     (await guild.owner.patch(f"/webhooks/{other_webhook.id}", json=move)).rejected(400, 30007)
 
     def insert_webhooks(call: Any) -> None:
-        for number in range(1, wire.WEBHOOKS_PER_GUILD_MAX - 15):
+        # The guild has WEBHOOKS_PER_CHANNEL_MAX + 1 webhooks already.
+        for number in range(1, wire.WEBHOOKS_PER_GUILD_MAX - wire.WEBHOOKS_PER_CHANNEL_MAX):
             store.insert(call.tx, WebhookRow(number, WebhookType.INCOMING, guild.id, 1, None, "a"))
 
     await world.write(insert_webhooks)
@@ -450,7 +459,7 @@ async def test_a_webhook_mentions_only_users_by_default(world: World) -> None:
 
 
 @pytest.mark.parametrize("creator", ["user", "bot"])
-async def test_mentioning_everyone_depends_on_the_bot_or_the_everyone_role(world: World, creator: str) -> None:
+async def test_everyone_mentions_and_tts_depend_on_the_bot_or_the_everyone_role(world: World, creator: str) -> None:
     guild = await world.guild()
     bot = await world.bot(
         guild, permissions=MANAGE_WEBHOOKS | Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES
@@ -472,7 +481,7 @@ async def test_a_webhook_can_set_only_some_flags(world: World) -> None:
     webhook = await create_webhook(world, guild.owner, guild.general)
 
     message = await webhook.send_message(
-        "a", flags=MessageFlags.SUPPRESS_NOTIFICATIONS | MessageFlags.CROSSPOSTED | 1 << 13
+        "a", flags=MessageFlags.SUPPRESS_NOTIFICATIONS | MessageFlags.CROSSPOSTED | MessageFlags.IS_VOICE_MESSAGE
     )
 
     assert message["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
@@ -495,16 +504,18 @@ async def test_webhooks_without_an_application_send_only_non_interactive_compone
     webhook = await create_webhook(world, guild.owner, guild.general)
     text = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
 
-    without_query = await webhook.send_message("a", components=[LINK])
-    with_query = await webhook.send_message("a", "wait=true&with_components=true", components=[LINK])
-    v2 = await webhook.send_message(None, "wait=true&with_components=true", components=[text], flags=COMPONENTS_V2)
+    without_query = await webhook.send_message("a", components=[LINK_ROW])
+    with_query = await webhook.send_message("a", "wait=true&with_components=true", components=[LINK_ROW])
+    v2_message = await webhook.send_message(
+        None, "wait=true&with_components=true", components=[text], flags=COMPONENTS_V2
+    )
 
     assert without_query["components"] == []
     assert with_query["components"][0]["components"][0]["url"] == "https://example.com"
-    assert v2["components"][0]["content"] == "hello"
-    rejected = await webhook.execute("a", "with_components=true", components=[BUTTON])
+    assert v2_message["components"][0]["content"] == "hello"
+    rejected = await webhook.execute("a", "with_components=true", components=[BUTTON_ROW])
     assert rejected.errors("components.0.components.0.type") == ["COMPONENT_TYPE_INVALID"]
-    section = {"type": ComponentType.SECTION, "components": [text], "accessory": BUTTON["components"][0]}
+    section = {"type": ComponentType.SECTION, "components": [text], "accessory": BUTTON_ROW["components"][0]}
     rejected = await webhook.execute(None, "with_components=true", components=[section], flags=COMPONENTS_V2)
     assert rejected.errors("components.0.accessory.type") == ["COMPONENT_TYPE_INVALID"]
     message = await webhook.send_message("a")
@@ -526,7 +537,7 @@ async def test_an_applications_webhook_sends_any_component(world: World) -> None
     bot = await world.bot(guild, permissions=MANAGE_WEBHOOKS)
     webhook = await create_webhook(world, bot, guild.general)
 
-    message = await webhook.send_message("press", components=[BUTTON])
+    message = await webhook.send_message("press", components=[BUTTON_ROW])
 
     assert message["components"][0]["components"][0]["custom_id"] == "a"
     assert message["application_id"] == str(bot.application_id)
@@ -586,7 +597,7 @@ async def test_the_file_size_limit_of_webhooks_changes_by_date(world: World) -> 
 # Threads
 
 
-async def test_a_webhook_message_unarchives_its_thread(world: World) -> None:
+async def test_a_webhook_sends_messages_to_threads_of_its_channel_and_unarchives_them(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
     webhook, other_webhook = (
@@ -718,8 +729,8 @@ async def test_components_of_an_edit_require_with_components(world: World) -> No
     message = await webhook.send_message("hi")
     path = f"{webhook.path}/messages/{message['id']}"
 
-    assert (await world.request("PATCH", path, json={"components": [LINK]})).ok()["components"] == []
-    view = (await world.request("PATCH", f"{path}?with_components=true", json={"components": [LINK]})).ok()
+    assert (await world.request("PATCH", path, json={"components": [LINK_ROW]})).ok()["components"] == []
+    view = (await world.request("PATCH", f"{path}?with_components=true", json={"components": [LINK_ROW]})).ok()
     assert len(view["components"]) == 1
     body: dict[str, Any] = {
         "content": None,
@@ -763,7 +774,7 @@ class TestLimits:
 
         for _ in range(4):
             await webhook.send_message("a")
-        (await world.request("POST", f"{webhook.path}/slack", json={"text": "a"}))
+        assert (await world.request("POST", f"{webhook.path}/slack", json={"text": "a"})).status == 200
         rejected = await webhook.execute("a")
         assert rejected.status == 429
         assert rejected.json["retry_after"] == 2.0
@@ -776,20 +787,20 @@ class TestLimits:
     ) -> None:
         monkeypatch.setattr(rate_limits, "FAILED_LOOKUPS_MAX", 3)
         guild = await world.guild()
-        hook = await create_webhook(world, guild.owner, guild.general)
-        webhook_path = hook.path.rpartition("/")[0]
+        webhook = await create_webhook(world, guild.owner, guild.general)
+        path_without_token = webhook.path.rpartition("/")[0]
         for method, path, status in (
-            ("GET", f"{webhook_path}/guess", 401),
+            ("GET", f"{path_without_token}/guess", 401),
             ("POST", "/interactions/1/guess/callback", 404),
             ("GET", "/invites/guess", 404),
         ):
             assert (await world.request(method, path, json={"type": 1})).status == status
 
-        assert (await world.request("GET", f"{webhook_path}/other")).status == 429
-        assert (await hook.execute("a")).status == 429
+        assert (await world.request("GET", f"{path_without_token}/other")).status == 429
+        assert (await webhook.execute("a")).status == 429
         (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok()
         world.clock.advance(60_000)
-        await hook.send_message("b")
+        await webhook.send_message("b")
 
     async def test_a_channel_accepts_30_webhook_messages_per_minute(self, world: World) -> None:
         guild = await world.guild()
@@ -935,7 +946,7 @@ COMMIT = {
     "message": "Fix it\n\nreally",
     "author": {"name": "Octo", "username": "octocat"},
 }
-SUITE = {"head_sha": "0123456789", "head_branch": "main", "conclusion": "failure", "app": {"name": "CI"}}
+CHECK_SUITE = {"head_sha": "0123456789", "head_branch": "main", "conclusion": "failure", "app": {"name": "CI"}}
 DISCUSSION = {"title": "Why", "number": 9, "html_url": "https://github.com/o/r/d/9", "user": GITHUB_USER, "body": "so"}
 
 EVENTS: list[tuple[str, dict[str, Any], str]] = [
@@ -1000,12 +1011,12 @@ EVENTS: list[tuple[str, dict[str, Any], str]] = [
                 "name": "lint",
                 "html_url": "https://github.com/l",
                 "conclusion": "success",
-                "check_suite": SUITE,
+                "check_suite": CHECK_SUITE,
             },
         },
         "[o/r] lint success on main",
     ),
-    ("check_suite", {"action": "completed", "check_suite": SUITE}, "[o/r] CI checks failure on main"),
+    ("check_suite", {"action": "completed", "check_suite": CHECK_SUITE}, "[o/r] CI checks failure on main"),
     ("discussion", {"action": "created", "discussion": DISCUSSION}, "[o/r] New discussion #9: Why"),
     (
         "discussion",
@@ -1050,11 +1061,11 @@ async def test_a_push_lists_its_commits(world: World) -> None:
     )
 
     (message,) = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
-    line = "[`0123456`](https://github.com/o/r/commit/0) Fix it - octocat"
-    assert message["embeds"][0]["description"] == line
+    commit_line = "[`0123456`](https://github.com/o/r/commit/0) Fix it - octocat"
+    assert message["embeds"][0]["description"] == commit_line
 
 
-async def test_other_github_events_are_ignored(world: World) -> None:
+async def test_unsupported_github_events_are_ignored_and_invalid_ones_rejected(world: World) -> None:
     guild = await world.guild()
     webhook = await create_webhook(world, guild.owner, guild.general)
 
@@ -1073,10 +1084,14 @@ async def test_other_github_events_are_ignored(world: World) -> None:
     for event, body in ignored:
         assert (await send_github_event(world, webhook, event, **body)).status == 204
     # spec/http.md#4.11: the body of an unsupported event is not validated.
-    unknown = {"X-GitHub-Event": "security_advisory"}
+    unsupported_headers = {"X-GitHub-Event": "security_advisory"}
     for body_variant in ({"action": "published"}, {"sender": GITHUB_USER, "release": "v1", "member": []}, []):
-        assert (await world.request("POST", f"{webhook.path}/github", json=body_variant, headers=unknown)).status == 204
-    (await world.request("POST", f"/webhooks/{webhook.id}/x/github", json=[], headers=unknown)).rejected(401, 50027)
+        assert (
+            await world.request("POST", f"{webhook.path}/github", json=body_variant, headers=unsupported_headers)
+        ).status == 204
+    (await world.request("POST", f"/webhooks/{webhook.id}/x/github", json=[], headers=unsupported_headers)).rejected(
+        401, 50027
+    )
     push = await world.request(
         "POST", f"{webhook.path}/github", json={"commits": 5}, headers={"X-GitHub-Event": "push"}
     )
@@ -1101,13 +1116,13 @@ async def create_announcement_guild(world: World) -> tuple[Guild, int]:
     return guild, channel
 
 
-async def follow(world: World, source: Guild, channel: int, target: Guild, channel_id: int | None = None) -> int:
-    """Follow a channel as the owner of the target guild, who becomes a member of the source; return the webhook ID."""
+async def follow(world: World, source: Guild, channel: int, target: Guild, target_channel: int | None = None) -> int:
+    """Follow an announcement channel as the owner of the target guild, who joins the source guild; return the webhook ID."""
     from hubbub.server.places import members
 
     if source.owner.id != target.owner.id:
         await world.write(lambda call: members.membership.add(call, source.id, target.owner.id), actor=source.owner.id)
-    body = {"webhook_channel_id": str(channel_id or target.general)}
+    body = {"webhook_channel_id": str(target_channel or target.general)}
     return int((await target.owner.post(f"/channels/{channel}/followers", json=body)).ok()["webhook_id"])
 
 
@@ -1123,7 +1138,11 @@ async def test_a_channel_follows_announcements(world: World) -> None:
     system_message = await session.next("MESSAGE_CREATE")
     assert (system_message["type"], system_message["content"]) == (MessageType.CHANNEL_FOLLOW_ADD, "Paper #news")
     assert system_message["author"]["id"] == str(target.owner.id)
-    assert system_message["message_reference"] == {"type": 0, "channel_id": str(channel), "guild_id": str(source.id)}
+    assert system_message["message_reference"] == {
+        "type": MessageReferenceType.DEFAULT,
+        "channel_id": str(channel),
+        "guild_id": str(source.id),
+    }
     (webhook,) = (await target.owner.get(f"/channels/{target.general}/webhooks")).ok()
     assert (webhook["id"], webhook["type"], webhook["name"]) == (
         str(webhook_id),
@@ -1188,7 +1207,7 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     )
     assert copy["author"]["username"] == "Paper #news"
     assert copy["message_reference"] == {
-        "type": 0,
+        "type": MessageReferenceType.DEFAULT,
         "channel_id": str(channel),
         "message_id": message["id"],
         "guild_id": str(source.id),
@@ -1249,26 +1268,26 @@ async def test_a_poll_is_not_crossposted(world: World) -> None:
     await world.run_due_jobs()
 
     assert [message["type"] for message in (await source.owner.get(f"/channels/{source.general}/messages")).ok()] == [
-        12
+        MessageType.CHANNEL_FOLLOW_ADD
     ]
 
 
 async def test_a_channel_that_stops_following_receives_no_crossposts(world: World) -> None:
     source, channel = await create_announcement_guild(world)
     target = await world.guild()
-    webhook = await follow(world, source, channel, target)
-    (await target.owner.delete(f"/webhooks/{webhook}")).ok()
+    webhook_id = await follow(world, source, channel, target)
+    (await target.owner.delete(f"/webhooks/{webhook_id}")).ok()
     message = await source.send_message(source.owner, "extra!", channel)
 
     (await source.owner.post(f"/channels/{channel}/messages/{message['id']}/crosspost")).ok()
     await world.run_due_jobs()
 
     assert [message["type"] for message in (await target.owner.get(f"/channels/{target.general}/messages")).ok()] == [
-        12
+        MessageType.CHANNEL_FOLLOW_ADD
     ]
 
 
-async def test_a_follower_webhook_outlives_its_source_channel(world: World) -> None:
+async def test_a_follower_webhook_remains_after_its_source_channel_is_deleted(world: World) -> None:
     source, channel = await create_announcement_guild(world)
     target = await world.guild()
     webhook_id = await follow(world, source, channel, target)
