@@ -70,15 +70,15 @@ async def test_a_lost_target_closes_the_client_connection(activity: ProxiedActiv
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"), [(401, 403), (403, 403), (404, 404), (200, 502), (500, 502), (302, 502)]
+    ("target_status", "client_status"), [(401, 403), (403, 403), (404, 404), (200, 502), (500, 502), (302, 502)]
 )
 async def test_a_failed_target_handshake_fails_the_client_handshake(
-    activity: ProxiedActivity, status: int, expected: int
+    activity: ProxiedActivity, target_status: int, client_status: int
 ) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
-        await activity.connect(f"/socket?reject={status}")
+        await activity.connect(f"/socket?reject={target_status}")
 
-    assert caught.value.status == expected
+    assert caught.value.status == client_status
 
 
 async def test_an_incomplete_handshake_is_rejected(activity: ProxiedActivity) -> None:

@@ -1,4 +1,4 @@
-"""Tokens: storage, caching, expiry and revocation."""
+"""Tokens: authorization headers, storage, caching, expiry, revocation and format."""
 
 from collections.abc import AsyncIterator
 
@@ -97,6 +97,6 @@ async def test_tokens_are_not_stored_in_plain_text(store: TokenStore) -> None:
 
 
 def test_the_first_part_of_a_token_is_the_id_without_padding() -> None:
-    first = auth.generate_token(123456789012345678, 0).split(".")[0]
+    encoded_id = auth.generate_token(123456789012345678, 0).split(".")[0]
 
-    assert first == "MTIzNDU2Nzg5MDEyMzQ1Njc4"
+    assert encoded_id == "MTIzNDU2Nzg5MDEyMzQ1Njc4"

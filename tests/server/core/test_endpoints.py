@@ -1,4 +1,4 @@
-"""Handlers are matched to operations at startup and found by path."""
+"""The endpoint table: matching handlers to operations at startup, finding endpoints by path, and tags."""
 
 from types import ModuleType
 from typing import Any
@@ -98,7 +98,7 @@ def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> EndpointTable:
     return EndpointTable([Slice(name="sample", modules=(module,))])
 
 
-def test_literals_take_precedence_over_ids_and_ids_over_text() -> None:
+def test_paths_match_literals_before_ids_and_ids_before_text() -> None:
     def me(call: Call) -> None: ...
     def user(call: Call, user_id: UserId) -> None: ...
     def named(call: Call, name: str) -> None: ...

@@ -1,4 +1,4 @@
-"""Selection of the payment provider."""
+"""Payment providers: selection by configuration, and the two built-in ones."""
 
 import pytest
 

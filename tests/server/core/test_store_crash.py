@@ -15,7 +15,8 @@ from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Tx
 
 ACKNOWLEDGED_BEFORE_KILL = 400
-CALLERS = 16
+"""Number of acknowledged writes after which the writer is killed."""
+CALLER_COUNT = 16
 
 pytestmark = pytest.mark.crash
 
@@ -41,9 +42,9 @@ async def write_until_killed(target: str) -> None:
         while True:
             await db.write(partial(write_pair, number=number))
             os.write(1, b"%d\n" % number)
-            number += CALLERS
+            number += CALLER_COUNT
 
-    await asyncio.gather(*(caller(first) for first in range(CALLERS)))
+    await asyncio.gather(*(caller(first) for first in range(CALLER_COUNT)))
 
 
 def kill_writer_under_load(target: str) -> set[int]:
@@ -71,14 +72,14 @@ async def check_after_kill(target: str, acknowledged: set[int]) -> None:
     job_numbers = await db.read(lambda tx: {int(row[0]) for row in tx.all("SELECT payload FROM jobs")})
     stamp = await db.write(lambda tx: tx.stamp)
     await db.close()
-    left = {int(name[5:]): value for name, value in rows if name.startswith("left-")}
-    right = {int(name[6:]): value for name, value in rows if name.startswith("right-")}
+    left_values = {int(name.removeprefix("left-")): value for name, value in rows if name.startswith("left-")}
+    right_values = {int(name.removeprefix("right-")): value for name, value in rows if name.startswith("right-")}
 
     assert len(acknowledged) >= ACKNOWLEDGED_BEFORE_KILL
-    assert acknowledged <= set(left)
-    assert left == right
-    assert job_numbers == set(left)
-    assert stamp > max(map(int, left.values()))
+    assert acknowledged <= set(left_values)
+    assert left_values == right_values
+    assert job_numbers == set(left_values)
+    assert stamp > max(map(int, left_values.values()))
 
 
 async def test_sqlite_keeps_every_acknowledged_write(tmp_path: Path) -> None:

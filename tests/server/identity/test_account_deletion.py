@@ -62,8 +62,8 @@ async def test_deleting_an_account_frees_the_username_and_disables_the_login(wor
 
 async def test_deleting_an_account_requires_the_password_and_the_code(world: World) -> None:
     mary = await register_user(world)
-    step = world.app.clock.now_ms() // 30_000
-    body = {"password": PASSWORD, "secret": TOTP_SECRET, "code": totp.code_at(TOTP_SECRET, step)}
+    time_step = world.app.clock.now_ms() // 30_000
+    body = {"password": PASSWORD, "secret": TOTP_SECRET, "code": totp.code_at(TOTP_SECRET, time_step)}
     (await mary.post("/users/@me/mfa/totp/enable", json=body)).ok()
 
     wrong_password = await mary.post("/users/@me/delete", json={"password": "not this one"})
@@ -72,7 +72,7 @@ async def test_deleting_an_account_requires_the_password_and_the_code(world: Wor
     assert without_code.errors("code") == ["BASE_TYPE_REQUIRED"]
     wrong_code = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
     assert wrong_code.errors("code") == ["MFA_INVALID_CODE"]
-    await delete_account(mary, code=totp.code_at(TOTP_SECRET, step + 1))
+    await delete_account(mary, code=totp.code_at(TOTP_SECRET, time_step + 1))
     (await mary.get("/users/@me")).rejected(401, 0)
 
 

@@ -10,8 +10,8 @@ REGISTRATION = {"username": "Alice", "password": "correct horse", "email": "Alic
 
 async def register(world: World, **fields: object) -> Actor:
     """Register a user over the API."""
-    session = (await world.request("POST", "/auth/register", json=REGISTRATION | fields)).ok()
-    return Actor(world, int(session["user_id"]), session["token"], "alice")
+    login_session = (await world.request("POST", "/auth/register", json=REGISTRATION | fields)).ok()
+    return Actor(world, int(login_session["user_id"]), login_session["token"], "alice")
 
 
 async def test_a_registered_user_has_a_valid_token(world: World) -> None:
@@ -27,12 +27,12 @@ async def test_a_registered_user_has_a_valid_token(world: World) -> None:
 async def test_a_user_logs_in_by_username_or_email(world: World, login: str) -> None:
     alice = await register(world)
 
-    session = (
+    login_session = (
         await world.request("POST", "/auth/login", json={"login": login, "password": REGISTRATION["password"]})
     ).ok()
 
-    assert session["user_id"] == str(alice.id)
-    assert session["token"] != alice.token
+    assert login_session["user_id"] == str(alice.id)
+    assert login_session["token"] != alice.token
 
 
 async def test_a_wrong_password_and_an_unknown_username_fail_alike(world: World) -> None:
@@ -64,7 +64,7 @@ async def test_an_invalid_registration_names_each_invalid_field(world: World) ->
     assert response.errors("email")
 
 
-async def test_logging_out_ends_the_token_and_its_sessions(world: World) -> None:
+async def test_logging_out_revokes_the_token_and_closes_its_sessions(world: World) -> None:
     alice = await register(world)
     session = await alice.connect()
 

@@ -4,44 +4,49 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import ActivityType, GatewayOpcode
+from hubbub.protocol.enums import ActivityType, GatewayOpcode, InGameMessages, RelationshipType
 from tests.game import create_game
 from tests.server.play.joinable_activities import start_joinable_activity
 from tests.world import Actor, World, befriend
 
-PATH = "/users/@me/settings"
+SETTINGS_PATH = "/users/@me/settings"
 DEFAULTS: dict[str, Any] = {
     "friend_source_flags": {"all": True, "mutual_friends": True, "mutual_guilds": True},
     "restricted_guilds": [],
     "allow_activity_party_privacy_friends": True,
     "allow_activity_party_privacy_voice_channel": True,
     "allow_game_friend_dms_in_platform": True,
-    "slayer_sdk_receive_dms_in_game": 0,
+    "slayer_sdk_receive_dms_in_game": InGameMessages.UNSET,
 }
 
 
 async def change_settings(user: Actor, **settings: Any) -> Any:
     """Change settings of a user and return the new settings."""
-    return (await user.patch(PATH, json=settings)).ok()
+    return (await user.patch(SETTINGS_PATH, json=settings)).ok()
 
 
 async def test_settings_have_defaults_and_changes_reach_own_clients(world: World) -> None:
     alice = await world.user()
     game = await create_game(world)
     chat_session, game_session = await alice.connect(), await (await game.add_player(alice)).connect_sdk()
-    assert chat_session.ready["user_settings"] == (await alice.get(PATH)).ok() == DEFAULTS
+    assert chat_session.ready["user_settings"] == (await alice.get(SETTINGS_PATH)).ok() == DEFAULTS
     assert game_session.ready["user_settings"] == {}
 
     settings = await change_settings(
-        alice, friend_source_flags={"mutual_guilds": True}, slayer_sdk_receive_dms_in_game=2
+        alice,
+        friend_source_flags={"mutual_guilds": True},
+        slayer_sdk_receive_dms_in_game=InGameMessages.USERS_WITH_GAME,
     )
 
     flags = {"all": False, "mutual_friends": False, "mutual_guilds": True}
-    assert settings == DEFAULTS | {"friend_source_flags": flags, "slayer_sdk_receive_dms_in_game": 2}
-    assert await chat_session.next("USER_SETTINGS_UPDATE") == settings == (await alice.get(PATH)).ok()
+    assert settings == DEFAULTS | {
+        "friend_source_flags": flags,
+        "slayer_sdk_receive_dms_in_game": InGameMessages.USERS_WITH_GAME,
+    }
+    assert await chat_session.next("USER_SETTINGS_UPDATE") == settings == (await alice.get(SETTINGS_PATH)).ok()
     await game_session.assert_not_received("USER_SETTINGS_UPDATE")
     assert (await alice.connect()).ready["user_settings"] == settings
-    await change_settings(alice, slayer_sdk_receive_dms_in_game=2)
+    await change_settings(alice, slayer_sdk_receive_dms_in_game=InGameMessages.USERS_WITH_GAME)
     await chat_session.assert_not_received("USER_SETTINGS_UPDATE")
     assert (await change_settings(alice, friend_source_flags={"all": True}))["friend_source_flags"] == flags | {
         "all": True,
@@ -62,7 +67,7 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
 async def test_invalid_settings_are_rejected_with_their_field(world: World, body: Any, path: str) -> None:
     alice = await world.user()
 
-    assert (await alice.patch(PATH, json=body)).errors(path)
+    assert (await alice.patch(SETTINGS_PATH, json=body)).errors(path)
 
 
 async def test_only_own_guilds_can_be_restricted_and_stay_restricted_after_leaving(world: World) -> None:
@@ -76,7 +81,7 @@ async def test_only_own_guilds_can_be_restricted_and_stay_restricted_after_leavi
     (await alice.delete(f"/users/@me/guilds/{left_guild.id}")).ok()
 
     rejected = await alice.patch(
-        PATH, json={"restricted_guilds": [str(own_guild.id), str(foreign_guild.id), str(left_guild.id), "1"]}
+        SETTINGS_PATH, json={"restricted_guilds": [str(own_guild.id), str(foreign_guild.id), str(left_guild.id), "1"]}
     )
     settings = await change_settings(alice, restricted_guilds=[str(own_guild.id), str(left_guild.id)])
 
@@ -85,7 +90,9 @@ async def test_only_own_guilds_can_be_restricted_and_stay_restricted_after_leavi
     assert set(settings["restricted_guilds"]) == {str(left_guild.id), str(own_guild.id)}
     # After it is removed from the list, a guild that the user left cannot be added again.
     await change_settings(alice, restricted_guilds=[])
-    assert (await alice.patch(PATH, json={"restricted_guilds": [str(left_guild.id)]})).errors("restricted_guilds.0")
+    assert (await alice.patch(SETTINGS_PATH, json={"restricted_guilds": [str(left_guild.id)]})).errors(
+        "restricted_guilds.0"
+    )
 
 
 async def test_unknown_settings_are_ignored(world: World) -> None:
@@ -102,14 +109,14 @@ async def test_games_and_bots_cannot_access_settings(world: World) -> None:
 
     for caller, status, code in ((player, 401, 0), (game.backend, 403, 20001)):
         for method in ("GET", "PATCH"):
-            response = await caller.request(method, PATH, json={} if method == "PATCH" else None)
+            response = await caller.request(method, SETTINGS_PATH, json={} if method == "PATCH" else None)
             response.rejected(status, code)
 
 
 # Friend requests
 
 
-async def test_disabled_friend_requests_reject_both_kinds_except_replies(world: World) -> None:
+async def test_disabled_friend_requests_reject_users_and_players_except_replies(world: World) -> None:
     game = await create_game(world)
     alice, bob = await world.user(), await world.user()
     bob_player = await game.add_player(bob)
@@ -121,7 +128,9 @@ async def test_disabled_friend_requests_reject_both_kinds_except_replies(world: 
     (await bob_player.put(f"/users/@me/game-relationships/{alice.id}")).rejected(400, 80000)
     assert (await alice.put(f"/users/@me/relationships/{bob.id}")).status == 204
     assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
-    assert [relationship["type"] for relationship in (await alice.get("/users/@me/relationships")).ok()] == [1]
+    assert [relationship["type"] for relationship in (await alice.get("/users/@me/relationships")).ok()] == [
+        RelationshipType.FRIEND
+    ]
 
 
 async def test_friend_requests_can_be_limited_to_friends_of_friends(world: World) -> None:
@@ -216,16 +225,22 @@ async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: Wo
 
 
 @pytest.mark.parametrize(
-    ("setting", "friend_plays", "is_received"), [(1, False, True), (2, False, False), (2, True, True), (3, True, False)]
+    ("setting", "is_friend_player", "is_received"),
+    [
+        (InGameMessages.ALL, False, True),
+        (InGameMessages.USERS_WITH_GAME, False, False),
+        (InGameMessages.USERS_WITH_GAME, True, True),
+        (InGameMessages.NONE, True, False),
+    ],
 )
 async def test_the_setting_selects_which_direct_messages_reach_games(
-    world: World, setting: int, friend_plays: bool, is_received: bool
+    world: World, setting: InGameMessages, is_friend_player: bool, is_received: bool
 ) -> None:
     game = await create_game(world)
     user, friend = await world.user(), await world.user()
     await befriend(user, friend)
     game_session = await (await game.add_player(user)).connect_sdk()
-    if friend_plays:
+    if is_friend_player:
         await game.add_player(friend)
     chat_session = await user.connect()
     await change_settings(user, slayer_sdk_receive_dms_in_game=setting)
@@ -247,7 +262,7 @@ async def test_disabling_messages_in_games_still_permits_invites(world: World) -
     alice, bob = await game.add_player(user), await game.add_player()
     alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(bob, await bob.connect_sdk())
-    await change_settings(user, slayer_sdk_receive_dms_in_game=3)
+    await change_settings(user, slayer_sdk_receive_dms_in_game=InGameMessages.NONE)
 
     (await bob.post(f"/users/{alice.id}/messages", json={"content": "hi"})).rejected(403, 50007)
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": activity})).ok()

@@ -1,4 +1,4 @@
-"""Uploads of stickers and sounds, shared by several tests."""
+"""A sticker upload and a sound, shared by several tests."""
 
 import aiohttp
 

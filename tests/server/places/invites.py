@@ -1,4 +1,4 @@
-"""Requests for invites, shared by the tests of the API and of the web pages."""
+"""Requests for invites and member roles, shared by the tests of the API and of the web pages."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
-"""Request bodies of scheduled events, shared by the tests of events and invites."""
+"""Requests for scheduled events, shared by the tests of events and invites."""
 
 from typing import Any
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import EventEntityType
+from hubbub.protocol.enums import EventEntityType, EventPrivacyLevel
 from tests.world import NOW_MS, Actor, Guild
 
 HOUR_MS = 3_600_000
@@ -19,7 +19,7 @@ def external_event(**overrides: Any) -> dict[str, Any]:
     return {
         "name": "picnic",
         "entity_type": EventEntityType.EXTERNAL,
-        "privacy_level": 2,
+        "privacy_level": EventPrivacyLevel.GUILD_ONLY,
         "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
         "scheduled_end_time": timestamp(NOW_MS + 2 * HOUR_MS),
         "entity_metadata": {"location": "the park"},
@@ -32,7 +32,7 @@ def channel_event(channel: int, entity_type: int = EventEntityType.VOICE, **over
     return {
         "name": "talk",
         "entity_type": entity_type,
-        "privacy_level": 2,
+        "privacy_level": EventPrivacyLevel.GUILD_ONLY,
         "channel_id": str(channel),
         "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
         **overrides,

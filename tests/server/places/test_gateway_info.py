@@ -31,8 +31,8 @@ async def test_a_bot_gets_its_shards_and_session_start_limit(world: World) -> No
 
 
 async def test_every_session_start_reduces_the_daily_limit(store_config: Config) -> None:
-    limited = msgspec.structs.replace(store_config, rate_limits="real")
-    app = App(limited, clock=ControlledClock(NOW_MS, running=False))
+    limited_config = msgspec.structs.replace(store_config, rate_limits="real")
+    app = App(limited_config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     try:
         async with aiohttp.ClientSession() as client:

@@ -1,4 +1,4 @@
-"""Helpers that the tests of several slices share."""
+"""The owner of a bot's application and the length of a day, shared by the tests of several slices."""
 
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call

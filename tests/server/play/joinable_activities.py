@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hubbub.protocol.enums import ActivityActionType, GatewayOpcode
+from hubbub.protocol.enums import ActivityActionType, ActivityType, GatewayOpcode
 from hubbub.protocol.flags import ApplicationFlags
 from tests.game import Game, Player, create_game
 from tests.world import Session, World, befriend
@@ -24,7 +24,7 @@ async def start_joinable_activity(
     """Set a joinable activity on a session; return the `activity` field of a message that invites to it."""
     activity = {
         "name": "Game",
-        "type": 0,
+        "type": ActivityType.PLAYING,
         "application_id": str(player.application_id),
         "party": {"id": "party", "size": list(size)},
         "secrets": {"join": join},

@@ -1,4 +1,4 @@
-"""SKUs, entitlements and purchases, for tests that sell products of an application."""
+"""Helpers that create SKUs, entitlements and purchases of an application, and collect the resulting events."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -87,7 +87,7 @@ async def test_a_bot_completes_a_deferred_response_after_the_token_expired(setup
 
     edited = (await setup.bot.patch(path, json={"content": "at last"})).ok()
 
-    # The message is complete only now, so it is not marked as edited (the same as with the token).
+    # The first edit completes the deferred message, so it is not marked as edited, as with the interaction token.
     assert (edited["content"], edited["flags"], edited["edited_timestamp"]) == ("at last", 0, None)
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["flags"] == 0
     edited_again = (await setup.bot.patch(path, json={"content": "better"})).ok()
