@@ -20,8 +20,8 @@ class AppUser:
 
     async def load_commands(self) -> None:
         """Fetch the available commands."""
-        index = f"/channels/{self.setup.guild.general}/application-command-index"
-        commands = (await self.setup.bob.get(index)).ok()["application_commands"]
+        path = f"/channels/{self.setup.guild.general}/application-command-index"
+        commands = (await self.setup.bob.get(path)).ok()["application_commands"]
         self.commands = {command["name"]: command for command in commands}
 
     async def interact(
@@ -88,8 +88,11 @@ async def create_sku(setup: ClientSetup) -> str:
     return str(sku["id"])
 
 
-async def use_every_feature(setup: ClientSetup, session: Session, sku: str) -> None:
-    """Use every feature of an app that offers greet, think, Poke, Shout and panel."""
+async def use_every_feature(setup: ClientSetup, session: Session, sku_id: str) -> None:
+    """Use every feature of an app with the commands greet, think, Poke, Shout and panel.
+
+    `sku_id` is the SKU of the premium button on the panel.
+    """
     bob = AppUser(setup, session)
     await bob.load_commands()
     assert {"greet", "think", "Poke", "Shout", "panel"} <= set(bob.commands)
@@ -126,7 +129,7 @@ async def use_every_feature(setup: ClientSetup, session: Session, sku: str) -> N
     await bob.run("panel")
     panel = await bob.next_message()
     buttons = panel["components"][0]["components"]
-    assert (buttons[-1]["style"], buttons[-1]["sku_id"]) == (ButtonStyle.PREMIUM, sku)
+    assert (buttons[-1]["style"], buttons[-1]["sku_id"]) == (ButtonStyle.PREMIUM, sku_id)
     await bob.use_component(panel, "count")
     assert (await bob.next_update())["content"] == "pressed"
     await bob.use_component(panel, "words", ComponentType.STRING_SELECT, values=["b", "a"])

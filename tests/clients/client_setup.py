@@ -14,11 +14,8 @@ from tests.world import Actor, Guild, World
 TIMEOUT_SECONDS = 45.0
 """Long timeout, because starting Node on a busy machine takes time."""
 
-ADMINISTRATOR = 1 << 3
-
-LARGE_GUILD_MEMBERS = 1500
-"""Members of a large guild: more than fit into GUILD_CREATE, and more than one chunk of 1000."""
-
+LARGE_GUILD_MEMBER_COUNT = 1500
+"""Number of members that make a guild large: more than fit into GUILD_CREATE, and more than one chunk of 1000."""
 
 ONE_PIXEL_PNG = media.png(1, 1)
 """A PNG of one pixel."""
@@ -144,7 +141,7 @@ class ClientSetup:
     guild: Guild
     bot: Actor
 
-    async def add_members(self, count: int = LARGE_GUILD_MEMBERS) -> None:
+    async def add_members(self, count: int = LARGE_GUILD_MEMBER_COUNT) -> None:
         """Insert many users and their memberships directly into the store."""
 
         def insert_members(call: Call) -> None:

@@ -90,12 +90,13 @@ async def client_world(
 @pytest.fixture
 async def setup(client_world: "World", proxy: "AbortableProxy") -> "ClientSetup":
     """Alice's guild with Bob in it, and a bot that administers it."""
-    from tests.clients.client_setup import ADMINISTRATOR, ClientSetup
+    from hubbub.protocol.permissions import Permissions
+    from tests.clients.client_setup import ClientSetup
 
     alice = await client_world.user("alice")
     bob = await client_world.user("bob")
     guild = await client_world.guild(alice, bob, name="Town Square")
-    bot = await client_world.bot(guild, name="crier", permissions=ADMINISTRATOR)
+    bot = await client_world.bot(guild, name="crier", permissions=Permissions.ADMINISTRATOR)
     return ClientSetup(client_world, proxy, alice, bob, guild, bot)
 
 

@@ -35,7 +35,7 @@ COMMANDS: list[dict[str, Any]] = [
 
 
 def choices(*values: str) -> list[dict[str, str]]:
-    """Return the options of a select."""
+    """Return the options of a select, radio group or checkbox group."""
     return [{"label": value.upper(), "value": value} for value in values]
 
 
@@ -68,9 +68,9 @@ MODAL = {
 class HttpApp:
     """The app's web server."""
 
-    def __init__(self, api: str, client: aiohttp.ClientSession, sku: str) -> None:
-        self.api_url, self.client, self.sku = api, client, sku
-        self.key: Ed25519PublicKey | None = None
+    def __init__(self, api_url: str, client: aiohttp.ClientSession, sku_id: str) -> None:
+        self.api_url, self.client, self.sku_id = api_url, client, sku_id
+        self.verify_key: Ed25519PublicKey | None = None
         self.invalid_signature_count = 0
         self.failed_requests: list[str] = []
         """Path and response of each API request that failed."""
@@ -78,10 +78,10 @@ class HttpApp:
     async def handle(self, request: web.Request) -> web.Response:
         """Handle an interaction: verify its signature, then respond."""
         data = await request.read()
-        assert self.key is not None
+        assert self.verify_key is not None
         try:
             signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
-            self.key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + data)
+            self.verify_key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + data)
         except InvalidSignature:
             self.invalid_signature_count += 1
             return web.Response(status=401)
@@ -103,10 +103,7 @@ class HttpApp:
                 choices=[{"name": city, "value": city.lower()} for city in cities],
             )
         if name == "greet":
-            return respond_with(
-                InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,
-                content=f"hello {usernames[0]} in {options['city']}",
-            )
+            return message_response(content=f"hello {usernames[0]} in {options['city']}")
         if name == "think":
             # The app responds through the callback endpoint before it completes the HTTP response.
             await self.send_request(
@@ -116,9 +113,9 @@ class HttpApp:
                     "data": {"flags": MessageFlags.EPHEMERAL},
                 },
             )
-            webhook = f"/webhooks/{interaction['application_id']}/{interaction['token']}"
-            await self.send_request(f"{webhook}/messages/@original", {"content": "thought"}, "PATCH")
-            await self.send_request(webhook, {"content": "and more", "flags": MessageFlags.EPHEMERAL})
+            webhook_path = f"/webhooks/{interaction['application_id']}/{interaction['token']}"
+            await self.send_request(f"{webhook_path}/messages/@original", {"content": "thought"}, "PATCH")
+            await self.send_request(webhook_path, {"content": "and more", "flags": MessageFlags.EPHEMERAL})
             return web.Response(status=202)
         if name == "Poke":
             return message_response(content=f"poked {usernames[0]}")
@@ -126,17 +123,11 @@ class HttpApp:
             [message] = resolved["messages"].values()
             return message_response(content=message["content"].upper())
         if name == "panel":
-            return respond_with(
-                InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, content="here", components=self.panel_rows()
-            )
+            return message_response(content="here", components=self.panel_rows())
         if name == "count":
             return respond_with(InteractionCallbackType.UPDATE_MESSAGE, content="pressed")
         if name == "words":
-            return respond_with(
-                InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,
-                content=" and ".join(data["values"]),
-                flags=MessageFlags.EPHEMERAL,
-            )
+            return message_response(content=" and ".join(data["values"]), flags=MessageFlags.EPHEMERAL)
         if name == "users":
             return message_response(content=f"chose {usernames[0]}")
         if name == "form":
@@ -148,16 +139,14 @@ class HttpApp:
         }
         [file] = resolved["attachments"].values()
         values = (inputs["color"]["value"], "+".join(inputs["sizes"]["values"]), str(inputs["sure"]["value"]).lower())
-        return respond_with(
-            InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, content=", ".join((*values, file["filename"]))
-        )
+        return message_response(content=", ".join((*values, file["filename"])))
 
     def panel_rows(self) -> list[dict[str, Any]]:
         """Return the action rows of the panel: buttons and selects."""
         buttons = [
             {"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": "Count", "custom_id": "count"},
             {"type": ComponentType.BUTTON, "style": ButtonStyle.SECONDARY, "label": "Form", "custom_id": "form"},
-            {"type": ComponentType.BUTTON, "style": ButtonStyle.PREMIUM, "sku_id": self.sku},
+            {"type": ComponentType.BUTTON, "style": ButtonStyle.PREMIUM, "sku_id": self.sku_id},
         ]
         words = {
             "type": ComponentType.STRING_SELECT,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hubbub.protocol.enums import AuditLogAction, MessageType
-from tests.clients.client_setup import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, ClientSetup
+from tests.clients.client_setup import LARGE_GUILD_MEMBER_COUNT, ONE_PIXEL_PNG, ClientSetup
 from tests.clients.discord_js_bot import JS_FOLDER, REQUIRES_DISCORD_JS, JsBot, StepError, run_js_bot
 
 pytestmark = REQUIRES_DISCORD_JS
@@ -68,13 +68,13 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: JsBot, setup
     edited = await bot.run_step("edit", channel=channel, message=reply["id"], content="pong!")
     assert edited == {"content": "pong!", "edited": True}
     assert (await bot.wait_event("messageUpdate", lambda message: message["edited"]))["content"] == "pong!"
-    await bot.run_step("remove", channel=channel, message=reply["id"])
+    await bot.run_step("deleteMessage", channel=channel, message=reply["id"])
     assert (await bot.wait_event("messageDelete"))["id"] == reply["id"]
 
     sent = [await bot.run_step("send", channel=channel, content=f"line {number}") for number in range(5)]
     assert await bot.run_step("history", channel=channel, limit=3) == ["line 4", "line 3", "line 2"]
     assert await bot.run_step("history", channel=channel, before=sent[2], limit=2) == ["line 1", "line 0"]
-    assert set(await bot.run_step("removeMany", channel=channel, messages=sent[:3])) == set(sent[:3])
+    assert set(await bot.run_step("deleteMessages", channel=channel, messages=sent[:3])) == set(sent[:3])
     assert set(await bot.wait_event("messageDeleteBulk")) == set(sent[:3])
 
 
@@ -83,7 +83,7 @@ async def test_attachments_and_embeds_are_returned_as_sent(bot: JsBot, setup: Cl
         {"name": "notes.txt", "data": base64.b64encode(b"text").decode(), "description": "my notes", "spoiler": False},
         {"name": "pixel.png", "data": base64.b64encode(ONE_PIXEL_PNG).decode(), "description": None, "spoiler": True},
     ]
-    sent = await bot.run_step("attach", channel=str(setup.guild.general), files=files)
+    sent = await bot.run_step("sendAttachments", channel=str(setup.guild.general), files=files)
     first, second = sent["attachments"]
     assert (first["name"], first["description"], first["size"], first["spoiler"]) == ("notes.txt", "my notes", 4, False)
     assert first["type"].startswith("text/plain")
@@ -115,24 +115,24 @@ async def test_reactions_and_pins_are_added_and_removed(bot: JsBot, setup: Clien
     await bot.run_step("unreactAll", **target)
     assert (await bot.wait_event("messageReactionRemoveAll"))["id"] == message
 
-    assert await bot.run_step("pin", **target) == {"pinned": [message], "remaining": 0}
+    assert await bot.run_step("pinAndUnpin", **target) == {"pinned": [message], "remaining": 0}
     assert (await bot.wait_event("channelPinsUpdate"))["id"] == channel
 
 
 async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: JsBot, setup: ClientSetup) -> None:
     channel = str(setup.guild.general)
     message = await bot.run_step("send", channel=channel, content="a long story")
-    thread = await bot.run_step("thread", channel=channel, message=message, name="story")
+    thread = await bot.run_step("createThread", channel=channel, message=message, name="story")
     assert thread == {"id": message, "cached": [message]}
     created = await bot.wait_event("threadCreate")
     assert (created["id"], created["parent"]) == (message, channel)
-    member_ids = await bot.run_step("threadMember", thread=message, user=str(setup.bob.id))
+    member_ids = await bot.run_step("addThreadMember", thread=message, user=str(setup.bob.id))
     assert set(member_ids) == {str(setup.bot.id), str(setup.bob.id)}
     await bot.wait_event("threadMembersUpdate", lambda data: data["added"] == [str(setup.bob.id)])
-    assert await bot.run_step("archive", thread=message, name="tale") == [message]
+    assert await bot.run_step("archiveThread", thread=message, name="tale") == [message]
     assert (await bot.wait_event("threadUpdate", lambda thread: thread["archived"]))["name"] == "tale"
 
-    post = await bot.run_step("post", guild=str(setup.guild.id), name="a fountain", content="in the middle")
+    post = await bot.run_step("createForumPost", guild=str(setup.guild.id), name="a fountain", content="in the middle")
     assert post["starter"] == "in the middle"
     created = await bot.wait_event("threadCreate")
     assert (created["id"], created["parent"], created["tags"]) == (post["id"], post["forum"], [post["tag"]])
@@ -140,7 +140,7 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: JsBo
 
 async def test_roles_and_channels_are_created_edited_and_deleted(bot: JsBot, setup: ClientSetup) -> None:
     guild, bob = str(setup.guild.id), str(setup.bob.id)
-    role = await bot.run_step("role", guild=guild, user=bob)
+    role = await bot.run_step("createEditAndDeleteRole", guild=guild, user=bob)
     assert role["assigned"]
     created = await bot.wait_event("roleCreate")
     assert (created["id"], created["color"], created["permissions"]) == (role["id"], 0xFF0000, ["KickMembers"])
@@ -151,7 +151,7 @@ async def test_roles_and_channels_are_created_edited_and_deleted(bot: JsBot, set
     assert entry["target"] == bob
     assert (await bot.wait_event("roleDelete"))["id"] == role["id"]
 
-    channel = await bot.run_step("channel", guild=guild, hide=bob)
+    channel = await bot.run_step("createEditAndDeleteChannel", guild=guild, user=bob)
     assert (channel["topic"], channel["hidden"], channel["shown"]) == ("gold", True, True)
     assert (await bot.wait_event("channelCreate"))["id"] == channel["id"]
     await bot.wait_event("channelUpdate", lambda channel: channel["name"] == "treasury")
@@ -162,7 +162,7 @@ async def test_roles_and_channels_are_created_edited_and_deleted(bot: JsBot, set
 
 async def test_members_are_renamed_timed_out_kicked_and_banned(bot: JsBot, setup: ClientSetup) -> None:
     target = {"guild": str(setup.guild.id), "user": str(setup.bob.id)}
-    assert await bot.run_step("nick", **target, nick="Bobby") == "Bobby"
+    assert await bot.run_step("setNickname", **target, nick="Bobby") == "Bobby"
     await bot.wait_event("guildMemberUpdate", lambda member: member["name"] == "Bobby")
     await bot.run_step("timeout", **target, until=setup.world.clock.now_ms() + 3_600_000)
     await bot.wait_event("guildMemberUpdate", lambda member: member["timedOut"])
@@ -171,7 +171,7 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: JsBot, setup
     with pytest.raises(StepError) as missing:
         await bot.run_step("fetchMember", **target)
     assert (missing.value.code, missing.value.status) == (10007, 404)
-    assert await bot.run_step("ban", **target) == [[target["user"], "for good"]]
+    assert await bot.run_step("banAndUnban", **target) == [[target["user"], "for good"]]
     assert await bot.wait_event("guildBanAdd") == {"user": target["user"]}
     assert await bot.wait_event("guildBanRemove") == {"user": target["user"]}
     assert await bot.run_step("auditLog", guild=target["guild"]) == [
@@ -186,7 +186,7 @@ async def test_error_responses_become_the_librarys_errors(setup: ClientSetup) ->
     async with run_js_bot(setup, unprivileged.token) as bot:
         await bot.wait_event("clientReady")
         with pytest.raises(StepError) as rejection:
-            await bot.run_step("role", guild=str(setup.guild.id), user=str(setup.bob.id))
+            await bot.run_step("createEditAndDeleteRole", guild=str(setup.guild.id), user=str(setup.bob.id))
         assert (rejection.value.code, rejection.value.status) == (50013, 403)
         with pytest.raises(StepError) as missing:
             await bot.run_step("reply", channel=str(setup.guild.general), message="1", content="?")
@@ -199,22 +199,22 @@ async def test_error_responses_become_the_librarys_errors(setup: ClientSetup) ->
 
 async def test_invites_typing_and_direct_messages_are_sent_and_received(bot: JsBot, setup: ClientSetup) -> None:
     channel, guild = str(setup.guild.general), str(setup.guild.id)
-    invite = await bot.run_step("invite", channel=channel)
+    invite = await bot.run_step("createInvite", channel=channel)
     assert invite["guild"] == guild
     assert (await bot.wait_event("inviteCreate"))["code"] == invite["code"]
     carol = await setup.world.user("carol")
     (await carol.post(f"/invites/{invite['code']}", json={})).ok()
     assert (await bot.wait_event("guildMemberAdd"))["id"] == str(carol.id)
-    assert await bot.run_step("endInvite", guild=guild, code=invite["code"]) == 1
+    assert await bot.run_step("deleteInvite", guild=guild, code=invite["code"]) == 1
     assert (await bot.wait_event("inviteDelete"))["code"] == invite["code"]
 
     (await setup.bob.post(f"/channels/{channel}/typing")).ok()
     assert await bot.wait_event("typingStart") == {"channel": channel, "user": str(setup.bob.id)}
     bob_session = await setup.bob.connect()
-    await bot.run_step("typing", channel=channel)
+    await bot.run_step("sendTyping", channel=channel)
     assert (await bob_session.next("TYPING_START"))["user_id"] == str(setup.bot.id)
 
-    sent = await bot.run_step("directMessage", user=str(setup.bob.id), content="psst")
+    sent = await bot.run_step("sendDirectMessage", user=str(setup.bob.id), content="psst")
     path = f"/channels/{sent['channel']}/messages"
     assert [message["content"] for message in (await setup.bob.get(path)).ok()] == ["psst"]
     (await setup.bob.post(path, json={"content": "what?"})).ok()
@@ -226,14 +226,14 @@ async def test_presences_and_voice_states_are_received_and_sent(bot: JsBot, setu
     bob_session = await setup.bob.connect()
     bob_presence = await bot.wait_event("presenceUpdate", lambda presence: presence["user"] == str(setup.bob.id))
     assert bob_presence["status"] == "online"
-    await bot.run_step("presence", status="idle", activity="chess")
+    await bot.run_step("setPresence", status="idle", activity="chess")
     bot_presence = await bob_session.next(
         "PRESENCE_UPDATE", lambda data: data["user"]["id"] == str(setup.bot.id) and data["status"] == "idle"
     )
     assert [activity["name"] for activity in bot_presence["activities"]] == ["chess"]
 
     lounge = str(setup.guild.channels["General"])
-    received = await bot.run_step("joinVoice", guild=str(setup.guild.id), channel=lounge)
+    received = await bot.run_step("joinAndLeaveVoice", guild=str(setup.guild.id), channel=lounge)
     assert (received["state"]["channel_id"], received["state"]["self_mute"]) == (lounge, True)
     assert received["server"]["token"]
     assert received["server"]["endpoint"]
@@ -277,7 +277,7 @@ async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> N
     await setup.add_members()
     async with run_js_bot(setup) as bot:
         await bot.wait_event("clientReady")
-        counts = await bot.run_step("allMembers", guild=str(setup.guild.id))
+        counts = await bot.run_step("countMembers", guild=str(setup.guild.id))
         assert counts["large"]
         assert counts["cached"] < 10
-        assert (counts["all"], counts["matching"]) == (LARGE_GUILD_MEMBERS + 3, 100)
+        assert (counts["all"], counts["matching"]) == (LARGE_GUILD_MEMBER_COUNT + 3, 100)

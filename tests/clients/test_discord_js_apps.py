@@ -10,8 +10,8 @@ pytestmark = REQUIRES_DISCORD_JS
 async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup) -> None:
     async with run_js_bot(setup) as bot:
         await bot.wait_event("clientReady")
-        sku = await create_sku(setup)
-        command_names = await bot.run_step("serveApp", guild=str(setup.guild.id), sku=sku)
+        sku_id = await create_sku(setup)
+        command_names = await bot.run_step("serveApp", guild=str(setup.guild.id), sku=sku_id)
         assert sorted(command_names) == ["Poke", "Shout", "greet", "panel", "think"]
 
-        await use_every_feature(setup, await setup.bob.connect(), sku)
+        await use_every_feature(setup, await setup.bob.connect(), sku_id)

@@ -10,7 +10,7 @@ from typing import Any
 import discord
 import pytest
 
-from tests.clients.client_setup import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, ClientSetup, Inbox
+from tests.clients.client_setup import LARGE_GUILD_MEMBER_COUNT, ONE_PIXEL_PNG, ClientSetup, Inbox
 from tests.clients.discord_py_bot import Bot, ShardedBot, run_bot
 
 pytestmark = pytest.mark.usefixtures("discord_py_urls")
@@ -486,7 +486,7 @@ async def test_an_aborted_connection_resumes_without_missed_events(
         monkeypatch.setattr(discord.utils, "_ActiveDecompressionContext", zlib_decompression_context())
     assert compression == discord.utils._ActiveDecompressionContext.COMPRESSION_TYPE
     async with run_bot(Bot(), setup.bot.token) as bot:
-        session = bot.ws.session_id
+        session_id = bot.ws.session_id
         expected = []
         for attempt in range(3):
             expected += [
@@ -503,7 +503,7 @@ async def test_an_aborted_connection_resumes_without_missed_events(
         await setup.guild.send_message(setup.bob, "the end")
         assert (await bot.wait_event("message")).content == "the end"
         assert incoming == expected
-        assert bot.ws.session_id == session
+        assert bot.ws.session_id == session_id
         assert len(setup.proxy.request_lines) == 4
         assert all(f"compress={compression}" in line for line in setup.proxy.request_lines)
 
@@ -534,15 +534,15 @@ async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> N
         # With presences and more members than the threshold, GUILD_CREATE has only some; the library requests the rest.
         assert guild.large
         assert (guild.member_count, len(guild.members), guild.chunked) == (
-            LARGE_GUILD_MEMBERS + 3,
-            LARGE_GUILD_MEMBERS + 3,
+            LARGE_GUILD_MEMBER_COUNT + 3,
+            LARGE_GUILD_MEMBER_COUNT + 3,
             True,
         )
         users = await guild.query_members("user00", limit=100)
         assert len(users) == 100
         user_ids = [setup.alice.id, setup.bob.id]
         assert {member.id for member in await guild.query_members(user_ids=user_ids, presences=True)} == set(user_ids)
-        assert len([member async for member in guild.fetch_members(limit=None)]) == LARGE_GUILD_MEMBERS + 3
+        assert len([member async for member in guild.fetch_members(limit=None)]) == LARGE_GUILD_MEMBER_COUNT + 3
 
 
 async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, setup: ClientSetup) -> None:

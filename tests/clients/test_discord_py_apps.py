@@ -113,13 +113,13 @@ class Panel(discord.ui.View):
 
     @discord.ui.select(cls=discord.ui.UserSelect, custom_id="users")
     async def users(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
-        """Send the chosen users after a deferral."""
+        """Send the chosen user after a deferral."""
         await interaction.response.defer()
         user = select.values[0]
         await interaction.followup.send(f"{user.display_name} of {getattr(user, 'guild', None)}")
 
 
-def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int) -> None:
+def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, sku_id: int) -> None:
     """Add the app's commands."""
 
     @tree.command(guild=guild, description="greets")
@@ -167,7 +167,7 @@ def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, sku
     @tree.command(guild=guild, description="shows a panel")
     async def panel(interaction: discord.Interaction) -> None:
         view = Panel(timeout=None)
-        view.add_item(discord.ui.Button(sku_id=sku))
+        view.add_item(discord.ui.Button(sku_id=sku_id))
         await interaction.response.send_message("here", view=view)
 
     @tree.command(guild=guild, description="asks for files")
@@ -187,14 +187,14 @@ async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_sessi
     async with run_bot(App(), setup.bot.token) as app:
         assert isinstance(app, App)
         guild = discord.Object(setup.guild.id)
-        sku = int(await create_sku(setup))
-        add_commands(app.tree, guild, sku)
+        sku_id = int(await create_sku(setup))
+        add_commands(app.tree, guild, sku_id)
 
         synced = await app.tree.sync(guild=guild)
-        fetched = await app.tree.fetch_commands(guild=guild)
+        fetched_commands = await app.tree.fetch_commands(guild=guild)
 
         assert {command.name for command in synced} == {"greet", "slow", "Poke", "Shout", "panel", "prove"}
-        assert [command.id for command in fetched] == [command.id for command in synced]
+        assert [command.id for command in fetched_commands] == [command.id for command in synced]
         bob.commands = {command.name: {"id": str(command.id), "type": command.type.value} for command in synced}
 
         # Autocomplete an option, then run the command.
@@ -244,10 +244,10 @@ async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_sessi
         await bob.run("Shout", target_id=target["id"])
         assert (await bob.next_message())["content"] == "HELLO"
 
-        # A panel: a button, two selects and a modal.
+        # A panel: buttons, one of them premium, two selects and a modal.
         await bob.run("panel")
         panel = await bob.next_message()
-        assert panel["components"][0]["components"][2]["sku_id"] == str(sku)
+        assert panel["components"][0]["components"][2]["sku_id"] == str(sku_id)
         await bob.use_component(panel, "count")
         changed = await bob.next_update()
         assert (changed["content"], changed["components"][0]["components"][0]["label"]) == ("pressed", "Counted")
@@ -271,9 +271,9 @@ async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_sessi
         assert (await bob.next_message())["content"] == "Bob likes b and alice: True"
 
         # The interaction carries Bob's entitlements, and files are downloaded.
-        (await setup.bob.post("/users/@me/purchases", json={"sku_id": str(sku)})).ok()
+        (await setup.bob.post("/users/@me/purchases", json={"sku_id": str(sku_id)})).ok()
         entitlement = await app.wait_event("entitlement_create")
-        assert (entitlement.sku_id, entitlement.user_id) == (sku, setup.bob.id)
+        assert (entitlement.sku_id, entitlement.user_id) == (sku_id, setup.bob.id)
         await bob.run("prove")
         modal = await bob_session.next("INTERACTION_MODAL_CREATE")
         assert modal["title"] == "Evidence of 1"

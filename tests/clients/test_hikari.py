@@ -9,7 +9,7 @@ import hikari
 import pytest
 from hikari.impl.shard import GatewayShardImpl
 
-from tests.clients.client_setup import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, ClientSetup, Inbox
+from tests.clients.client_setup import LARGE_GUILD_MEMBER_COUNT, ONE_PIXEL_PNG, ClientSetup, Inbox
 
 E = TypeVar("E", bound=hikari.Event)
 
@@ -226,22 +226,22 @@ async def test_roles_are_created_edited_assigned_and_removed(bot: Bot, setup: Cl
 
 
 async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, setup: ClientSetup) -> None:
-    guild, bob = setup.guild.id, setup.bob.id
-    await bot.rest.edit_member(guild, bob, nickname="Bobby")
+    guild_id, bob_id = setup.guild.id, setup.bob.id
+    await bot.rest.edit_member(guild_id, bob_id, nickname="Bobby")
     assert (await bot.wait_event(hikari.MemberUpdateEvent)).member.display_name == "Bobby"
     until = datetime.datetime.fromtimestamp(setup.world.clock.now_ms() / 1000 + 3600, datetime.UTC)
-    await bot.rest.edit_member(guild, bob, communication_disabled_until=until)
+    await bot.rest.edit_member(guild_id, bob_id, communication_disabled_until=until)
     assert (await bot.wait_event(hikari.MemberUpdateEvent)).member.communication_disabled_until() is not None
 
-    await bot.rest.kick_member(guild, bob)
-    assert (await bot.wait_event(hikari.MemberDeleteEvent)).user_id == bob
+    await bot.rest.kick_member(guild_id, bob_id)
+    assert (await bot.wait_event(hikari.MemberDeleteEvent)).user_id == bob_id
     with pytest.raises(hikari.NotFoundError) as missing:
-        await bot.rest.fetch_member(guild, bob)
+        await bot.rest.fetch_member(guild_id, bob_id)
     assert missing.value.code == 10007
-    await bot.rest.ban_member(guild, bob, reason="for good", delete_message_seconds=0)
-    assert (await bot.wait_event(hikari.BanCreateEvent)).user_id == bob
-    assert [(ban.user.id, ban.reason) for ban in await bot.rest.fetch_bans(guild)] == [(bob, "for good")]
-    await bot.rest.unban_member(guild, bob)
+    await bot.rest.ban_member(guild_id, bob_id, reason="for good", delete_message_seconds=0)
+    assert (await bot.wait_event(hikari.BanCreateEvent)).user_id == bob_id
+    assert [(ban.user.id, ban.reason) for ban in await bot.rest.fetch_bans(guild_id)] == [(bob_id, "for good")]
+    await bot.rest.unban_member(guild_id, bob_id)
     await bot.wait_event(hikari.BanDeleteEvent)
 
 
@@ -375,7 +375,7 @@ async def test_guilds_are_spread_over_two_shards(setup: ClientSetup) -> None:
         for shard, guild_ids in guild_ids_by_shard.items():
             for guild_id in guild_ids:
                 available = await bot.wait_event(
-                    hikari.GuildAvailableEvent, lambda event, g=guild_id: event.guild_id == g
+                    hikari.GuildAvailableEvent, lambda event, guild_id=guild_id: event.guild_id == guild_id
                 )
                 assert available.shard.id == shard
 
@@ -384,14 +384,14 @@ async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> N
     await setup.add_members()
     async with run_bot(Bot(setup)) as bot:
         member_ids: set[int] = set()
-        while len(member_ids) < LARGE_GUILD_MEMBERS + 3:
+        while len(member_ids) < LARGE_GUILD_MEMBER_COUNT + 3:
             chunk = await bot.wait_event(hikari.MemberChunkEvent)
             member_ids |= set(chunk.members)
         assert chunk.chunk_count == 2
         guild = bot.cache.get_guild(setup.guild.id)
         assert guild is not None
-        assert len(guild.get_members()) == LARGE_GUILD_MEMBERS + 3
-        assert len(await bot.rest.fetch_members(guild)) == LARGE_GUILD_MEMBERS + 3
+        assert len(guild.get_members()) == LARGE_GUILD_MEMBER_COUNT + 3
+        assert len(await bot.rest.fetch_members(guild)) == LARGE_GUILD_MEMBER_COUNT + 3
 
 
 async def test_a_guild_template_is_created_and_fetched(bot: Bot, setup: ClientSetup) -> None:

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.enums import ChannelType
-from tests.clients.client_setup import ADMINISTRATOR, TIMEOUT_SECONDS, ClientSetup
+from hubbub.protocol.permissions import Permissions
+from tests.clients.client_setup import TIMEOUT_SECONDS, ClientSetup
 from tests.clients.discord_js_bot import JS_FOLDER, NODE, run_js_bot
 from tests.world import Actor
 
 FRAME_COUNT = 20
+VERIFICATION_CODE_DIGITS = 30
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -28,11 +30,11 @@ class VoiceBots:
         self._process = process
         self.bots = bots
 
-    async def run_step(self, bot: int, step: str, **args: Any) -> Any:
+    async def run_step(self, bot_index: int, step: str, **args: Any) -> Any:
         """Run the method `do_<step>` of voice_bots.py on the bot with this index and return its result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"bot": bot, "step": step, "args": args}).encode() + b"\n")
+        self._process.stdin.write(json.dumps({"bot_index": bot_index, "step": step, "args": args}).encode() + b"\n")
         async with asyncio.timeout(2 * TIMEOUT_SECONDS):
             line = await self._process.stdout.readline()
         assert line, f"the process ended before the step {step} completed"
@@ -44,7 +46,8 @@ class VoiceBots:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 first, second = [
-                    await self.run_step(bot, "wait_encrypted", channel=channel, user_ids=user_ids) for bot in range(2)
+                    await self.run_step(index, "wait_encrypted", channel=channel, user_ids=user_ids)
+                    for index in range(2)
                 ]
                 if first == second != previous_code:
                     code: str = first
@@ -97,23 +100,23 @@ def sort_frames(frames: list[str]) -> list[str]:
 
 
 async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(setup: ClientSetup) -> None:
-    second = await setup.world.bot(setup.guild, name="echo", permissions=ADMINISTRATOR)
+    second = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
     den = await setup.guild.channel("Den", type=ChannelType.GUILD_VOICE)
     lounge = setup.guild.channels["General"]
     user_ids, code = [setup.bot.id, second.id], ""
     async with run_voice_bots(setup, setup.bot, second) as voice_bots:
-        for bot in range(2):
-            await voice_bots.run_step(bot, "join", channel=lounge)
+        for index in range(2):
+            await voice_bots.run_step(index, "join", channel=lounge)
         for channel in (lounge, den):
             if channel == den:
-                for bot, user_id in enumerate(user_ids):
+                for index, user_id in enumerate(user_ids):
                     path = f"/guilds/{setup.guild.id}/members/{user_id}"
                     (await setup.alice.patch(path, json={"channel_id": str(den)})).ok()
                     # The bots are moved one after the other, because the library's reader fails if its socket closes
                     # while it handles the departure of the other bot.
-                    await voice_bots.run_step(bot, "wait_moved")
+                    await voice_bots.run_step(index, "wait_moved")
             code = await voice_bots.wait_same_code(channel, code)
-            assert len(code) == 30
+            assert len(code) == VERIFICATION_CODE_DIGITS
             for sender, receiver in ((0, 1), (1, 0)):
                 assert (
                     await voice_bots.run_step(sender, "send_frames", count=FRAME_COUNT)
@@ -123,8 +126,8 @@ async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(s
                     receiver, "receive_frames", user=user_ids[sender], count=FRAME_COUNT
                 )
                 assert sort_frames(received) == sent_frames(voice_bots.bots[sender])
-        for bot in range(2):
-            await voice_bots.run_step(bot, "leave")
+        for index in range(2):
+            await voice_bots.run_step(index, "leave")
     assert (await setup.alice.get(f"/guilds/{setup.guild.id}/voice-states/{second.id}")).status == 404
 
 
@@ -133,7 +136,7 @@ async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(s
     reason="@discordjs/voice is not installed: make client-deps",
 )
 async def test_discord_py_and_discord_js_receive_each_others_audio(setup: ClientSetup) -> None:
-    second = await setup.world.bot(setup.guild, name="echo", permissions=ADMINISTRATOR)
+    second = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
     lounge = setup.guild.channels["General"]
     environment = {"NODE_EXTRA_CA_CERTS": authority_path(setup)}
     async with run_voice_bots(setup, setup.bot) as voice_bots, run_js_bot(setup, second.token, environment) as js_bot:

@@ -1,7 +1,7 @@
 """A program with discord.py bots in a voice call.
 
 It is a separate process, because aiohttp loads the trusted certificates when it is imported. Each line on standard
-input is a JSON object with the keys `bot`, `step` and `args`; its result is a line on standard output.
+input is a JSON object with the keys `bot_index`, `step` and `args`; its result is a line on standard output.
 """
 
 import asyncio
@@ -19,6 +19,8 @@ import yarl
 TIMEOUT_SECONDS = 40.0
 FRAME_SECONDS = 0.02
 """Duration of an audio frame."""
+OPUS_PAYLOAD_TYPE = 0x78
+"""The second byte of RTP packets with audio."""
 
 
 class Bot(discord.Client):
@@ -28,8 +30,8 @@ class Bot(discord.Client):
         super().__init__(intents=discord.Intents.default(), guild_ready_timeout=0.1)
         self.voice: Any = None
         self.packets: list[bytes] = []
-        self.socket: Any = None
-        """The voice socket of the channel that the bot last connected to."""
+        self.websocket: Any = None
+        """The voice WebSocket of the channel that the bot last connected to."""
 
     async def do_join(self, channel: int) -> None:
         """Join a voice channel."""
@@ -41,14 +43,14 @@ class Bot(discord.Client):
         self.voice = await voice_channel.connect(timeout=TIMEOUT_SECONDS, reconnect=True)
         # The library has no API for receiving audio, so the bot uses its socket reader.
         self.voice._connection.add_socket_listener(self.packets.append)
-        self.socket = self.voice._connection.ws
+        self.websocket = self.voice._connection.ws
 
     async def do_wait_moved(self) -> None:
         """Wait until the bot is connected to the channel that it was moved to."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while self.voice._connection.ws is self.socket or not self.voice.is_connected():
+            while self.voice._connection.ws is self.websocket or not self.voice.is_connected():
                 await asyncio.sleep(FRAME_SECONDS)
-        self.socket = self.voice._connection.ws
+        self.websocket = self.voice._connection.ws
 
     async def do_wait_encrypted(self, channel: int, user_ids: list[int]) -> str:
         """Wait until the call is end-to-end encrypted with these users in it; return the verification code."""
@@ -86,7 +88,11 @@ class Bot(discord.Client):
 
     def _decrypt(self, packet: bytes, user: int) -> str | None:
         """Decrypt an audio packet of another user; return None for any other packet."""
-        if len(packet) < 16 or packet[1] != 0x78 or struct.unpack_from(">I", packet, 8)[0] == self.voice.ssrc:
+        if (
+            len(packet) < 16
+            or packet[1] != OPUS_PAYLOAD_TYPE
+            or struct.unpack_from(">I", packet, 8)[0] == self.voice.ssrc
+        ):
             return None
         frame = nacl.bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(
             packet[12:-4], packet[:12], packet[-4:] + bytes(20), bytes(self.voice.secret_key)
@@ -108,7 +114,7 @@ async def main(api: str, gateway: str, tokens: list[str]) -> None:
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         request = json.loads(line)
-        result = await getattr(bots[request["bot"]], f"do_{request['step']}")(**request["args"])
+        result = await getattr(bots[request["bot_index"]], f"do_{request['step']}")(**request["args"])
         print(json.dumps(result), flush=True)
     for bot in bots:
         await bot.close()

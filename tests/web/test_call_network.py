@@ -1,4 +1,4 @@
-"""Calls in the chat client over a bad network: lost packets, a cut of the media connection, and late key frames."""
+"""Calls in the chat client over a bad network: lost packets, and a cut of the media connection."""
 
 import asyncio
 from collections.abc import AsyncIterator

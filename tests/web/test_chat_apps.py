@@ -1,4 +1,7 @@
-"""Apps in the chat client, in a real browser with a discord.py bot: commands, components, modals and responses."""
+"""Apps in the chat client, in a real browser: commands, components, modals and responses.
+
+The app is a discord.py bot, a web server, or a bot whose requests the test itself sends.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -261,11 +264,11 @@ async def test_an_app_with_only_a_web_server_responds(library_guild: AppGuild) -
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     application = (await library_guild.bot.get("/applications/@me")).ok()
-    app.key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
+    app.verify_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
     (await library_guild.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
-    commands = f"/applications/{library_guild.bot.application_id}/guilds/{library_guild.guild.id}/commands"
-    (await library_guild.bot.put(commands, json=COMMANDS)).ok()
+    commands_path = f"/applications/{library_guild.bot.application_id}/guilds/{library_guild.guild.id}/commands"
+    (await library_guild.bot.put(commands_path, json=COMMANDS)).ok()
 
     async with library_guild.open_window(library_guild.bob) as window:
         page = window.page
@@ -367,11 +370,13 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(app_g
         # A value that was not offered can be sent too.
         await window.page.keyboard.type("out")
         await window.page.keyboard.press("Enter")
-        run = await interactions.next(
+        command_interaction = await interactions.next(
             "INTERACTION_CREATE", lambda data: data["type"] == InteractionType.APPLICATION_COMMAND
         )
-        assert run["data"]["options"][0]["value"] == "about"
-        await respond(app_guild, run, InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, content="found it")
+        assert command_interaction["data"]["options"][0]["value"] == "about"
+        await respond(
+            app_guild, command_interaction, InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, content="found it"
+        )
         await window.wait_message("found it")
         await form.wait_for(state="detached")
 

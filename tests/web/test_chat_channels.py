@@ -1,4 +1,4 @@
-"""The chat client in a real browser: channels and users, history, and read state."""
+"""The chat client in a real browser: history, read state, friends, invites, threads, search, polls, voice channels, members."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ async def test_history_scrolls_both_ways_and_a_link_opens_a_message(platform: Ch
         scroll_down = "document.querySelector('.scroller').scrollTop = 1e6"
         await page.evaluate(scroll_down)
         await nora_window.wait_message("number 120")
-        # Messages sent elsewhere meanwhile do not appear in between.
+        # The newest messages include one that was sent while the history was shown.
         await guild.send_message(tom, "number 170")
         await page.get_by_role("button", name="Newest messages").click()
         await nora_window.wait_message("number 170")
@@ -88,7 +88,7 @@ async def test_unread_marks_stay_until_read_in_any_window(platform: ChatPlatform
         await next_window.page.get_by_role("link", name="other", exact=True).wait_for()
 
 
-async def test_friends_are_requested_accepted_messaged_blocked_and_removed(platform: ChatPlatform) -> None:
+async def test_friends_are_requested_accepted_messaged_blocked_and_unblocked(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     async with platform.open_window(nora) as nora_window, platform.open_window(tom) as tom_window:
         nora_window.expected_errors = tom_window.expected_errors = ("Failed to load resource",)

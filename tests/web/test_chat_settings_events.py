@@ -22,15 +22,16 @@ from tests.world import NOW_MS, Guild
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-LOCAL_TIME = """ms => { const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60000);
+FORMAT_LOCAL_TIME = """ms => { const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60000);
   return date.toISOString().slice(0, 16); }"""
+"""A JavaScript function that formats a Unix time as the value of a `datetime-local` field, in the browser's time zone."""
 MINUTE_MS = 60_000
 
 
-async def fill_time(window: ChatWindow, field: Any, ms: int) -> int:
+async def fill_time(window: ChatWindow, field: Any, time_ms: int) -> int:
     """Fill a field with a time in whole minutes, in the time zone of the browser; return the time."""
-    whole_ms = ms // MINUTE_MS * MINUTE_MS
-    await field.fill(await window.page.evaluate(LOCAL_TIME, whole_ms))
+    whole_ms = time_ms // MINUTE_MS * MINUTE_MS
+    await field.fill(await window.page.evaluate(FORMAT_LOCAL_TIME, whole_ms))
     return whole_ms
 
 

@@ -104,7 +104,7 @@ async def test_emoji_follow_the_permissions_of_the_user(platform: ChatPlatform) 
         assert await settings.get_by_role("button", name="Edit :theirs:").is_disabled()
         reason = await settings.get_by_role("button", name="Edit :theirs:").get_attribute("title")
         assert reason == "You need the permission “Manage expressions”."
-        # Another person changes the permissions while the screen is open.
+        # Another member changes the permissions while the screen is open.
         (await nora.patch(f"/guilds/{guild.id}/roles/{role}", json={"permissions": str(MANAGE)})).ok()
         await settings.get_by_text("To add something: You need the permission “Create expressions”.").wait_for()
         assert await settings.get_by_role("button", name="Add emoji").is_disabled()

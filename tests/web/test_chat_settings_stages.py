@@ -10,7 +10,7 @@ from tests.web.settings import open_settings
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
-async def test_stage_is_started_renamed_and_ended(platform: ChatPlatform) -> None:
+async def test_a_stage_is_started_changed_and_ended_and_another_member_sees_it(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS)

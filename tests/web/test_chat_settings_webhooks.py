@@ -69,7 +69,7 @@ async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_
         await tom_settings.get_by_role("heading", name="Releases", exact=True).wait_for()
         assert await tom_settings.get_by_label("Name", exact=True).input_value() == "Releases"
 
-        # Unsaved changes are kept unless the user discards them.
+        # A dialog confirms that unsaved changes are discarded.
         await settings.get_by_label("Name", exact=True).fill("Nothing")
         await settings.get_by_role("button", name="All webhooks").click()
         await page.get_by_role("dialog", name="Discard changes?").get_by_role("button", name="Discard").click()

@@ -1,4 +1,7 @@
-"""The API reference in a real browser: readable on phone and desktop, in light and dark, without policy violations."""
+"""The API reference in a real browser: navigation, search, requests from its forms, and example languages.
+
+Pages are checked on phone and desktop, in light and dark, and without scripts.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Any

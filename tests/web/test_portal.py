@@ -1,4 +1,4 @@
-"""The developer portal in a real browser: from a new application to a connected bot, and its deletion."""
+"""The developer portal in a real browser: configuration of an application, images, and accessibility."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -204,7 +204,7 @@ async def test_every_portal_page_is_accessible(
         await portal_world.user("bob")
         await page.goto(f"{portal_world.url}/developers")
         await record_problems(page, problems, "empty list")
-        application_id = await create_app(page, portal_world, "A lighthouse with a longish name"[:32])
+        application_id = await create_app(page, portal_world, "A lighthouse with a longish name")
         await page.goto(f"{portal_world.url}/developers")
         await record_problems(page, problems, "list")
         (await alice.post(f"/applications/{application_id}/bot")).ok()

@@ -1,4 +1,5 @@
-// Functions that a test can run on the client; each returns plain data.
+// Functions that a test can run on the client; each returns plain data. The arguments guild, channel, thread, message
+// and user are IDs.
 
 import { serveApp } from "./app.mjs";
 import { AttachmentBuilder, ChannelType, EmbedBuilder, GatewayOpcodes, PermissionFlagsBits } from "discord.js";
@@ -47,7 +48,7 @@ export const steps = {
     return Object.fromEntries(client.guilds.cache.map(guild => [guild.id, guild.shardId]));
   },
 
-  async allMembers(client, { guild: id }) {
+  async countMembers(client, { guild: id }) {
     const guild = client.guilds.cache.get(id);
     const cached = guild.members.cache.size;
     const all = await guild.members.fetch();
@@ -77,11 +78,11 @@ export const steps = {
     return { content: edited.content, edited: edited.editedTimestamp !== null };
   },
 
-  async remove(client, { channel, message }) {
+  async deleteMessage(client, { channel, message }) {
     await (await client.channels.fetch(channel)).messages.delete(message);
   },
 
-  async removeMany(client, { channel, messages }) {
+  async deleteMessages(client, { channel, messages }) {
     return ids(await (await client.channels.fetch(channel)).bulkDelete(messages));
   },
 
@@ -90,7 +91,7 @@ export const steps = {
     return messages.map(message => message.content);
   },
 
-  async attach(client, { channel, files }) {
+  async sendAttachments(client, { channel, files }) {
     const builders = files.map(file =>
       new AttachmentBuilder(Buffer.from(file.data, "base64"), {
         name: file.name,
@@ -130,7 +131,7 @@ export const steps = {
     await (await (await client.channels.fetch(channel)).messages.fetch(message)).reactions.removeAll();
   },
 
-  async pin(client, { channel, message }) {
+  async pinAndUnpin(client, { channel, message }) {
     const fetched = await client.channels.fetch(channel);
     await fetched.messages.pin(message);
     const pinned = await fetched.messages.fetchPins();
@@ -141,26 +142,26 @@ export const steps = {
 
   // Threads
 
-  async thread(client, { channel, message, name }) {
+  async createThread(client, { channel, message, name }) {
     const original = await (await client.channels.fetch(channel)).messages.fetch(message);
     const thread = await original.startThread({ name, autoArchiveDuration: 60 });
     await thread.send("once upon a time");
     return { id: thread.id, cached: ids(thread.parent.threads.cache) };
   },
 
-  async threadMember(client, { thread: id, user }) {
+  async addThreadMember(client, { thread: id, user }) {
     const thread = await client.channels.fetch(id);
     await thread.members.add(user);
     return ids(await thread.members.fetch());
   },
 
-  async archive(client, { thread: id, name }) {
+  async archiveThread(client, { thread: id, name }) {
     const thread = await client.channels.fetch(id);
     await thread.edit({ name, archived: true });
     return ids((await thread.parent.threads.fetchArchived()).threads);
   },
 
-  async post(client, { guild, name, content }) {
+  async createForumPost(client, { guild, name, content }) {
     const forum = await client.guilds.cache.get(guild).channels.create({
       name: "ideas",
       type: ChannelType.GuildForum,
@@ -174,7 +175,7 @@ export const steps = {
 
   // Channels, roles and members
 
-  async channel(client, { guild: id, hide }) {
+  async createEditAndDeleteChannel(client, { guild: id, user }) {
     const guild = client.guilds.cache.get(id);
     const channel = await guild.channels.create({
       name: "vault",
@@ -182,10 +183,10 @@ export const steps = {
       topic: "gold",
       permissionOverwrites: [{ id: guild.id, deny: [PermissionFlagsBits.ViewChannel] }],
     });
-    const hidden = !channel.permissionsFor(hide).has(PermissionFlagsBits.ViewChannel);
-    await channel.permissionOverwrites.edit(hide, { ViewChannel: true });
+    const hidden = !channel.permissionsFor(user).has(PermissionFlagsBits.ViewChannel);
+    await channel.permissionOverwrites.edit(user, { ViewChannel: true });
     const edited = await channel.edit({ name: "treasury" });
-    const shown = edited.permissionsFor(hide).has(PermissionFlagsBits.ViewChannel);
+    const shown = edited.permissionsFor(user).has(PermissionFlagsBits.ViewChannel);
     await edited.delete();
     return { id: channel.id, topic: channel.topic, hidden, shown };
   },
@@ -194,7 +195,7 @@ export const steps = {
     return (await client.guilds.cache.get(guild).setName(name)).name;
   },
 
-  async role(client, { guild: id, user }) {
+  async createEditAndDeleteRole(client, { guild: id, user }) {
     const guild = client.guilds.cache.get(id);
     const role = await guild.roles.create({
       name: "guards",
@@ -212,7 +213,7 @@ export const steps = {
     return { id: role.id, assigned };
   },
 
-  async nick(client, { guild, user, nick }) {
+  async setNickname(client, { guild, user, nick }) {
     return (await client.guilds.cache.get(guild).members.edit(user, { nick })).displayName;
   },
 
@@ -224,7 +225,7 @@ export const steps = {
     await client.guilds.cache.get(guild).members.kick(user, "enough");
   },
 
-  async ban(client, { guild: id, user }) {
+  async banAndUnban(client, { guild: id, user }) {
     const { bans } = client.guilds.cache.get(id);
     await bans.create(user, { reason: "for good" });
     const listed = (await bans.fetch()).map(ban => [ban.user.id, ban.reason]);
@@ -240,12 +241,12 @@ export const steps = {
     return (await client.guilds.cache.get(guild).fetchAuditLogs({ limit: 3 })).entries.map(entry => entry.action);
   },
 
-  async invite(client, { channel }) {
+  async createInvite(client, { channel }) {
     const invite = await (await client.channels.fetch(channel)).createInvite({ maxUses: 2, unique: true });
     return { code: invite.code, guild: (await client.fetchInvite(invite.code)).guild.id };
   },
 
-  async endInvite(client, { guild: id, code }) {
+  async deleteInvite(client, { guild: id, code }) {
     const { invites } = client.guilds.cache.get(id);
     const uses = (await invites.fetch()).get(code).uses;
     await invites.delete(code);
@@ -254,21 +255,21 @@ export const steps = {
 
   // Typing, presence and voice
 
-  async typing(client, { channel }) {
+  async sendTyping(client, { channel }) {
     await (await client.channels.fetch(channel)).sendTyping();
   },
 
-  async directMessage(client, { user, content }) {
+  async sendDirectMessage(client, { user, content }) {
     const message = await client.users.send(user, content);
     return { id: message.id, channel: message.channelId };
   },
 
-  presence(client, { status, activity }) {
+  setPresence(client, { status, activity }) {
     client.user.setPresence({ status, activities: [{ name: activity }] });
   },
 
   // Joins a voice channel, waits for the voice state and the voice server, leaves, and returns both.
-  joinVoice(client, { guild: id, channel }) {
+  joinAndLeaveVoice(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     return new Promise(resolve => {
       const received = {};
