@@ -23,7 +23,8 @@ DEPLOY: Final = ROOT / "deploy"
 BASE: Final = DEPLOY / "kustomize" / "base"
 ROLES: Final = ("api", "gateway", "voice", "worker")
 WORKERS_MAX: Final = 32
-VARIABLE: Final = re.compile(r"\$\{(\w+)(?::[?-][^}]*)?\}")
+"""Number of worker numbers that IDs can contain."""
+VARIABLE_PATTERN: Final = re.compile(r"\$\{(\w+)(?::[?-][^}]*)?\}")
 
 
 @functools.cache
@@ -37,7 +38,7 @@ def example_env() -> dict[str, str]:
 def compose() -> dict[str, Any]:
     """Return the compose file with the variables of the example."""
     text = (ROOT / "compose.yaml").read_text()
-    document = VARIABLE.sub(lambda match: example_env().get(match[1], match[1].lower()), text)
+    document = VARIABLE_PATTERN.sub(lambda match: example_env().get(match[1], match[1].lower()), text)
     loaded: dict[str, Any] = yaml.safe_load(document)
     return loaded
 
@@ -149,8 +150,8 @@ def test_the_services_of_the_compose_file_find_each_other() -> None:
             source = volume.split(":")[0]
             assert (ROOT / source).exists() if source.startswith("./") else source in document["volumes"], volume
     environment = services["api"]["environment"]
-    for url, host in (("DATABASE", "postgres"), ("NATS", "nats"), ("FILES", "files")):
-        assert re.search(rf"[@/]{host}\b", environment[f"HUBBUB_{url}_URL"]), url
+    for service_name, host in (("DATABASE", "postgres"), ("NATS", "nats"), ("FILES", "files")):
+        assert re.search(rf"[@/]{host}\b", environment[f"HUBBUB_{service_name}_URL"]), service_name
         assert host in services
     caddy = services["caddy"]["environment"]
     used = set(re.findall(r"\{\$(\w+):", (DEPLOY / "caddy" / "Caddyfile").read_text()))
@@ -160,7 +161,7 @@ def test_the_services_of_the_compose_file_find_each_other() -> None:
         "gateway:8080",
         "gateway:8081",
     )
-    required = set(VARIABLE.findall((ROOT / "compose.yaml").read_text())) - {"HUBBUB_IMAGE"}
+    required = set(VARIABLE_PATTERN.findall((ROOT / "compose.yaml").read_text())) - {"HUBBUB_IMAGE"}
     assert required == set(example_env())
 
 

@@ -95,13 +95,13 @@ def closure(required: list[Requirement], extras: set[str]) -> dict[str, importli
 
 
 class Environment:
-    """A virtual environment with the wheel and the packages of some extras."""
+    """A virtual environment with the wheel, the packages of some extras, and other packages."""
 
-    def __init__(self, folder: Path, wheel: Path, extras: set[str], more: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, wheel: Path, extras: set[str], other_packages: tuple[str, ...] = ()) -> None:
         self.folder = folder
         venv.EnvBuilder(symlinks=True).create(folder)
         [site] = folder.glob("lib/python*/site-packages")
-        linked = closure([*requirements(wheel), *map(Requirement, more)], extras)
+        linked = closure([*requirements(wheel), *map(Requirement, other_packages)], extras)
         for distribution in linked.values():
             for part in {path.parts[0] for path in distribution.files or ()} - {"..", "__pycache__"}:
                 if not (site / part).exists():
@@ -169,7 +169,7 @@ def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Envir
 @pytest.fixture(scope="module")
 def server_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The environment that `pip install 'hubbub[server]' pytest` creates."""
-    return Environment(tmp_path_factory.mktemp("server"), wheel, {"server"}, more=("pytest",))
+    return Environment(tmp_path_factory.mktemp("server"), wheel, {"server"}, other_packages=("pytest",))
 
 
 def fetch(url: str) -> tuple[int, str]:
@@ -299,7 +299,7 @@ def test_make_run_installs_the_server_packages_only(tmp_path: Path) -> None:
     assert "--editable '.[server]'" in commands
     assert "--editable '.[dev]'" in dry_run(tmp_path, "venv")
 
-    # An environment for development is complete.
+    # An existing environment for development already has the server packages.
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / ".installed").touch()
     assert "pip install" not in dry_run(tmp_path, "run")

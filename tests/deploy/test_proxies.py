@@ -21,19 +21,19 @@ from tests.fixtures.programs import find_program
 from tests.journeys.processes import Server
 
 TIMEOUT_SECONDS: Final = 60.0
-NAMES: Final = ("nginx", "caddy")
+PROXY_NAMES: Final = ("nginx", "caddy")
 
 BARE_PROXY: Final = """
 server {
     listen 127.0.0.1:%(port)d;
     location / {
-        proxy_pass http://127.0.0.1:%(upstream)d;
+        proxy_pass http://127.0.0.1:%(upstream_port)d;
         proxy_set_header Host $http_host;
         add_header Access-Control-Allow-Origin * always;
     }
 }
 """
-"""What an operator writes who does not know about WebSockets and uploads."""
+"""An nginx configuration without the settings that WebSockets and uploads need."""
 
 
 class Deployment:
@@ -52,21 +52,21 @@ class Deployment:
             *("--log-requests", "true", "--log-format", "json", "--gateway-drain-ms", "0"),
             *("--voice-endpoint", f"127.0.0.1:{self.port}", "--voice-port", str(self.voice_port)),
         )
-        # The ready file contains the public port.
-        self.upstream = self.server.port = free_port()
+        # The ready file contains the public port, so the port of the server itself is chosen here.
+        self.upstream_port = self.server.port = free_port()
         self.tls = ssl.create_default_context(cafile=str(self.files.authority))
 
-    async def token(self) -> str:
+    async def register_user(self) -> str:
         """Register a user and return their token."""
         body = {"username": "mary", "password": "correct horse"}
         async with (
             aiohttp.ClientSession() as client,
-            client.post(f"http://127.0.0.1:{self.upstream}/api/v10/auth/register", json=body) as response,
+            client.post(f"http://127.0.0.1:{self.upstream_port}/api/v10/auth/register", json=body) as response,
         ):
             token: str = (await response.json())["token"]
             return token
 
-    async def doctor(self, url: str, token: str) -> tuple[int, dict[str, tuple[str, str]]]:
+    async def run_doctor(self, url: str, token: str) -> tuple[int, dict[str, tuple[str, str]]]:
         """Run `hubbub doctor --url`; return its exit code, and level and text of each finding by subject."""
         (self.folder / "token").write_text(token)
         arguments = ["doctor", "--url", url, "--token-file", str(self.folder / "token")]
@@ -77,6 +77,7 @@ class Deployment:
             stdout=asyncio.subprocess.PIPE,
         )
         output, _ = await process.communicate()
+        # Columns of a line: level, subject and text. An indented line continues the text.
         findings: dict[str, tuple[str, str]] = {}
         subject = ""
         for line in output.decode().splitlines()[:-1]:
@@ -143,7 +144,7 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
         "listen 443 ssl http2;": f"listen 127.0.0.1:{deployment.port} ssl http2;",
         "server_name voice.chat.example.org;": "server_name 127.0.0.1;",
         "server_name chat.example.org;": "server_name localhost;",
-        "server 127.0.0.1:8080;": f"server 127.0.0.1:{deployment.upstream};",
+        "server 127.0.0.1:8080;": f"server 127.0.0.1:{deployment.upstream_port};",
         "server 127.0.0.1:8081;": f"server 127.0.0.1:{deployment.voice_port};",
         "/etc/letsencrypt/live/chat.example.org/fullchain.pem": str(deployment.files.certificate),
         "/etc/letsencrypt/live/chat.example.org/privkey.pem": str(deployment.files.key),
@@ -165,8 +166,8 @@ def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     environ = {
         "CHAT_HOST": f"https://localhost:{deployment.port}",
         "VOICE_HOST": f"https://127.0.0.1:{deployment.port}",
-        "API_ADDRESS": f"127.0.0.1:{deployment.upstream}",
-        "GATEWAY_ADDRESS": f"127.0.0.1:{deployment.upstream}",
+        "API_ADDRESS": f"127.0.0.1:{deployment.upstream_port}",
+        "GATEWAY_ADDRESS": f"127.0.0.1:{deployment.upstream_port}",
         "VOICE_ADDRESS": f"127.0.0.1:{deployment.voice_port}",
         "HOME": str(deployment.folder),
         "XDG_DATA_HOME": str(deployment.folder),
@@ -216,12 +217,12 @@ async def upload(deployment: Deployment, token: str, count: int, size: int) -> A
             return await response.json()
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.program(name)) for name in NAMES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.program(name)) for name in PROXY_NAMES])
 async def test_the_example_of_a_proxy_passes_everything(deployment: Deployment, name: str) -> None:
-    token = await deployment.token()
+    token = await deployment.register_user()
     command, environ = EXAMPLES[name](deployment)
     async with running(command, deployment.port, deployment.folder, **environ):
-        code, findings = await deployment.doctor(deployment.url, token)
+        code, findings = await deployment.run_doctor(deployment.url, token)
         assert {subject: found for subject, found in findings.items() if found[0] != "ok"} == {}
         assert code == 0
         assert set(findings) >= {"api", "gateway", "body size", "upload", "cdn range", "cors", "voice", "metrics"}
@@ -238,11 +239,11 @@ async def test_the_example_of_a_proxy_passes_everything(deployment: Deployment, 
 
 @pytest.mark.program("nginx")
 async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment) -> None:
-    token = await deployment.token()
+    token = await deployment.register_user()
     port = free_port()
-    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream": deployment.upstream})
+    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": deployment.upstream_port})
     async with running(command, port, deployment.folder):
-        code, findings = await deployment.doctor(f"http://127.0.0.1:{port}", token)
+        code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", token)
     assert code == 1
     for subject, part in {
         "public url": f"set --public-url http://127.0.0.1:{port}",
@@ -259,9 +260,9 @@ async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment)
 @pytest.mark.program("nginx")
 async def test_the_doctor_names_a_proxy_without_a_server(deployment: Deployment) -> None:
     port = free_port()
-    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream": free_port()})
+    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": free_port()})
     async with running(command, port, deployment.folder):
-        code, findings = await deployment.doctor(f"http://127.0.0.1:{port}", "token")
+        code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", "token")
     assert code == 1
     assert list(findings) == ["api"]
     assert findings["api"][1].startswith("the proxy responded with 502-> start Hubbub")

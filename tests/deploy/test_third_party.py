@@ -14,8 +14,8 @@ from tools.third_party import FOLDER, PACKAGES, HashMismatchError, RegistryUnkno
 
 
 @pytest.fixture(autouse=True)
-def clear_npm_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Replace npm and its configuration by a script that prints the content of a file."""
+def replace_npm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Replace npm by a script that prints the URL of a registry from a file, and remove npm's settings."""
     for name in ("npm_config_registry", "NPM_CONFIG_REGISTRY"):
         monkeypatch.delenv(name, raising=False)
     npm = tmp_path / "bin" / "npm"
@@ -26,7 +26,7 @@ def clear_npm_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("PATH", str(npm.parent))
 
 
-def refuse(url: str) -> bytes:
+def fail_without_network(url: str) -> bytes:
     """Fail as a machine without a network does."""
     raise urllib.error.URLError(f"no network for {url}")
 
@@ -41,7 +41,7 @@ def read_other_package(url: str) -> bytes:
 
 @needs_call_files
 def test_present_files_are_not_fetched_again() -> None:
-    assert third_party.fetch_missing(ROOT, refuse) == []
+    assert third_party.fetch_missing(ROOT, fail_without_network) == []
 
 
 def test_a_package_with_another_hash_is_rejected(tmp_path: Path) -> None:
@@ -54,14 +54,14 @@ def test_a_changed_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir(parents=True)
     (tmp_path / FOLDER / "davey.wasm").write_bytes(b"changed")
     with pytest.raises(HashMismatchError, match="Delete the file"):
-        third_party.fetch_missing(tmp_path, refuse)
+        third_party.fetch_missing(tmp_path, fail_without_network)
 
 
 def test_a_machine_without_a_network_continues(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["third_party.py"])
-    monkeypatch.setattr(third_party, "fetch_missing", lambda: refuse("the registry"))
+    monkeypatch.setattr(third_party, "fetch_missing", lambda: fail_without_network("the registry"))
     assert third_party.main() == 0
     assert "Calls in the browser stay off" in capsys.readouterr().err
 

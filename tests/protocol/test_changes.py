@@ -1,4 +1,4 @@
-"""Dated changes take effect at the start of their day."""
+"""Dated changes take effect at their time, which is the start of a day unless a source states another."""
 
 from datetime import UTC, date, datetime
 
@@ -25,7 +25,7 @@ from tests.world import utc_ms
     ],
     ids=lambda value: value.name if isinstance(value, Change) else "",
 )
-def test_changes_take_effect_on_their_day(change: Change, before: str, after: str) -> None:
+def test_changes_take_effect_at_their_documented_time(change: Change, before: str, after: str) -> None:
     assert not change.is_active(utc_ms(before))
     assert change.is_active(utc_ms(after))
 
@@ -45,6 +45,6 @@ def test_each_change_is_listed_by_the_name_of_its_constant() -> None:
     assert {name.lower(): value for name, value in constants.items()} == changes.ALL
 
 
-def test_setting_the_clock_back_restores_the_old_behaviour() -> None:
+def test_setting_the_clock_back_restores_the_old_behavior() -> None:
     change = Change("a_change", date(2026, 1, 1), "Something differs.", before="Nothing does.")
     assert [change.is_active(utc_ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [True, False, True]

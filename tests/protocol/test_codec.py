@@ -74,6 +74,7 @@ def test_timestamps_have_microseconds_and_an_offset(ms: int, text: str) -> None:
 
 
 @given(st.integers(0, 4_102_444_800_000))
+# Times for which `int(time.timestamp() * 1000)` is one millisecond too low.
 @example(1_086_048_092_031)
 @example(2_196_196_091_457)
 def test_a_timestamp_survives_a_round_trip(ms: int) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.protocol import codec, permissions
+from hubbub.protocol import codec
 from hubbub.protocol.permissions import (
     PERMISSIONS_BY_NAME,
     Overwrite,
@@ -25,34 +25,34 @@ from hubbub.protocol.permissions import (
     timed_out_permissions,
 )
 
-P = Permissions
-READ = P.VIEW_CHANNEL | P.READ_MESSAGE_HISTORY
-READ_AND_SEND = READ | P.SEND_MESSAGES
+READ = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
+READ_AND_SEND = READ | Permissions.SEND_MESSAGES
 
-permission_bits = st.integers(min_value=0, max_value=P.ALL).map(lambda value: value & P.ALL)
-bits_without_administrator = permission_bits.map(lambda value: value & ~P.ADMINISTRATOR)
+permission_bits = st.integers(min_value=0, max_value=Permissions.ALL).map(lambda value: value & Permissions.ALL)
+bits_without_administrator = permission_bits.map(lambda value: value & ~Permissions.ADMINISTRATOR)
 overwrites = st.tuples(permission_bits, permission_bits)
 
 
 def test_there_are_52_bits_and_all_is_their_union() -> None:
     assert len(PERMISSIONS_BY_NAME) == 52
-    assert sum(PERMISSIONS_BY_NAME.values()) == P.ALL
-    assert P.ALL & 1 << 47 == 0
+    assert sum(PERMISSIONS_BY_NAME.values()) == Permissions.ALL
+    # Bit 47 is not assigned.
+    assert Permissions.ALL & 1 << 47 == 0
 
 
 @pytest.mark.parametrize(
     ("bit", "number"),
     [
-        (P.ADMINISTRATOR, 3),
-        (P.VIEW_CHANNEL, 10),
-        (P.USE_APPLICATION_COMMANDS, 31),
-        (P.MODERATE_MEMBERS, 40),
-        (P.CREATE_GUILD_EXPRESSIONS, 43),
-        (P.CREATE_EVENTS, 44),
-        (P.SET_VOICE_CHANNEL_STATUS, 48),
-        (P.USE_EXTERNAL_APPS, 50),
-        (P.PIN_MESSAGES, 51),
-        (P.BYPASS_SLOWMODE, 52),
+        (Permissions.ADMINISTRATOR, 3),
+        (Permissions.VIEW_CHANNEL, 10),
+        (Permissions.USE_APPLICATION_COMMANDS, 31),
+        (Permissions.MODERATE_MEMBERS, 40),
+        (Permissions.CREATE_GUILD_EXPRESSIONS, 43),
+        (Permissions.CREATE_EVENTS, 44),
+        (Permissions.SET_VOICE_CHANNEL_STATUS, 48),
+        (Permissions.USE_EXTERNAL_APPS, 50),
+        (Permissions.PIN_MESSAGES, 51),
+        (Permissions.BYPASS_SLOWMODE, 52),
     ],
 )
 def test_bits_have_their_documented_positions(bit: int, number: int) -> None:
@@ -60,7 +60,7 @@ def test_bits_have_their_documented_positions(bit: int, number: int) -> None:
 
 
 def test_names_are_listed_from_the_lowest_bit() -> None:
-    assert permission_names(P.BYPASS_SLOWMODE | P.KICK_MEMBERS | P.VIEW_CHANNEL) == [
+    assert permission_names(Permissions.BYPASS_SLOWMODE | Permissions.KICK_MEMBERS | Permissions.VIEW_CHANNEL) == [
         "KICK_MEMBERS",
         "VIEW_CHANNEL",
         "BYPASS_SLOWMODE",
@@ -69,31 +69,38 @@ def test_names_are_listed_from_the_lowest_bit() -> None:
 
 
 def test_guild_bits_have_no_effect_in_overwrites() -> None:
-    assert not P.CHANNEL & (P.ADMINISTRATOR | P.KICK_MEMBERS | P.MANAGE_GUILD | P.MODERATE_MEMBERS)
-    assert P.SPEAK & P.VOICE
-    assert not P.SPEAK & (P.TEXT | P.STAGE)
-    assert not P.PIN_MESSAGES & (P.VOICE | P.STAGE)
+    assert not Permissions.CHANNEL & (
+        Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD | Permissions.MODERATE_MEMBERS
+    )
+    assert Permissions.SPEAK & Permissions.VOICE
+    assert not Permissions.SPEAK & (Permissions.TEXT | Permissions.STAGE)
+    assert not Permissions.PIN_MESSAGES & (Permissions.VOICE | Permissions.STAGE)
 
 
 def test_default_permissions_are_not_elevated() -> None:
-    assert not P.DEFAULT_EVERYONE & P.ELEVATED
+    assert not Permissions.DEFAULT_EVERYONE & Permissions.ELEVATED
 
 
 def test_permissions_are_strings_on_the_wire() -> None:
-    assert codec.encode(Permissions(P.ALL)) == f'"{P.ALL}"'.encode()
-    assert codec.decode('"1024"', Permissions) == P.VIEW_CHANNEL
-    assert codec.decode("1024", Permissions) == P.VIEW_CHANNEL
+    assert codec.encode(Permissions(Permissions.ALL)) == f'"{Permissions.ALL}"'.encode()
+    assert codec.decode('"1024"', Permissions) == Permissions.VIEW_CHANNEL
+    assert codec.decode("1024", Permissions) == Permissions.VIEW_CHANNEL
 
 
 @pytest.mark.parametrize(
     ("is_owner", "everyone", "roles", "expected"),
     [
         (False, READ, [], READ),
-        (False, READ, [P.SEND_MESSAGES], READ_AND_SEND),
-        (False, 0, [P.KICK_MEMBERS, P.BAN_MEMBERS], P.KICK_MEMBERS | P.BAN_MEMBERS),
-        (False, P.ADMINISTRATOR, [], P.ALL),
-        (False, READ, [P.ADMINISTRATOR], P.ALL),
-        (True, 0, [], P.ALL),
+        (False, READ, [Permissions.SEND_MESSAGES], READ_AND_SEND),
+        (
+            False,
+            0,
+            [Permissions.KICK_MEMBERS, Permissions.BAN_MEMBERS],
+            Permissions.KICK_MEMBERS | Permissions.BAN_MEMBERS,
+        ),
+        (False, Permissions.ADMINISTRATOR, [], Permissions.ALL),
+        (False, READ, [Permissions.ADMINISTRATOR], Permissions.ALL),
+        (True, 0, [], Permissions.ALL),
     ],
 )
 def test_base_permissions(is_owner: bool, everyone: int, roles: list[int], expected: int) -> None:
@@ -104,12 +111,12 @@ def test_base_permissions(is_owner: bool, everyone: int, roles: list[int], expec
     ("base", "everyone", "roles", "member", "expected"),
     [
         pytest.param(READ_AND_SEND, None, [], None, READ_AND_SEND, id="no overwrites"),
-        pytest.param(READ_AND_SEND, (0, P.SEND_MESSAGES), [], None, READ, id="everyone denied"),
-        pytest.param(READ, (P.SEND_MESSAGES, 0), [], None, READ_AND_SEND, id="everyone allowed"),
+        pytest.param(READ_AND_SEND, (0, Permissions.SEND_MESSAGES), [], None, READ, id="everyone denied"),
+        pytest.param(READ, (Permissions.SEND_MESSAGES, 0), [], None, READ_AND_SEND, id="everyone allowed"),
         pytest.param(
             READ_AND_SEND,
-            (0, P.SEND_MESSAGES),
-            [(P.SEND_MESSAGES, 0)],
+            (0, Permissions.SEND_MESSAGES),
+            [(Permissions.SEND_MESSAGES, 0)],
             None,
             READ_AND_SEND,
             id="role allow beats everyone deny",
@@ -117,31 +124,57 @@ def test_base_permissions(is_owner: bool, everyone: int, roles: list[int], expec
         pytest.param(
             READ_AND_SEND,
             None,
-            [(P.SEND_MESSAGES, 0), (0, P.SEND_MESSAGES)],
+            [(Permissions.SEND_MESSAGES, 0), (0, Permissions.SEND_MESSAGES)],
             None,
             READ_AND_SEND,
             id="role allow beats other role deny",
         ),
-        pytest.param(READ_AND_SEND, None, [(P.SEND_MESSAGES, 0)], (0, P.SEND_MESSAGES), READ, id="member deny wins"),
         pytest.param(
-            READ_AND_SEND, None, [(0, P.SEND_MESSAGES)], (P.SEND_MESSAGES, 0), READ_AND_SEND, id="member allow wins"
+            READ_AND_SEND,
+            None,
+            [(Permissions.SEND_MESSAGES, 0)],
+            (0, Permissions.SEND_MESSAGES),
+            READ,
+            id="member deny wins",
         ),
         pytest.param(
             READ_AND_SEND,
-            (P.SEND_MESSAGES, P.SEND_MESSAGES),
+            None,
+            [(0, Permissions.SEND_MESSAGES)],
+            (Permissions.SEND_MESSAGES, 0),
+            READ_AND_SEND,
+            id="member allow wins",
+        ),
+        pytest.param(
+            READ_AND_SEND,
+            (Permissions.SEND_MESSAGES, Permissions.SEND_MESSAGES),
             [],
             None,
             READ_AND_SEND,
             id="allow beats deny in one overwrite",
         ),
-        pytest.param(P.ALL, (0, P.ALL), [(0, P.ALL)], (0, P.ALL), P.ALL, id="administrator ignores overwrites"),
-        pytest.param(READ, (P.ADMINISTRATOR, 0), [], (P.KICK_MEMBERS, 0), READ, id="guild bits cannot be allowed"),
         pytest.param(
-            READ | P.KICK_MEMBERS,
-            (0, P.KICK_MEMBERS),
+            Permissions.ALL,
+            (0, Permissions.ALL),
+            [(0, Permissions.ALL)],
+            (0, Permissions.ALL),
+            Permissions.ALL,
+            id="administrator ignores overwrites",
+        ),
+        pytest.param(
+            READ,
+            (Permissions.ADMINISTRATOR, 0),
+            [],
+            (Permissions.KICK_MEMBERS, 0),
+            READ,
+            id="guild bits cannot be allowed",
+        ),
+        pytest.param(
+            READ | Permissions.KICK_MEMBERS,
+            (0, Permissions.KICK_MEMBERS),
             [],
             None,
-            READ | P.KICK_MEMBERS,
+            READ | Permissions.KICK_MEMBERS,
             id="guild bits cannot be denied",
         ),
     ],
@@ -156,10 +189,10 @@ def test_channel_permissions(
 def test_an_administrator_has_everything_everywhere(
     everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None
 ) -> None:
-    base = base_permissions(False, P.ADMINISTRATOR, [])
+    base = base_permissions(False, Permissions.ADMINISTRATOR, [])
     assert (
         effective_permissions(channel_permissions(base, everyone, roles, member), is_timed_out=True, is_voice=True)
-        == P.ALL
+        == Permissions.ALL
     )
 
 
@@ -185,7 +218,7 @@ def test_the_order_of_roles_never_matters_in_a_channel(
 def test_overwrites_never_grant_administrator(
     base: int, everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None
 ) -> None:
-    assert not channel_permissions(base, everyone, roles, member) & P.ADMINISTRATOR
+    assert not channel_permissions(base, everyone, roles, member) & Permissions.ADMINISTRATOR
 
 
 @given(permission_bits, st.booleans(), st.booleans())
@@ -195,26 +228,38 @@ def test_implied_denials_only_remove_permissions(value: int, is_timed_out: bool,
     assert effective_permissions(remaining, is_timed_out=is_timed_out, is_voice=is_voice) == remaining
 
 
-SEND_EXTRAS = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LINKS
+SEND_EXTRAS = (
+    Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.ATTACH_FILES | Permissions.EMBED_LINKS
+)
 
 
 @pytest.mark.parametrize(
     ("value", "is_voice", "expected"),
     [
-        pytest.param(P.ALL & ~(P.VIEW_CHANNEL | P.ADMINISTRATOR), False, 0, id="without VIEW_CHANNEL"),
+        pytest.param(
+            Permissions.ALL & ~(Permissions.VIEW_CHANNEL | Permissions.ADMINISTRATOR),
+            False,
+            0,
+            id="without VIEW_CHANNEL",
+        ),
         pytest.param(READ | SEND_EXTRAS, False, READ, id="without SEND_MESSAGES"),
         pytest.param(READ_AND_SEND | SEND_EXTRAS, False, READ_AND_SEND | SEND_EXTRAS, id="with SEND_MESSAGES"),
-        pytest.param(READ_AND_SEND | P.MANAGE_CHANNELS, True, P.VIEW_CHANNEL, id="voice without CONNECT"),
         pytest.param(
-            READ_AND_SEND | P.MANAGE_CHANNELS | P.CONNECT,
+            READ_AND_SEND | Permissions.MANAGE_CHANNELS, True, Permissions.VIEW_CHANNEL, id="voice without CONNECT"
+        ),
+        pytest.param(
+            READ_AND_SEND | Permissions.MANAGE_CHANNELS | Permissions.CONNECT,
             True,
-            READ_AND_SEND | P.MANAGE_CHANNELS | P.CONNECT,
+            READ_AND_SEND | Permissions.MANAGE_CHANNELS | Permissions.CONNECT,
             id="voice with CONNECT",
         ),
         pytest.param(
-            READ_AND_SEND | P.MANAGE_CHANNELS, False, READ_AND_SEND | P.MANAGE_CHANNELS, id="text without CONNECT"
+            READ_AND_SEND | Permissions.MANAGE_CHANNELS,
+            False,
+            READ_AND_SEND | Permissions.MANAGE_CHANNELS,
+            id="text without CONNECT",
         ),
-        pytest.param(P.ADMINISTRATOR, True, P.ADMINISTRATOR, id="administrator"),
+        pytest.param(Permissions.ADMINISTRATOR, True, Permissions.ADMINISTRATOR, id="administrator"),
     ],
 )
 def test_implied_denials(value: int, is_voice: bool, expected: int) -> None:
@@ -222,43 +267,43 @@ def test_implied_denials(value: int, is_voice: bool, expected: int) -> None:
 
 
 def test_a_timeout_leaves_only_read_permissions() -> None:
-    assert timed_out_permissions(READ_AND_SEND | P.MANAGE_GUILD) == READ
-    assert timed_out_permissions(P.SEND_MESSAGES) == 0
-    assert timed_out_permissions(P.ALL) == P.ALL
+    assert timed_out_permissions(READ_AND_SEND | Permissions.MANAGE_GUILD) == READ
+    assert timed_out_permissions(Permissions.SEND_MESSAGES) == 0
+    assert timed_out_permissions(Permissions.ALL) == Permissions.ALL
 
 
 @pytest.mark.parametrize(
-    ("parent", "can_send"),
+    ("parent_bits", "can_send"),
     [
         (READ_AND_SEND, False),
-        (READ | P.SEND_MESSAGES_IN_THREADS, True),
-        (READ_AND_SEND | P.SEND_MESSAGES_IN_THREADS, True),
+        (READ | Permissions.SEND_MESSAGES_IN_THREADS, True),
+        (READ_AND_SEND | Permissions.SEND_MESSAGES_IN_THREADS, True),
         (READ, False),
     ],
 )
-def test_posting_in_a_thread_has_its_own_bit(parent: int, can_send: bool) -> None:
-    assert bool(thread_permissions(parent) & P.SEND_MESSAGES) is can_send
+def test_posting_in_a_thread_has_its_own_bit(parent_bits: int, can_send: bool) -> None:
+    assert bool(thread_permissions(parent_bits) & Permissions.SEND_MESSAGES) is can_send
 
 
 def test_send_messages_in_threads_allows_attaching_files_in_threads() -> None:
-    parent = READ | P.ATTACH_FILES | P.SEND_MESSAGES_IN_THREADS
-    assert not effective_permissions(parent) & P.ATTACH_FILES
-    assert effective_permissions(thread_permissions(parent)) & P.ATTACH_FILES
+    parent_bits = READ | Permissions.ATTACH_FILES | Permissions.SEND_MESSAGES_IN_THREADS
+    assert not effective_permissions(parent_bits) & Permissions.ATTACH_FILES
+    assert effective_permissions(thread_permissions(parent_bits)) & Permissions.ATTACH_FILES
 
 
 @pytest.mark.parametrize(
-    ("parent", "is_private", "is_member", "expected"),
+    ("parent_bits", "is_private", "is_member", "expected"),
     [
         (READ, False, False, True),
         (READ, True, False, False),
         (READ, True, True, True),
-        (READ | P.MANAGE_THREADS, True, False, True),
-        (P.MANAGE_THREADS, True, True, False),
+        (READ | Permissions.MANAGE_THREADS, True, False, True),
+        (Permissions.MANAGE_THREADS, True, True, False),
         (0, False, True, False),
     ],
 )
-def test_thread_visibility(parent: int, is_private: bool, is_member: bool, expected: bool) -> None:
-    assert can_see_thread(parent, is_private=is_private, is_member=is_member) is expected
+def test_thread_visibility(parent_bits: int, is_private: bool, is_member: bool, expected: bool) -> None:
+    assert can_see_thread(parent_bits, is_private=is_private, is_member=is_member) is expected
 
 
 @pytest.mark.parametrize(
@@ -294,25 +339,40 @@ def test_owners_act_on_every_member_and_no_member_acts_on_them() -> None:
 
 
 def test_a_member_grants_only_permissions_they_have() -> None:
-    assert can_grant(READ_AND_SEND, P.SEND_MESSAGES)
-    assert not can_grant(READ_AND_SEND, P.SEND_MESSAGES | P.KICK_MEMBERS)
-    assert can_grant(permissions.base_permissions(False, P.ADMINISTRATOR, []), P.ALL)
+    assert can_grant(READ_AND_SEND, Permissions.SEND_MESSAGES)
+    assert not can_grant(READ_AND_SEND, Permissions.SEND_MESSAGES | Permissions.KICK_MEMBERS)
+    assert can_grant(base_permissions(False, Permissions.ADMINISTRATOR, []), Permissions.ALL)
 
 
 @pytest.mark.parametrize(
-    ("guild", "channel", "changed_bits", "has_manage_roles_overwrite", "expected"),
+    ("guild_bits", "channel_bits", "changed_bits", "has_manage_roles_overwrite", "expected"),
     [
-        pytest.param(READ_AND_SEND, 0, P.SEND_MESSAGES, False, True, id="held in the guild"),
-        pytest.param(0, READ_AND_SEND, P.SEND_MESSAGES, False, True, id="held in the channel"),
-        pytest.param(READ, READ, P.SEND_MESSAGES, False, False, id="not held"),
-        pytest.param(READ, READ, P.SEND_MESSAGES, True, True, id="manages roles by an overwrite"),
-        pytest.param(P.MANAGE_ROLES, P.MANAGE_ROLES, P.MANAGE_ROLES, False, False, id="MANAGE_ROLES cannot be granted"),
-        pytest.param(P.ALL, P.ALL, P.MANAGE_ROLES, False, True, id="administrators can grant MANAGE_ROLES"),
+        pytest.param(READ_AND_SEND, 0, Permissions.SEND_MESSAGES, False, True, id="held in the guild"),
+        pytest.param(0, READ_AND_SEND, Permissions.SEND_MESSAGES, False, True, id="held in the channel"),
+        pytest.param(READ, READ, Permissions.SEND_MESSAGES, False, False, id="not held"),
+        pytest.param(READ, READ, Permissions.SEND_MESSAGES, True, True, id="manages roles by an overwrite"),
+        pytest.param(
+            Permissions.MANAGE_ROLES,
+            Permissions.MANAGE_ROLES,
+            Permissions.MANAGE_ROLES,
+            False,
+            False,
+            id="MANAGE_ROLES cannot be granted",
+        ),
+        pytest.param(
+            Permissions.ALL,
+            Permissions.ALL,
+            Permissions.MANAGE_ROLES,
+            False,
+            True,
+            id="administrators can grant MANAGE_ROLES",
+        ),
     ],
 )
 def test_overwrite_permissions(
-    guild: int, channel: int, changed_bits: int, has_manage_roles_overwrite: bool, expected: bool
+    guild_bits: int, channel_bits: int, changed_bits: int, has_manage_roles_overwrite: bool, expected: bool
 ) -> None:
     assert (
-        can_overwrite(guild, channel, changed_bits, has_manage_roles_overwrite=has_manage_roles_overwrite) is expected
+        can_overwrite(guild_bits, channel_bits, changed_bits, has_manage_roles_overwrite=has_manage_roles_overwrite)
+        is expected
     )

@@ -34,10 +34,10 @@ MODAL: dict[str, Any] = {
         },
         {
             "type": ComponentType.LABEL,
-            "label": "Colour",
+            "label": "Color",
             "component": {
                 "type": ComponentType.RADIO_GROUP,
-                "custom_id": "colour",
+                "custom_id": "color",
                 "options": [{"value": "r"}, {"value": "b", "default": True}],
             },
         },
@@ -65,7 +65,7 @@ def resolve_value(value: Any, object_type: str | None) -> Any:
     return value if object_type is None else f"{object_type} {value}"
 
 
-def test_options_inside_sub_commands() -> None:
+def test_options_are_nested_in_their_sub_commands() -> None:
     assert forms.build_options(COMMAND, ["sound", "set"], {"volume": 7}, resolve_value) == [
         {
             "type": CommandOptionType.SUB_COMMAND_GROUP,
@@ -94,7 +94,7 @@ def test_options_inside_sub_commands() -> None:
         (CommandOptionType.USER, "general"),
     ],
 )
-def test_options_by_name(option_type: int, resolved_value: str) -> None:
+def test_options_resolve_channels_and_roles_by_name(option_type: int, resolved_value: str) -> None:
     command = {"name": "go", "options": [{"type": option_type, "name": "to"}]}
     [option] = forms.build_options(command, [], {"to": "general"}, resolve_value, focused="to")
     assert option == {"type": option_type, "name": "to", "value": resolved_value, "focused": True}
@@ -108,7 +108,7 @@ def test_a_modal_is_submitted_with_its_default_values() -> None:
         },
         {
             "type": ComponentType.LABEL,
-            "component": {"type": ComponentType.RADIO_GROUP, "custom_id": "colour", "value": "b"},
+            "component": {"type": ComponentType.RADIO_GROUP, "custom_id": "color", "value": "b"},
         },
         {
             "type": ComponentType.LABEL,
@@ -125,8 +125,8 @@ def test_a_modal_is_submitted_with_its_default_values() -> None:
     ]
 
 
-def test_a_modal_by_custom_ids_and_labels() -> None:
-    values = {"Name": "Ann", "colour": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
+def test_values_of_a_modal_are_given_by_custom_id_or_label() -> None:
+    values = {"Name": "Ann", "color": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
     components = [
         component
         for row in forms.build_modal_components(MODAL, values, resolve_value)

@@ -163,8 +163,10 @@ def test_the_documented_tables_match_the_plugin() -> None:
 
     # The instance attributes id, name and token are not in the table.
     assert documented_methods == {name for name in dir(User) if not name.startswith("_")}
-    faults = set(re.findall(r"`(\w+)\(", user_section.partition("## Inject faults")[2].partition("## Configure")[0]))
-    assert faults == {name for name in dir(Faults) if not name.startswith("_")}
+    documented_faults = set(
+        re.findall(r"`(\w+)\(", user_section.partition("## Inject faults")[2].partition("## Configure")[0])
+    )
+    assert documented_faults == {name for name in dir(Faults) if not name.startswith("_")}
 
 
 def test_a_platform_that_cannot_start_names_the_missing_package(

@@ -80,7 +80,7 @@ def test_a_null_role_tag_means_true() -> None:
         ({"username": "alice", "password": "long enough", "email": "nowhere"}, accounts.Register),
     ],
 )
-def test_values_beyond_a_limit_are_rejected(body: dict[str, Any], model: type[Struct]) -> None:
+def test_invalid_values_are_rejected(body: dict[str, Any], model: type[Struct]) -> None:
     with pytest.raises(msgspec.ValidationError):
         codec.convert(body, model)
 

@@ -11,25 +11,29 @@ from hubbub.testing import EventNotReceived, InteractionFailed, Platform, Reques
 
 
 class Form(discord.ui.Modal, title="Survey"):
+    """A modal whose response is a new message."""
+
     name: "discord.ui.TextInput[Form]" = discord.ui.TextInput(label="Name", custom_id="name")
-    colour: "discord.ui.Label[Form]" = discord.ui.Label(
-        text="Colour",
-        component=discord.ui.Select(custom_id="colour", options=[discord.SelectOption(label="Red", value="r")]),
+    color: "discord.ui.Label[Form]" = discord.ui.Label(
+        text="Color",
+        component=discord.ui.Select(custom_id="color", options=[discord.SelectOption(label="Red", value="r")]),
     )
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
-        assert isinstance(self.colour.component, discord.ui.Select)
-        await interaction.response.send_message(f"{self.name.value} likes {self.colour.component.values[0]}")
+        assert isinstance(self.color.component, discord.ui.Select)
+        await interaction.response.send_message(f"{self.name.value} likes {self.color.component.values[0]}")
 
 
 class Panel(discord.ui.View):
+    """Buttons and a select that respond in different ways."""
+
     @discord.ui.button(label="Count", custom_id="count")
     async def count(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
         await interaction.response.edit_message(content="counted")
 
     @discord.ui.button(label="Promote me", custom_id="promote")
     async def promote(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
-        # The guild is fetched for the role, so the response has to wait for the request.
+        # The request for the role delays the response.
         assert isinstance(interaction.user, discord.Member)
         await interaction.user.add_roles(discord.Object(PLAYER_ROLE_IDS[0]))
         await interaction.response.send_message("you are a player", ephemeral=True)
@@ -53,6 +57,8 @@ class Panel(discord.ui.View):
 
 
 class Rename(discord.ui.Modal, title="Rename"):
+    """A modal with a file, whose response edits the message of the button."""
+
     name: "discord.ui.TextInput[Rename]" = discord.ui.TextInput(label="Name", custom_id="name")
 
     proof: "discord.ui.Label[Rename]" = discord.ui.Label(
@@ -66,7 +72,7 @@ class Rename(discord.ui.Modal, title="Rename"):
 
 
 PLAYER_ROLE_IDS: list[int] = []
-"""The role that the bot assigns."""
+"""The ID of the role that the bot assigns; the fixture `demo_bot` sets it."""
 
 GUILD_WORLD = {
     "users": {"alice": {}, "bob": {}, "carol": {}},
@@ -81,6 +87,7 @@ GUILD_WORLD = {
         }
     },
 }
+"""A world whose bot may assign the role `players`."""
 
 
 class DemoBot(discord.Client):
@@ -155,7 +162,7 @@ async def demo_bot(hubbub_discord_py: Platform) -> AsyncIterator[DemoBot]:
         await task
 
 
-async def test_commands(hubbub: Platform, demo_bot: DemoBot) -> None:
+async def test_commands_are_completed_and_run(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
 
     choices = await alice.complete("general", "greet", "city", "Be", {"member": bob, "place": "general"})
@@ -173,7 +180,7 @@ async def test_commands(hubbub: Platform, demo_bot: DemoBot) -> None:
         await alice.run("general", "greet", {"member": bob})
 
 
-async def test_components(hubbub: Platform, demo_bot: DemoBot) -> None:
+async def test_components_and_modals_are_used(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
     panel = await alice.run("general", "panel show", application="demo-bot")
 
@@ -181,12 +188,12 @@ async def test_components(hubbub: Platform, demo_bot: DemoBot) -> None:
     assert (await alice.choose(panel, "Member?", hubbub.users["bob"]))["content"] == "chose bob"
     modal = await alice.click(panel, "form")
     assert modal["title"] == "Survey"
-    assert (await alice.submit(modal, {"Name": "Ann", "Colour": "r"}))["content"] == "Ann likes r"
+    assert (await alice.submit(modal, {"Name": "Ann", "Color": "r"}))["content"] == "Ann likes r"
     renaming = await alice.click(panel, "Rename")
     assert (await alice.submit(renaming, {"Name": "Bo", "Proof": ("id.txt", b"I am")}))[
         "content"
     ] == "renamed to Bo by id.txt"
-    with pytest.raises(AssertionError, match="the modal has no field 'Shoe size'; it has: Name, Colour"):
+    with pytest.raises(AssertionError, match="the modal has no field 'Shoe size'; it has: Name, Color"):
         await alice.submit(modal, {"Shoe size": "44"})
     with pytest.raises(AssertionError, match=r"no such component 'Cuont'; it has: count, promote, later, form, rename"):
         await alice.click(panel, "Cuont")
@@ -196,7 +203,9 @@ async def test_components(hubbub: Platform, demo_bot: DemoBot) -> None:
 
 
 @pytest.mark.hubbub(world=GUILD_WORLD)
-async def test_responses_that_wait_for_a_guild_request(hubbub: Platform, demo_bot: DemoBot) -> None:
+async def test_a_response_that_waits_for_a_request_is_returned_to_its_user_only(
+    hubbub: Platform, demo_bot: DemoBot
+) -> None:
     general, role = hubbub.guilds["Town Square"].channels["general"], hubbub.guilds["Town Square"].roles["players"]
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     panel = await bob.run(general, "panel show")
@@ -219,7 +228,7 @@ async def test_an_interaction_ends_after_fifteen_minutes(hubbub: Platform, demo_
     assert (error.value.status, error.value.code) == (404, 10015)
 
 
-async def test_a_command_without_a_response(hubbub: Platform, demo_bot: DemoBot) -> None:
+async def test_a_command_without_a_response_fails(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
     pending_reply = alice.run("general", "ignore")
     await demo_bot.ignored.wait()
@@ -228,7 +237,7 @@ async def test_a_command_without_a_response(hubbub: Platform, demo_bot: DemoBot)
         await pending_reply
 
 
-async def test_the_bot_recovers(hubbub: Platform, demo_bot: DemoBot) -> None:
+async def test_a_bot_recovers_from_a_failed_callback_and_a_closed_session(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
     callback = "/interactions/{interaction_id}/{interaction_token}/callback"
     await hubbub.faults.fail("POST", callback, 503, times=1)
@@ -245,7 +254,7 @@ async def test_waiting_does_not_stop_the_loop(hubbub: Platform) -> None:
     waiting = bob.expect("MESSAGE_CREATE", content="hello")
     with pytest.raises(TypeError, match="bob: expect MESSAGE_CREATE is still running: inside an event loop, await it"):
         waiting["id"]
-    reply = await alice.send_message("general", "hello")
-    assert (await waiting)["id"] == reply["id"]
+    message = await alice.send_message("general", "hello")
+    assert (await waiting)["id"] == message["id"]
     with pytest.raises(EventNotReceived):
         await bob.expect("MESSAGE_CREATE", within=0.1)

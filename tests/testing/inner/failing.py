@@ -1,4 +1,4 @@
-"""Tests that fail, each in a different way."""
+"""Tests that fail or end with an error, each for a different reason."""
 
 import pytest
 

@@ -19,7 +19,7 @@ def anyio_backend() -> str:
 
 
 @pytest.mark.anyio
-async def test_hikari(hubbub_hikari: Platform) -> None:
+async def test_a_hikari_bot_replies(hubbub_hikari: Platform) -> None:
     hubbub = hubbub_hikari
     application = hubbub.applications["demo-bot"]
     assert application.bot is not None
@@ -69,8 +69,8 @@ def ping_bot(hubbub_discord_py: Platform) -> Iterator[None]:
     thread.join(60)
 
 
-def test_a_bot_beside_a_synchronous_test(hubbub: Platform, ping_bot: None) -> None:
+def test_a_bot_in_a_thread_replies_to_a_synchronous_test(hubbub: Platform, ping_bot: None) -> None:
     alice = hubbub.users["alice"]
-    request = alice.send_message("general", "!ping")
+    ping = alice.send_message("general", "!ping")
     reply = alice.expect("MESSAGE_CREATE", content="pong")
-    assert reply["referenced_message"]["id"] == request["id"]
+    assert reply["referenced_message"]["id"] == ping["id"]

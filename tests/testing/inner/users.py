@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from hubbub.protocol.enums import RelationshipType
+from hubbub.protocol.permissions import Permissions
 from hubbub.testing import EventNotReceived, Platform, RequestRejected
 
 
@@ -16,7 +18,7 @@ def test_users_send_and_receive_messages(hubbub: Platform) -> None:
     posted = alice.send_message("general", "hello")
 
     assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == posted["id"]
-    # A user's own message is not an event for them, and an event is returned once.
+    # `send_message` already consumed the sender's own event, and `expect` returns an event once.
     alice.expect_none("MESSAGE_CREATE")
     bob.expect_none("MESSAGE_CREATE")
     alice.react(posted, "👍")
@@ -37,9 +39,9 @@ def test_users_become_friends_and_join_guilds(hubbub: Platform) -> None:
     assert dora.join(invite)["guild"]["name"] == "Town Square"
     assert alice.expect("GUILD_MEMBER_ADD", user={"id": dora.id})["user"]["global_name"] == "Dora"
     dora.befriend(alice)
-    assert alice.expect("RELATIONSHIP_ADD", id=dora.id)["type"] == 3
+    assert alice.expect("RELATIONSHIP_ADD", id=dora.id)["type"] == RelationshipType.PENDING_INCOMING
     alice.befriend(dora)
-    dora.expect("RELATIONSHIP_ADD", id=alice.id, type=1)
+    dora.expect("RELATIONSHIP_ADD", id=alice.id, type=RelationshipType.FRIEND)
     dora.send_message(alice, "psst")
     assert "guild_id" not in alice.expect("MESSAGE_CREATE", content="psst")
 
@@ -68,7 +70,7 @@ def test_users_authorize_applications(hubbub: Platform) -> None:
 
     hubbub.bots["demo-bot"].connect()
     created_guild = alice.request("POST", "/guilds", {"name": "Elsewhere"})
-    alice.authorize("demo-bot", "bot", guild=created_guild["id"], permissions=2048)
+    alice.authorize("demo-bot", "bot", guild=created_guild["id"], permissions=Permissions.SEND_MESSAGES)
     assert hubbub.bots["demo-bot"].expect("GUILD_CREATE", id=created_guild["id"])["name"] == "Elsewhere"
     assert game.id != hubbub.applications["demo-bot"].id
 

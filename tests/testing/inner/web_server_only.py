@@ -8,6 +8,7 @@ from aiohttp import web
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from hubbub.protocol.enums import InteractionCallbackType, InteractionType
 from hubbub.testing import Platform
 
 
@@ -17,15 +18,16 @@ async def greeting_application(hubbub: Platform) -> AsyncIterator[None]:
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(hubbub.applications["demo-bot"].public_key))
 
     async def handle(request: web.Request) -> web.Response:
-        data, headers = await request.read(), request.headers
+        body, headers = await request.read(), request.headers
         try:
-            key.verify(bytes.fromhex(headers["X-Signature-Ed25519"]), headers["X-Signature-Timestamp"].encode() + data)
+            key.verify(bytes.fromhex(headers["X-Signature-Ed25519"]), headers["X-Signature-Timestamp"].encode() + body)
         except InvalidSignature:
             return web.Response(status=401)
-        interaction = json.loads(data)
-        if interaction["type"] == 1:
-            return web.json_response({"type": 1})
-        return web.json_response({"type": 4, "data": {"content": f"hello {interaction['member']['user']['username']}"}})
+        interaction = json.loads(body)
+        if interaction["type"] == InteractionType.PING:
+            return web.json_response({"type": InteractionCallbackType.PONG})
+        data = {"content": f"hello {interaction['member']['user']['username']}"}
+        return web.json_response({"type": InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, "data": data})
 
     app = web.Application()
     app.router.add_post("/", handle)
@@ -42,5 +44,5 @@ async def greeting_application(hubbub: Platform) -> AsyncIterator[None]:
     await runner.cleanup()
 
 
-async def test_an_application_with_a_web_server(hubbub: Platform, greeting_application: None) -> None:
+async def test_an_application_with_a_web_server_responds(hubbub: Platform, greeting_application: None) -> None:
     assert (await hubbub.users["carol"].run("general", "greet"))["content"] == "hello carol"
