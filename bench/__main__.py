@@ -48,12 +48,13 @@ from bench.load import (
 )
 from bench.sdk import import_bench, pump_bench
 from bench.search import search_bench
+from bench.server import FRAME_BYTES
 from bench.soak import soak_bench
 from bench.social import social_bench
 from hubbub.protocol.intents import Intents
 
 RESULTS_DIRECTORY = Path(__file__).parent / "results"
-CONNECTIONS = 32
+CONNECTION_COUNT = 32
 GUILDS_AND_MESSAGES = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT
 
 figures: list[dict[str, Any]] = []
@@ -86,9 +87,9 @@ def messages_path(subject: Subject) -> str:
 
 async def measure_request_cost(subject: Subject, make_request: Callable[[int], bytes], count: int) -> float:
     """Return the CPU time of the subject per request, in microseconds."""
-    await drive(subject.info["url"], [make_request(number) for number in range(min(count, 500))], CONNECTIONS)
+    await drive(subject.info["url"], [make_request(number) for number in range(min(count, 500))], CONNECTION_COUNT)
     cpu_before = subject.cpu()
-    await drive(subject.info["url"], [make_request(number) for number in range(count)], CONNECTIONS)
+    await drive(subject.info["url"], [make_request(number) for number in range(count)], CONNECTION_COUNT)
     return (subject.cpu() - cpu_before) / count * 1e6
 
 
@@ -101,7 +102,7 @@ def message_requests(subject: Subject) -> Callable[[int], bytes]:
 
 
 async def requests_bench(benchmarks: set[str], quick: bool) -> None:
-    """Measure POST and GET against an empty handler."""
+    """Measure creating and reading messages against an empty handler."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
         # Alternating, so that a slowdown of the machine affects both.
@@ -125,7 +126,9 @@ async def growth_bench(quick: bool) -> None:
     costs = {}
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            await drive(subject.info["url"], [message_requests(subject)(number) for number in range(1000)], CONNECTIONS)
+            await drive(
+                subject.info["url"], [message_requests(subject)(number) for number in range(1000)], CONNECTION_COUNT
+            )
             costs["few"] = min(
                 [await measure_request_cost(subject, message_requests(subject), count) for _ in range(3)]
             )
@@ -141,13 +144,15 @@ async def growth_bench(quick: bool) -> None:
     note("POST message with many stored / few, CPU", costs["many"] / costs["few"], 1.25, "x", detail)
 
 
-def fill(database: Path, channel: int, author: int, count: int) -> None:
+def fill(database: Path, channel_id: int, author_id: int, count: int) -> None:
     """Insert old messages into the store of a stopped server."""
     with sqlite3.connect(database) as connection:
-        first_id = channel
         connection.executemany(
             "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, ?)",
-            ((channel, first_id + 1 + number, author, f"old message number {number}") for number in range(count)),
+            (
+                (channel_id, channel_id + 1 + number, author_id, f"old message number {number}")
+                for number in range(count)
+            ),
         )
 
 
@@ -168,7 +173,9 @@ async def connect(subject: Subject, count: int, query: str = "") -> list[Gateway
     return connections
 
 
-async def measure_delivery(subject: Subject, sessions: list[GatewayConnection], messages: int) -> tuple[float, float]:
+async def measure_delivery(
+    subject: Subject, sessions: list[GatewayConnection], message_count: int
+) -> tuple[float, float]:
     """Return the CPU time per delivery in microseconds, and its size in bytes."""
     make_request = message_requests(subject)
 
@@ -179,18 +186,19 @@ async def measure_delivery(subject: Subject, sessions: list[GatewayConnection], 
     await post_messages(5)
     bytes_before = await wait_until_idle(sessions)
     cpu_before = subject.cpu()
-    await post_messages(messages)
-    size = (await wait_until_idle(sessions, bytes_min=bytes_before + 1) - bytes_before) / messages / len(sessions)
-    return (subject.cpu() - cpu_before) / messages / len(sessions) * 1e6, size
+    await post_messages(message_count)
+    received_bytes = await wait_until_idle(sessions, bytes_min=bytes_before + 1) - bytes_before
+    delivery_count = message_count * len(sessions)
+    return (subject.cpu() - cpu_before) / delivery_count * 1e6, received_bytes / delivery_count
 
 
-async def measure_plain_writes(sessions: int, messages: int) -> float:
+async def measure_plain_writes(session_count: int, message_count: int) -> float:
     """Return the CPU time per delivery of a plain loop of transport.write, in microseconds."""
     with Subject("sockets") as subject:
         host, port = subject.info["host"], subject.info["port"]
         loop = asyncio.get_running_loop()
         connections = []
-        for number in range(sessions):
+        for number in range(session_count):
             _, protocol = await loop.create_connection(PlainConnection, host, port)
             connections.append(protocol)
             if number % 50 == 49:
@@ -198,28 +206,28 @@ async def measure_plain_writes(sessions: int, messages: int) -> float:
         await asyncio.sleep(0.5)
 
         async def request_frames(count: int) -> None:
-            start = sum(connection.received for connection in connections)
+            start = sum(connection.received_bytes for connection in connections)
             _, writer = await asyncio.open_connection(host, port)
             writer.write(f"go {count}\n".encode())
-            await wait_until_idle(connections, bytes_min=start + count * sessions * 900)
+            await wait_until_idle(connections, bytes_min=start + count * session_count * FRAME_BYTES)
             writer.close()
 
         await request_frames(5)
         cpu_before = subject.cpu()
-        await request_frames(messages)
+        await request_frames(message_count)
         cpu_seconds = subject.cpu() - cpu_before
         for connection in connections:
             connection.transport.close()
-        return cpu_seconds / messages / sessions * 1e6
+        return cpu_seconds / message_count / session_count * 1e6
 
 
 async def fanout_bench(quick: bool) -> None:
     """Measure one message to a thousand sessions."""
-    sessions, messages = (300, 40) if quick else (1000, 100)
-    baseline = await measure_plain_writes(sessions, messages)
+    session_count, message_count = (300, 40) if quick else (1000, 100)
+    baseline = await measure_plain_writes(session_count, message_count)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        plain_connections = await connect(subject, sessions)
-        plain_cost, size = await measure_delivery(subject, plain_connections, messages)
+        plain_connections = await connect(subject, session_count)
+        plain_cost, size = await measure_delivery(subject, plain_connections, message_count)
         for connection in plain_connections:
             connection.transport.close()
         note(
@@ -230,8 +238,8 @@ async def fanout_bench(quick: bool) -> None:
             f"{plain_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us",
         )
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        compressed_connections = await connect(subject, sessions, "&compress=zlib-stream")
-        compressed_cost, size = await measure_delivery(subject, compressed_connections, messages)
+        compressed_connections = await connect(subject, session_count, "&compress=zlib-stream")
+        compressed_cost, size = await measure_delivery(subject, compressed_connections, message_count)
         note(
             "zlib-stream delivery / plain delivery, CPU",
             compressed_cost / plain_cost,
@@ -244,14 +252,14 @@ async def fanout_bench(quick: bool) -> None:
 async def flat_bench(quick: bool) -> None:
     """Measure the cost of a delivery with few and with many sessions."""
     costs = {}
-    for sessions, messages in ((100, 200), (1000 if quick else 5000, 20)):
+    for session_count, message_count in ((100, 200), (1000 if quick else 5000, 20)):
         with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-            connections = await connect(subject, sessions)
-            delivery_cost, _ = await measure_delivery(subject, connections, messages)
+            connections = await connect(subject, session_count)
+            delivery_cost, _ = await measure_delivery(subject, connections, message_count)
             # The cost of the POST requests is subtracted, because its share depends on the number of sessions.
             await asyncio.gather(*(close(connection) for connection in connections))
-            costs[sessions] = (
-                delivery_cost - await measure_request_cost(subject, message_requests(subject), 500) / sessions
+            costs[session_count] = (
+                delivery_cost - await measure_request_cost(subject, message_requests(subject), 500) / session_count
             )
     cost_with_few, cost_with_many = costs.values()
     note(
@@ -272,15 +280,15 @@ async def close(connection: GatewayConnection) -> None:
 
 async def memory_bench(quick: bool) -> None:
     """Measure the memory of an idle identified session."""
-    sessions = 500 if quick else 2000
+    session_count = 500 if quick else 2000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         warm_up_connections = await connect(subject, 50)
         bytes_before = subject.memory()
-        connections = await connect(subject, sessions)
-        per_session = (subject.memory() - bytes_before) / sessions / 1000
+        connections = await connect(subject, session_count)
+        session_kilobytes = (subject.memory() - bytes_before) / session_count / 1000
         for connection in [*warm_up_connections, *connections]:
             connection.transport.close()
-    note("memory of an idle identified session", per_session, 40.0, "KB")
+    note("memory of an idle identified session", session_kilobytes, 40.0, "KB")
 
 
 async def start_bench() -> None:

@@ -12,11 +12,11 @@ from typing import Any, Final
 FRAMES_PER_SECOND: Final = 60
 START_TIMEOUT_SECONDS: Final = 60.0
 COUNT_TO: Final = 10_000
-"""The count that takes about as long as one pump."""
+"""Number to which each frame counts for comparison; this takes about as long as one pump."""
 
 
-def run_game(web_base: str, token: str, frames: int) -> dict[str, Any]:
-    """Run the game loop and report the CPU seconds of each pump and of counting, and the number of messages."""
+def run_game(web_base: str, token: str, frame_count: int) -> dict[str, Any]:
+    """Run the game loop; return the CPU seconds of each pump and each count, and the number of received messages."""
     from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus
 
     bearer = AuthorizationTokenType.BEARER
@@ -39,7 +39,7 @@ def run_game(web_base: str, token: str, frames: int) -> dict[str, Any]:
     print(json.dumps("ready"), flush=True)
     pump_seconds, count_seconds = [], []
     frame_at = time.monotonic()
-    for frame in range(frames):
+    for frame in range(frame_count):
         if frame % 20 == 0:
             client.fetch_current_user(bearer, token, lambda *_: None)
         pump_started = time.thread_time()

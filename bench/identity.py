@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from bench.load import Subject, drive
 
-CONNECTIONS = 32
+CONNECTION_COUNT = 32
 
 MeasureCost = Callable[[Subject, Callable[[int], bytes], int], Awaitable[float]]
 
@@ -90,9 +90,9 @@ async def _measure_exchange(folder: str, info: dict[str, Any], scope: str, count
     warm_up = 200
     with Subject("hubbub-clients", folder, info["user_id"], scope, str(count + warm_up)) as subject:
         requests = [_exchange_request(subject.info, number) for number in range(count + warm_up)]
-        await drive(subject.info["url"], requests[:warm_up], CONNECTIONS)
+        await drive(subject.info["url"], requests[:warm_up], CONNECTION_COUNT)
         cpu_before = subject.cpu()
-        await drive(subject.info["url"], requests[warm_up:], CONNECTIONS)
+        await drive(subject.info["url"], requests[warm_up:], CONNECTION_COUNT)
         return (subject.cpu() - cpu_before) / count * 1e6
 
 

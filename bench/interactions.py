@@ -10,9 +10,10 @@ from typing import Any
 import aiohttp
 
 from bench.load import GatewayConnection, Subject, drive, request
+from hubbub.protocol.enums import CommandOptionType, CommandType, InteractionCallbackType, InteractionType
 from hubbub.protocol.intents import Intents
 
-CONNECTIONS = 32
+CONNECTION_COUNT = 32
 BATCH_SIZE = 100
 """Interactions that are requested before the app responds to them; it has three seconds to respond."""
 
@@ -23,7 +24,8 @@ class RecordingApp(GatewayConnection):
     def __init__(self, token: str) -> None:
         super().__init__(token, "", Intents.GUILDS)
         self.interactions: list[tuple[str, str]] = []
-        self.ready = False
+        """ID and token of each interaction."""
+        self.is_ready = False
         self._buffer = b""
 
     def data_received(self, data: bytes) -> None:
@@ -34,7 +36,7 @@ class RecordingApp(GatewayConnection):
             data = data.partition(b"\r\n\r\n")[2]
         self._buffer += data
         while (frame := self._take_frame()) is not None:
-            self.ready = self.ready or b'"t":"READY"' in frame
+            self.is_ready = self.is_ready or b'"t":"READY"' in frame
             if b'"t":"INTERACTION_CREATE"' in frame:
                 interaction = json.loads(frame)["d"]
                 self.interactions.append((interaction["id"], interaction["token"]))
@@ -63,7 +65,7 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 
 
 async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
-    """Measure both alternately on one server, so that a slowdown of the machine affects both."""
+    """Measure interactions and messages alternately on one server, so that a slowdown of the machine affects both."""
     count = 600 if quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         info = subject.info
@@ -72,7 +74,7 @@ async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
         loop = asyncio.get_running_loop()
         _, app = await loop.create_connection(lambda: RecordingApp(info["bot_token"]), host, int(port))
-        await wait_until(lambda: app.ready)
+        await wait_until(lambda: app.is_ready)
         body = interaction_body(application, channel, info["guild"], command)
         interaction_request = request("POST", "/api/v10/interactions", user_token, body)
         message_request = request(
@@ -81,15 +83,15 @@ async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
 
         async def run_interactions(total: int) -> None:
             for _ in range(total // BATCH_SIZE):
-                await drive(url, [interaction_request] * BATCH_SIZE, CONNECTIONS)
+                await drive(url, [interaction_request] * BATCH_SIZE, CONNECTION_COUNT)
                 await wait_until(lambda: len(app.interactions) >= BATCH_SIZE)
                 callbacks = [callback_request(*interaction) for interaction in app.interactions]
                 app.interactions.clear()
-                await drive(url, callbacks, CONNECTIONS)
+                await drive(url, callbacks, CONNECTION_COUNT)
 
         async def post_messages(total: int) -> None:
             for _ in range(total // BATCH_SIZE):
-                await drive(url, [message_request] * BATCH_SIZE, CONNECTIONS)
+                await drive(url, [message_request] * BATCH_SIZE, CONNECTION_COUNT)
 
         async def measure_cost(step: Callable[[int], Any]) -> float:
             cpu_before = subject.cpu()
@@ -109,7 +111,7 @@ async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
 
 
 async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
-    """Create a guild command. Return the application's id and the command."""
+    """Create a guild command. Return the application's ID and the command."""
     headers = {"Authorization": f"Bot {subject.info['bot_token']}"}
     api = f"{subject.info['url']}/api/v10"
     async with aiohttp.ClientSession(headers=headers) as client:
@@ -118,7 +120,7 @@ async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
         body = {
             "name": "greet",
             "description": "says hello",
-            "options": [{"type": 3, "name": "name", "description": "x"}],
+            "options": [{"type": CommandOptionType.STRING, "name": "name", "description": "x"}],
         }
         url = f"{api}/applications/{application}/guilds/{subject.info['guild']}/commands"
         async with client.post(url, json=body) as response:
@@ -127,10 +129,16 @@ async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
 
 def interaction_body(application: str, channel: str, guild: str, command: dict[str, Any]) -> dict[str, Any]:
     """Return the body of the user's request."""
-    options = [{"type": 3, "name": "name", "value": "world"}]
-    data = {"id": command["id"], "name": "greet", "type": 1, "version": command["version"], "options": options}
+    options = [{"type": CommandOptionType.STRING, "name": "name", "value": "world"}]
+    data = {
+        "id": command["id"],
+        "name": "greet",
+        "type": CommandType.CHAT_INPUT,
+        "version": command["version"],
+        "options": options,
+    }
     return {
-        "type": 2,
+        "type": InteractionType.APPLICATION_COMMAND,
         "application_id": application,
         "guild_id": guild,
         "channel_id": channel,
@@ -142,4 +150,9 @@ def interaction_body(application: str, channel: str, guild: str, command: dict[s
 def callback_request(interaction_id: str, token: str) -> bytes:
     """Return the app's callback request."""
     path = f"/api/v10/interactions/{interaction_id}/{token}/callback"
-    return request("POST", path, "", {"type": 4, "data": {"content": "hello there"}})
+    return request(
+        "POST",
+        path,
+        "",
+        {"type": InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, "data": {"content": "hello there"}},
+    )

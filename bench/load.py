@@ -76,14 +76,14 @@ class Subject:
 
 
 class HttpConnection(asyncio.Protocol):
-    """Sends prepared requests one after another over one connection, with little overhead."""
+    """A connection that sends prepared requests one after another, with little overhead."""
 
     def __init__(self, requests: list[bytes], pause_seconds: float = 0.0, *, expect_errors: bool = False) -> None:
         self.requests = requests
         self.pause_seconds = pause_seconds
         self.expect_errors = expect_errors
         self.done = asyncio.get_running_loop().create_future()
-        self.failed = 0
+        self.failed_count = 0
         self._buffer = b""
 
     def connection_made(self, transport: Any) -> None:
@@ -109,8 +109,8 @@ class HttpConnection(asyncio.Protocol):
         if len(rest) < length:
             return
         if not head.startswith(b"HTTP/1.1 4" if self.expect_errors else b"HTTP/1.1 2"):
-            self.failed += 1
-            if self.failed == 1:
+            self.failed_count += 1
+            if self.failed_count == 1:
                 print("unexpected:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
         self._buffer = rest[length:]
         if self.pause_seconds:
@@ -135,14 +135,15 @@ def request(method: str, path: str, token: str = "", body: dict[str, Any] | None
 
 
 async def drive(
-    url: str, requests: list[bytes], connections: int, pause_seconds: float = 0.0, *, expect_errors: bool = False
+    url: str, requests: list[bytes], connection_count: int, pause_seconds: float = 0.0, *, expect_errors: bool = False
 ) -> None:
     """Send all requests over a number of connections, pausing after each response.
 
-    Raise unless all succeed (or fail)."""
+    Raise RuntimeError unless every response has a status 2xx, or 4xx with `expect_errors`.
+    """
     host, _, port = url.removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
-    requests_by_connection = [requests[number::connections] for number in range(connections)]
+    requests_by_connection = [requests[number::connection_count] for number in range(connection_count)]
     protocols = []
     for connection_requests in requests_by_connection:
         _, protocol = await loop.create_connection(
@@ -155,8 +156,8 @@ async def drive(
         protocols.append(protocol)
     for protocol in protocols:
         await protocol.done
-        if protocol.failed:
-            raise RuntimeError(f"{protocol.failed} requests got an unexpected status")
+        if protocol.failed_count:
+            raise RuntimeError(f"{protocol.failed_count} requests got an unexpected status")
 
 
 def masked_frame(payload: bytes) -> bytes:
@@ -167,11 +168,11 @@ def masked_frame(payload: bytes) -> bytes:
 
 
 class GatewayConnection(asyncio.Protocol):
-    """Identifies, then only counts bytes, so that the cost of reading does not outweigh the cost of writing."""
+    """A gateway connection that identifies and then only counts bytes, so that reading costs less than writing."""
 
     def __init__(self, token: str, query: str, intents: int) -> None:
         self.token, self.query, self.intents = token, query, intents
-        self.received = 0
+        self.received_bytes = 0
         self.upgraded = False
         self.lost = False
         self._latest = b""
@@ -185,7 +186,7 @@ class GatewayConnection(asyncio.Protocol):
         )
 
     def data_received(self, data: bytes) -> None:
-        self.received += len(data)
+        self.received_bytes += len(data)
         self._latest = data
         if not self.upgraded:
             self.upgraded = True
@@ -199,7 +200,7 @@ class GatewayConnection(asyncio.Protocol):
         self.lost = True
 
     def leave(self) -> None:
-        """Close with 1000, so that the session ends."""
+        """Send a close frame with 1000, so that the session ends."""
         self.transport.write(b"\x88\x82\0\0\0\0\x03\xe8")
 
     def beat(self) -> None:
@@ -213,17 +214,17 @@ class GatewayConnection(asyncio.Protocol):
 
 
 class PlainConnection(asyncio.Protocol):
-    """Joins the reference server and counts bytes."""
+    """A connection to the reference server that counts bytes."""
 
     def __init__(self) -> None:
-        self.received = 0
+        self.received_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
         transport.write(b"join\n")
 
     def data_received(self, data: bytes) -> None:
-        self.received += len(data)
+        self.received_bytes += len(data)
 
 
 async def wait_until_idle(connections: list[Any], *, bytes_min: int = 0, timeout_seconds: float = 60.0) -> int:
@@ -232,7 +233,7 @@ async def wait_until_idle(connections: list[Any], *, bytes_min: int = 0, timeout
     deadline = loop.time() + timeout_seconds
     previous_total = -1
     while loop.time() < deadline:
-        total = sum(connection.received for connection in connections)
+        total = sum(connection.received_bytes for connection in connections)
         if total == previous_total and total >= bytes_min:
             return total
         previous_total = total

@@ -18,10 +18,11 @@ import psycopg
 from bench.load import Subject, drive, request
 from tests.fixtures.postgres import start_postgres, stop_postgres, with_database
 
-CONNECTIONS = 32
+CONNECTION_COUNT = 32
 VOCABULARY_SIZE = 20_000
 WORDS_PER_MESSAGE = 8
-"""Number of words per message."""
+
+INDEX_INCOMPLETE_STATUS = 202
 
 SEARCHES = {
     "a common word": "content=word0",
@@ -48,7 +49,7 @@ def message_texts(count: int) -> Iterator[str]:
 
 
 Message = tuple[int, int, int, str]
-"""Channel id, message id, author id and text."""
+"""Channel ID, message ID, author ID and text."""
 
 
 class Embedded:
@@ -107,8 +108,8 @@ class Postgres:
         statement = "COPY messages (channel_id, id, author_id, type, flags, content) FROM STDIN"
         with psycopg.connect(self._database_url(folder)) as connection:
             with connection.cursor().copy(statement) as copy:
-                for channel, number, author, text in messages:
-                    copy.write_row((channel, number, author, 0, 0, text))
+                for channel_id, message_id, author_id, text in messages:
+                    copy.write_row((channel_id, message_id, author_id, 0, 0, text))
             connection.execute("ANALYZE messages")
 
     def cpu(self, folder: str) -> float:
@@ -136,15 +137,15 @@ class TimedClient:
 
     async def open(self) -> None:
         """Connect."""
-        self._in, self._out = await asyncio.open_connection(*self._address)
+        self._reader, self._writer = await asyncio.open_connection(*self._address)
 
-    async def ask(self, data: bytes) -> tuple[float, int, Any]:
+    async def send(self, data: bytes) -> tuple[float, int, Any]:
         """Send a request and return the duration in milliseconds, the status and the body."""
         started = time.perf_counter()
-        self._out.write(data)
-        head = (await self._in.readuntil(b"\r\n\r\n")).lower()
+        self._writer.write(data)
+        head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
         length = int(head.partition(b"content-length: ")[2].split(b"\r\n", 1)[0])
-        body = await self._in.readexactly(length)
+        body = await self._reader.readexactly(length)
         duration_ms = (time.perf_counter() - started) * 1000
         return duration_ms, int(head[9:12]), json.loads(body)
 
@@ -152,7 +153,10 @@ class TimedClient:
 async def wait_indexed(client: TimedClient, search: bytes) -> float:
     """Search until the index is complete and return the duration in seconds."""
     started = time.monotonic()
-    while (await client.ask(search))[1] == 202:
+    while True:
+        _, status, _ = await client.send(search)
+        if status != INDEX_INCOMPLETE_STATUS:
+            break
         await asyncio.sleep(0.2)
     return time.monotonic() - started
 
@@ -198,8 +202,8 @@ async def _measure_searches(note: Callable[..., None], store: Store, stored_coun
             for number in range(rounds + 5):
                 for name, query in SEARCHES.items():
                     # Alternating, so that a slowdown of the machine affects both.
-                    read_ms, _, _ = await client.ask(read_request)
-                    search_ms, status, body = await client.ask(search_request(query))
+                    read_ms, _, _ = await client.send(read_request)
+                    search_ms, status, body = await client.send(search_request(query))
                     if status != 200:
                         raise RuntimeError(f"{status}: {body}")
                     result_counts[name] = body["total_results"]
@@ -254,7 +258,7 @@ async def _measure_post_cost(subject: Subject, count: int, database_cpu: Callabl
     path = f"/api/v10/channels/{subject.info['channel']}/messages"
     requests = [request("POST", path, subject.info["user_token"], {"content": text}) for text in message_texts(count)]
     cpu_before = subject.cpu() + database_cpu()
-    await drive(subject.info["url"], requests, CONNECTIONS)
+    await drive(subject.info["url"], requests, CONNECTION_COUNT)
     # Changes are collected for a second before they are indexed.
     await asyncio.sleep(1.5)
     return (subject.cpu() + database_cpu() - cpu_before) / count * 1e6

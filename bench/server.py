@@ -8,7 +8,7 @@
     python -m bench.server http           an aiohttp handler that reads and returns JSON
     python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
 
-The first line on standard output is JSON with its URL, ids and tokens. The process runs until its standard input
+The first line on standard output is JSON with its URL, IDs and tokens. The process runs until its standard input
 closes.
 """
 
@@ -47,14 +47,16 @@ async def hubbub(
     data: str,
     database_url: str | None = None,
     *,
-    again: bool = False,
-    small: bool = False,
-    clients: tuple[str, ...] = (),
-    players: tuple[str, ...] = (),
+    has_data: bool = False,
+    has_small_buffers: bool = False,
+    code_arguments: tuple[str, ...] = (),
+    player_arguments: tuple[str, ...] = (),
 ) -> None:
     """Run the platform with one user, one bot and one guild.
 
-    `again` uses existing data, `small` sets small buffers, `clients` adds an application and `players` a game."""
+    `has_data` starts with the world that is already stored. The arguments of `_create_codes` add an application to it, and
+    those of `_create_players` a game.
+    """
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.server.app import App
@@ -69,21 +71,21 @@ async def hubbub(
         data=data,
         database_url=database_url,
         port=0,
-        rate_limits="report" if small else "off",
+        rate_limits="report" if has_small_buffers else "off",
         identity=IdentityConfig(id_token_algorithm="ES256"),
         gateway=GatewayConfig(session_starts=10_000_000, max_concurrency=10_000_000, drain_ms=0),
     )
-    if small:
+    if has_small_buffers:
         buffers = msgspec.structs.replace(config.gateway, replay_events=400, replay_ms=10_000)
         config = msgspec.structs.replace(config, gateway=buffers, database_cache_bytes=1024 * 1024)
     app = App(config)
     await app.start()
-    if clients or players or again:
+    if code_arguments or player_arguments or has_data:
         extra_fields: dict[str, Any] = {}
-        if clients:
-            extra_fields = await app.database.write(lambda tx: _create_codes(app.make_call(tx), *clients))
-        if players:
-            extra_fields = await app.database.write(lambda tx: _create_players(app.make_call(tx), *players))
+        if code_arguments:
+            extra_fields = await app.database.write(lambda tx: _create_codes(app.make_call(tx), *code_arguments))
+        if player_arguments:
+            extra_fields = await app.database.write(lambda tx: _create_players(app.make_call(tx), *player_arguments))
         print_document({"url": app.config.public_url, **extra_fields})
         await serve_until_eof()
         await app.stop()
@@ -114,7 +116,7 @@ async def hubbub(
 
 
 def _create_codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
-    """Create an application, and authorization codes `0`, `1`, ... granted by a user."""
+    """Create an application, and authorization codes `CLIENT_ID 0`, `CLIENT_ID 1`, ... granted by a user."""
     from hubbub.protocol.ids import UserId
     from hubbub.server.core.auth import hash_token
     from hubbub.server.identity import applications
@@ -147,7 +149,7 @@ def _create_codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, 
 
 
 def _create_players(call: Any, user_id: str, count: str) -> dict[str, Any]:
-    """Create a game. Return the access tokens of its players and of one more who is a friend of all of them."""
+    """Create a game; return the access tokens of its players, and of one more player who is a friend of all of them."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.protocol.scopes import expand_scopes
@@ -171,13 +173,13 @@ def _create_players(call: Any, user_id: str, count: str) -> dict[str, Any]:
         )
         return row.id, token
 
-    shared_friend_id, shared_friend_token = create_player("star")
+    shared_friend_id, shared_friend_token = create_player("shared_friend")
     tokens = []
     for number in range(int(count)):
         player_id, token = create_player(f"player{number}")
         relationships.befriend(call, shared_friend_id, player_id)
         tokens.append(token)
-    return {"players": tokens, "star": shared_friend_token}
+    return {"player_tokens": tokens, "shared_friend_token": shared_friend_token}
 
 
 async def http() -> None:
@@ -218,15 +220,15 @@ async def sockets() -> None:
                 return
             loop = asyncio.get_running_loop()
             self.remaining = int(number)
-            loop.call_soon(self.once)
+            loop.call_soon(self.write_frame)
 
-        def once(self) -> None:
+        def write_frame(self) -> None:
             for transport in connections:
                 transport.write(frame)
             self.remaining -= 1
             if self.remaining:
                 # A pause as between two messages, so that buffers drain as in practice.
-                asyncio.get_running_loop().call_later(0.02, self.once)
+                asyncio.get_running_loop().call_later(0.02, self.write_frame)
 
         def connection_lost(self, _: Exception | None) -> None:
             connections.discard(self.transport)
@@ -241,10 +243,10 @@ async def sockets() -> None:
 if __name__ == "__main__":
     kinds: dict[str, Any] = {
         "hubbub": hubbub,
-        "hubbub-small": partial(hubbub, small=True),
-        "hubbub-again": partial(hubbub, again=True),
-        "hubbub-clients": lambda data, *clients: hubbub(data, clients=clients),
-        "hubbub-players": lambda data, *players: hubbub(data, players=players),
+        "hubbub-small": partial(hubbub, has_small_buffers=True),
+        "hubbub-again": partial(hubbub, has_data=True),
+        "hubbub-clients": lambda data, *arguments: hubbub(data, code_arguments=arguments),
+        "hubbub-players": lambda data, *arguments: hubbub(data, player_arguments=arguments),
         "http": http,
         "sockets": sockets,
     }

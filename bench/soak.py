@@ -9,15 +9,16 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from bench.load import GatewayConnection, Subject, drive, request, wait_until_idle
 from hubbub.protocol.intents import Intents
 
 SOAK_SECONDS, QUICK_SOAK_SECONDS = 300, 60
 WARM_UP_SHARE = 1 / 3
-CONNECTIONS = 32
-LASTING_SESSIONS, ROUND_SESSIONS, DROPPED_SESSIONS = 50, 20, 2
-"""Sessions that last, sessions that connect in each round, and those among them that are cut off."""
+CONNECTION_COUNT = 32
+LASTING_SESSION_COUNT, ROUND_SESSION_COUNT, DROPPED_SESSION_COUNT = 50, 20, 2
+"""Sessions that last, sessions that connect in each round, and those of a round that end without a close frame."""
 HEARTBEAT_SECONDS = 20
 """Seconds between heartbeats of the lasting sessions; after 62 seconds without one they would be closed."""
 INTENTS = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT
@@ -27,28 +28,37 @@ LEAK_BYTES_MAX = 40.0
 Anything that is stored per request exceeds it, and so do 1.5 KB per session."""
 
 
+class Sample(NamedTuple):
+    """The memory of the server after a round."""
+
+    elapsed_seconds: float
+    request_count: int
+    unmapped_bytes: int
+    in_use_bytes: int
+
+
 class Load:
     """The load of a round: writing and reading, invalid requests, and sessions that connect and disconnect."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.requests = 0
+        self.request_count = 0
         self._url = subject.info["url"]
         self._lasting: list[GatewayConnection] = []
         self._last_beat = time.monotonic()
 
     async def start(self) -> None:
         """Open the lasting sessions."""
-        self._lasting = await self._connect(LASTING_SESSIONS)
+        self._lasting = await self._connect(LASTING_SESSION_COUNT)
 
-    async def round(self) -> None:
-        """Send some hundred requests, and open sessions of which most close properly and a few are cut off."""
+    async def run_round(self) -> None:
+        """Send some hundred requests, and open sessions, most of which end with a close frame."""
         for request_stream, expect_errors in ((self._valid_requests(), False), (self._invalid_requests(), True)):
             requests = list(request_stream)
-            self.requests += len(requests)
-            await drive(self._url, requests, CONNECTIONS, expect_errors=expect_errors)
-        round_connections = await self._connect(ROUND_SESSIONS)
-        for connection in round_connections[DROPPED_SESSIONS:]:
+            self.request_count += len(requests)
+            await drive(self._url, requests, CONNECTION_COUNT, expect_errors=expect_errors)
+        round_connections = await self._connect(ROUND_SESSION_COUNT)
+        for connection in round_connections[DROPPED_SESSION_COUNT:]:
             connection.leave()
         # The server acknowledges the close before the socket is closed.
         await asyncio.sleep(0.05)
@@ -72,15 +82,15 @@ class Load:
         info = self.subject.info
         path, token = f"/api/v10/channels/{info['channel']}", info["user_token"]
         for number in range(500):
-            content = f"message number {self.requests + number} says hello"
+            content = f"message number {self.request_count + number} says hello"
             yield request("POST", f"{path}/messages", token, {"content": content})
         for _ in range(50):
             yield request("GET", f"{path}/messages?limit=50", token)
             yield request("POST", f"{path}/typing", token, {})
 
     def _invalid_requests(self) -> Iterator[bytes]:
-        """Generate invalid requests, all different: a table keyed by what callers send would grow."""
-        for number in range(self.requests, self.requests + 40):
+        """Generate invalid requests, all different, so that a table with keys from requests would grow."""
+        for number in range(self.request_count, self.request_count + 40):
             yield request("GET", f"/api/v10/nothing-{number}/here", self.subject.info["user_token"])
             yield request("GET", "/api/v10/users/@me", f"Bot no.token.{number}")
             yield request("GET", f"/api/v10/channels/{number + 1}/messages", self.subject.info["user_token"])
@@ -106,15 +116,15 @@ async def soak_bench(note: Callable[..., None], quick: bool) -> None:
         await load.start()
         started = time.monotonic()
         while (elapsed := time.monotonic() - started) < seconds:
-            await load.round()
-            samples.append((elapsed, load.requests, *subject.own_memory()))
+            await load.run_round()
+            samples.append(Sample(elapsed, load.request_count, *subject.own_memory()))
         load.end()
-    late_samples = [sample for sample in samples if sample[0] >= seconds * WARM_UP_SHARE]
-    _, requests, unmapped_bytes, in_use = zip(*late_samples, strict=True)
+    late_samples = [sample for sample in samples if sample.elapsed_seconds >= seconds * WARM_UP_SHARE]
+    _, request_counts, unmapped_bytes, in_use = zip(*late_samples, strict=True)
     half = len(late_samples) // 2
     growth = statistics.mean(unmapped_bytes[half:]) / statistics.mean(unmapped_bytes[:half])
-    detail = f"{unmapped_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.requests:,} requests"
+    detail = f"{unmapped_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.request_count:,} requests"
     note("memory late in a soak / earlier", growth, 1.05, "x", detail)
-    leaked_bytes = statistics.linear_regression(requests, in_use).slope
+    leaked_bytes = statistics.linear_regression(request_counts, in_use).slope
     detail = f"{in_use[-1] / 1e6:.1f} MB in use, {len(late_samples)} rounds after the warm-up"
     note("memory growth per request of a soak", leaked_bytes, LEAK_BYTES_MAX, "bytes", detail)

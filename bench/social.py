@@ -18,52 +18,52 @@ from hubbub.protocol.intents import Intents
 COMPRESSION_QUERY = "&compress=zlib-stream"
 GUILD_INTENTS = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT
 ALL_INTENTS = (1 << 32) - 1
-"""All intents; a game receives what its scopes allow, regardless of its intents."""
+"""All bits; the server ignores intents that the scopes of a player's token do not grant."""
 LOBBY_MEMBER_COUNT = 50
 ROUNDS = 3
 PAUSE_SECONDS = 0.02
-"""A pause in seconds as between two messages, so that buffers drain as in practice."""
+"""Pause between two messages, so that buffers drain as in practice."""
 TIMEOUT_SECONDS = 20.0
 
 
 async def social_bench(benchmarks: set[str], note: Callable[..., None], quick: bool) -> None:
-    """Measure both on one server, alternating with the guild's message, so that a slowdown of the machine affects both."""
-    friends, messages = (300, 20) if quick else (1000, 50)
+    """Measure lobby messages and presences, alternating with guild messages, so that a slowdown of the machine affects both."""
+    friend_count, message_count = (300, 20) if quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             info = subject.info
-        with Subject("hubbub-players", folder, info["user_id"], str(friends)) as subject:
+        with Subject("hubbub-players", folder, info["user_id"], str(friend_count)) as subject:
             subject.info = info | subject.info
             if "lobby" in benchmarks:
-                await _measure_lobby(subject, note, messages * 4)
+                await _measure_lobby(subject, note, message_count * 4)
             if "presence" in benchmarks:
-                await _measure_presence(subject, note, messages)
+                await _measure_presence(subject, note, message_count)
 
 
-async def _measure_lobby(subject: Subject, note: Callable[..., None], messages: int) -> None:
+async def _measure_lobby(subject: Subject, note: Callable[..., None], message_count: int) -> None:
     """Measure a message to a full lobby."""
-    players = subject.info["players"][:LOBBY_MEMBER_COUNT]
+    tokens = subject.info["player_tokens"][:LOBBY_MEMBER_COUNT]
     url = subject.info["url"]
-    join_requests = [request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in players]
+    join_requests = [request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in tokens]
     await drive(url, join_requests, 1)
-    sessions = await _connect(subject, players, ALL_INTENTS)
+    sessions = await _connect(subject, tokens, ALL_INTENTS)
     message_request = request(
         "POST",
-        f"/api/v10/lobbies/{await join_lobby(url, players[0], 'bench')}/messages",
-        f"Bearer {players[0]}",
+        f"/api/v10/lobbies/{await join_lobby(url, tokens[0], 'bench')}/messages",
+        f"Bearer {tokens[0]}",
         {"content": "a message that says hello"},
     )
 
     async def send(count: int) -> None:
         await drive(url, [message_request] * count, 1, PAUSE_SECONDS)
 
-    await _compare(subject, note, "lobby message to 50 members", sessions, send, messages)
+    await _compare(subject, note, f"lobby message to {LOBBY_MEMBER_COUNT} members", sessions, send, message_count)
 
 
-async def _measure_presence(subject: Subject, note: Callable[..., None], changes: int) -> None:
+async def _measure_presence(subject: Subject, note: Callable[..., None], change_count: int) -> None:
     """Measure the presence update of a user with many friends."""
-    friends = await _connect(subject, subject.info["players"], ALL_INTENTS)
-    [player] = await _connect(subject, [subject.info["star"]], ALL_INTENTS)
+    friends = await _connect(subject, subject.info["player_tokens"], ALL_INTENTS)
+    [player] = await _connect(subject, [subject.info["shared_friend_token"]], ALL_INTENTS)
     number = 0
 
     async def update_presence(count: int) -> None:
@@ -72,16 +72,16 @@ async def _measure_presence(subject: Subject, note: Callable[..., None], changes
             number += 1
             activity = {"name": "Bench", "type": 0, "state": f"In match {number}", "details": "Winning, for now"}
             presence = {"status": "online", "activities": [activity], "since": None, "afk": False}
-            bytes_before = friends[-1].received
+            bytes_before = friends[-1].received_bytes
             player.transport.write(
                 masked_frame(json.dumps({"op": GatewayOpcode.PRESENCE_UPDATE, "d": presence}).encode())
             )
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                while friends[-1].received == bytes_before:
+                while friends[-1].received_bytes == bytes_before:
                     await asyncio.sleep(0.001)
             await asyncio.sleep(PAUSE_SECONDS)
 
-    await _compare(subject, note, f"presence seen by {len(friends):,} friends", friends, update_presence, changes)
+    await _compare(subject, note, f"presence seen by {len(friends):,} friends", friends, update_presence, change_count)
     player.transport.close()
 
 
@@ -93,7 +93,7 @@ async def _compare(
     cause: Callable[[int], Awaitable[None]],
     count: int,
 ) -> None:
-    """Compare the deliveries of a guild's message to the same number of sessions with those of `cause`."""
+    """Compare the cost of deliveries that `cause(count)` makes to `sessions` with that of guild messages to as many sessions."""
     guild_sessions = await _connect(subject, [subject.info["bot_token"]] * len(sessions), GUILD_INTENTS)
     path = f"/api/v10/channels/{subject.info['channel']}/messages"
     message_request = request("POST", path, subject.info["user_token"], {"content": "a message that says hello"})
@@ -117,7 +117,8 @@ async def _compare(
         await cause_deliveries(3)
     guild_costs, delivery_costs = [], []
     for _ in range(ROUNDS):
-        guild_costs.append((await measure_cost(guild_sessions, post_messages))[0])
+        guild_cost, _ = await measure_cost(guild_sessions, post_messages)
+        guild_costs.append(guild_cost)
         round_cost, size = await measure_cost(sessions, cause)
         delivery_costs.append(round_cost)
     for connection in (*guild_sessions, *sessions):
@@ -143,7 +144,7 @@ async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[Ga
 
 
 async def join_lobby(url: str, token: str, secret: str) -> Any:
-    """Create or join the lobby with this secret as a player and return its id."""
+    """Create or join the lobby with this secret as a player and return its ID."""
     import aiohttp
 
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as client:
