@@ -175,7 +175,7 @@ async def search_bench(note: Callable[..., None], quick: bool) -> None:
             await _measure_index_cost(note, store, 2_000 if quick else 8_000)
 
 
-async def _measure_searches(note: Callable[..., None], store: Store, stored_count: int, rounds: int) -> None:
+async def _measure_searches(note: Callable[..., None], store: Store, stored_count: int, round_count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", *store.arguments(folder)) as subject:
             info = subject.info
@@ -199,7 +199,7 @@ async def _measure_searches(note: Callable[..., None], store: Store, stored_coun
             read_durations_ms: list[float] = []
             search_durations_ms: dict[str, list[float]] = {name: [] for name in SEARCHES}
             result_counts: dict[str, int] = {}
-            for number in range(rounds + 5):
+            for number in range(round_count + 5):
                 for name, query in SEARCHES.items():
                     # Alternating, so that a slowdown of the machine affects both.
                     read_ms, _, _ = await client.send(read_request)

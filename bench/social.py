@@ -20,7 +20,7 @@ GUILD_INTENTS = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTEN
 ALL_INTENTS = (1 << 32) - 1
 """All bits; the server ignores intents that the scopes of a player's token do not grant."""
 LOBBY_MEMBER_COUNT = 50
-ROUNDS = 3
+ROUND_COUNT = 3
 PAUSE_SECONDS = 0.02
 """Pause between two messages, so that buffers drain as in practice."""
 TIMEOUT_SECONDS = 20.0
@@ -116,7 +116,7 @@ async def _compare(
     for cause_deliveries in (post_messages, cause):
         await cause_deliveries(3)
     guild_costs, delivery_costs = [], []
-    for _ in range(ROUNDS):
+    for _ in range(ROUND_COUNT):
         guild_cost, _ = await measure_cost(guild_sessions, post_messages)
         guild_costs.append(guild_cost)
         round_cost, size = await measure_cost(sessions, cause)

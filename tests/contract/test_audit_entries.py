@@ -243,18 +243,20 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     await expect(*kinds, response=await owner.put(f"{guild_path}/onboarding", json=body))
 
     # A webhook is updated and deleted with its token, without a user.
-    hook = f"/webhooks/{prepared.object_ids['webhook_id']}/{prepared.object_ids['webhook_token']}"
-    await expect(AuditLogAction.WEBHOOK_UPDATE, response=await world.request("PATCH", hook, json={"name": "renamed"}))
-    await expect(AuditLogAction.WEBHOOK_DELETE, response=await world.request("DELETE", hook))
+    webhook_path = f"/webhooks/{prepared.object_ids['webhook_id']}/{prepared.object_ids['webhook_token']}"
+    await expect(
+        AuditLogAction.WEBHOOK_UPDATE, response=await world.request("PATCH", webhook_path, json={"name": "renamed"})
+    )
+    await expect(AuditLogAction.WEBHOOK_DELETE, response=await world.request("DELETE", webhook_path))
 
     # The permissions of an application command are changed.
     bot = prepared.bot
-    commands = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
-    command = await builder.create(commands, actor=bot, json={"name": "greet", "description": "says hello"})
+    commands_path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
+    command = await builder.create(commands_path, actor=bot, json={"name": "greet", "description": "says hello"})
     body = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]}
     token = await world.access_token(owner, bot.application_id, "applications.commands.permissions.update")
     headers = {"Authorization": f"Bearer {token}"}
-    response = await world.request("PUT", f"{commands}/{command}/permissions", json=body, headers=headers)
+    response = await world.request("PUT", f"{commands_path}/{command}/permissions", json=body, headers=headers)
     await expect(AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE, response=response)
 
     # Auto moderation rules are triggered.

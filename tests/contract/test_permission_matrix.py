@@ -291,9 +291,9 @@ async def _grant_matrix_roles(prepared: PreparedGuild, callers: list[Actor], oth
     guild = prepared.guild
     role = await guild.role("able")
     await guild.add_role(callers[1], role)
-    roles = f"/guilds/{guild.id}/roles"
-    (await guild.owner.patch(roles, json=[{"id": str(role), "position": 9}])).ok()
-    (await guild.owner.patch(f"{roles}/{guild.id}", json={"permissions": "0"})).ok()
+    roles_path = f"/guilds/{guild.id}/roles"
+    (await guild.owner.patch(roles_path, json=[{"id": str(role), "position": 9}])).ok()
+    (await guild.owner.patch(f"{roles_path}/{guild.id}", json={"permissions": "0"})).ok()
     return Matrix(prepared, callers, role, (other.id, other.general))
 
 

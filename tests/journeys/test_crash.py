@@ -1,4 +1,4 @@
-"""kill -9 the server during writes: acknowledged writes survive, and no write is half done."""
+"""kill -9 the server during writes: acknowledged writes survive, and no write is applied in part."""
 
 import asyncio
 import itertools
@@ -14,7 +14,7 @@ import aiohttp
 import psycopg
 import pytest
 
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import AuditLogAction, MessageType
 from tests.fixtures.postgres import start_postgres
 from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, Server, create_guild, register_user
 
@@ -168,7 +168,7 @@ async def check_restarted_server(crash_guild: CrashGuild, write_log: WriteLog) -
         message["id"]: message["content"] for message in messages if message["type"] == MessageType.DEFAULT
     }
 
-    # Every acknowledged message exists once, every acknowledged deletion happened, and no message was invented.
+    # Every acknowledged message exists once, every acknowledged deletion happened, and no other message exists.
     assert {
         message_id: stored_contents.get(message_id) for message_id in write_log.acknowledged_contents
     } == write_log.acknowledged_contents
@@ -184,9 +184,9 @@ async def check_restarted_server(crash_guild: CrashGuild, write_log: WriteLog) -
     role = next(role for role in guild["roles"] if role["id"] == crash_guild.role_id)
     number = int(role["name"].removeprefix("role-"))
     assert number in (write_log.acknowledged_role_number, write_log.attempted_role_number)
-    entries = (await owner.get(f"/guilds/{crash_guild.guild_id}/audit-logs?action_type=31&limit=1")).ok()[
-        "audit_log_entries"
-    ]
+    entries = (
+        await owner.get(f"/guilds/{crash_guild.guild_id}/audit-logs?action_type={AuditLogAction.ROLE_UPDATE}&limit=1")
+    ).ok()["audit_log_entries"]
     if number:
         change = next(change for change in entries[0]["changes"] if change["key"] == "name")
         assert change["new_value"] == role["name"]

@@ -61,7 +61,7 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
             assert (await late_socket.receive_json())["op"] == GatewayOpcode.RECONNECT
             assert (await late_socket.receive()).type is aiohttp.WSMsgType.CLOSE
             assert late_socket.close_code == CloseCode.UNKNOWN_ERROR
-        # A session may leave by itself; one that stays is closed with a code on which every library resumes.
+        # A client may close its session; the server closes the other with a code after which every library resumes.
         assert leaving_session.socket is not None
         await leaving_session.socket.close(code=4900)
         assert await staying_session.wait_closed() == CloseCode.UNKNOWN_ERROR

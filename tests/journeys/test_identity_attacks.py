@@ -191,7 +191,7 @@ async def test_ssrf_through_the_keys_of_an_issuer(any_issuer_world: World, issue
         response.rejected(400, 530009)
 
 
-async def test_an_endless_response(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_an_oversized_response(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     issuer.raw_bodies["/.well-known/openid-configuration"] = b" " * (outbound_http.RESPONSE_BYTES_MAX + 1)
 
@@ -296,6 +296,16 @@ async def test_an_unknown_critical_header(any_issuer_world: World, issuer: Issue
     (await request_token(client, f"{body}.{signature}")).rejected(400, 530020)
 
 
+async def test_a_key_that_is_too_short(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
+    with pytest.warns(match="2048 bits"):
+        small_key = RSAKey.generate_key(1024, parameters={"kid": "small"})
+    issuer.keys["small"] = small_key
+    (await configure_issuer(client, issuer)).ok()
+
+    (await request_token(client, issuer.sign_token(key="small", alg="RS256"))).rejected(400, 530020)
+
+
 # Foreign accounts
 
 
@@ -371,13 +381,3 @@ async def test_unlinking_a_foreign_account(any_issuer_world: World, issuer: Issu
     (await evil_client.bot.post(path, json={"external_user_id": "victim"})).rejected(404, 10013)
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
-
-
-async def test_a_key_that_is_too_short(any_issuer_world: World, issuer: Issuer) -> None:
-    client = await create_social_game(any_issuer_world)
-    with pytest.warns(match="2048 bits"):
-        small_key = RSAKey.generate_key(1024, parameters={"kid": "small"})
-    issuer.keys["small"] = small_key
-    (await configure_issuer(client, issuer)).ok()
-
-    (await request_token(client, issuer.sign_token(key="small", alg="RS256"))).rejected(400, 530020)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core import logs
 from hubbub.server.identity import accounts, applications
@@ -238,7 +239,7 @@ async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) 
     for record in caplog.records:
         if record.name.startswith("hubbub"):
             assert not any(secret in record.getMessage() for secret in secret_values)
-    # Where a library logs a whole URL or form, the log handler's filter redacts it.
+    # If a library logs a whole URL or form, the log handler's filter redacts it.
     cleaned = logs.Secrets().clean(f"GET {url} refresh_token={tokens['refresh_token']} client_secret={client.secret}")
     assert not any(secret in cleaned for secret in secret_values)
 
@@ -258,7 +259,13 @@ async def test_a_token_of_one_application_is_not_one_of_another(world: World) ->
     alice, evil_client = await world.user(), await create_application(world)
     victim_client = await create_application(world)
     guild = await world.guild(alice)
-    await victim_client.authorize(alice, "bot", response_type=None, permissions=1, body={"guild_id": str(guild.id)})
+    await victim_client.authorize(
+        alice,
+        "bot",
+        response_type=None,
+        permissions=Permissions.CREATE_INSTANT_INVITE,
+        body={"guild_id": str(guild.id)},
+    )
     bob = await world.user()
     token = (await evil_client.request_tokens(bob, "guilds.join"))["access_token"]
     assert victim_client.bot is not None

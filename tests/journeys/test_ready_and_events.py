@@ -396,8 +396,8 @@ async def change_stage_instance(scenario: Scenario, choose: Choose) -> None:
 
 async def change_scheduled_event(scenario: Scenario, choose: Choose) -> None:
     """Create, start, update, move or delete a scheduled event, sometimes with an exception."""
-    url = f"/guilds/{scenario.guild.id}/scheduled-events"
-    events = (await scenario.owner.get(url)).ok()
+    events_path = f"/guilds/{scenario.guild.id}/scheduled-events"
+    events = (await scenario.owner.get(events_path)).ok()
     channel_id, starts_ms = str(choose_one(choose, scenario.channel_ids)), scenario.world.clock.now_ms() + 3_600_000
     if choose(2) or not events:
         times = {
@@ -415,12 +415,12 @@ async def change_scheduled_event(scenario: Scenario, choose: Choose) -> None:
             "entity_type": ENTITY_TYPES[entity_index],
             "recurrence_rule": recurrence_rule,
         }
-        await scenario.owner.post(url, json={**body, **times, **location[entity_index]})
+        await scenario.owner.post(events_path, json={**body, **times, **location[entity_index]})
         return
     event = choose_one(choose, events)
     if event["recurrence_rule"] is not None and choose(2):
         body = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": bool(choose(2))}
-        await scenario.owner.post(f"{url}/{event['id']}/exceptions", json=body)
+        await scenario.owner.post(f"{events_path}/{event['id']}/exceptions", json=body)
     elif choose(4):
         edits = (
             {"name": f"renamed {choose(9)}"},
@@ -428,9 +428,9 @@ async def change_scheduled_event(scenario: Scenario, choose: Choose) -> None:
             {"status": EventStatus.COMPLETED},
             {"channel_id": channel_id},
         )
-        await scenario.owner.patch(f"{url}/{event['id']}", json=edits[choose(4)])
+        await scenario.owner.patch(f"{events_path}/{event['id']}", json=edits[choose(4)])
     else:
-        await scenario.owner.delete(f"{url}/{event['id']}")
+        await scenario.owner.delete(f"{events_path}/{event['id']}")
 
 
 async def check_watchers(scenario: Scenario, choose: Choose) -> None:

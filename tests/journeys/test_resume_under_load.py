@@ -87,7 +87,8 @@ async def test_no_event_is_missed_or_repeated_when_connections_break(
 
 def create_small_socket(address: Any) -> socket.socket:
     """Open a socket with a small receive buffer."""
-    small = socket.socket(address[0], address[1], address[2])
+    family, kind, protocol, *_ = address
+    small = socket.socket(family, kind, protocol)
     small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
     small.setblocking(False)
     return small

@@ -64,8 +64,8 @@ async def test_a_call_moves_to_another_voice_server_when_its_own_stops(
         await app.stop()
 
 
-async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[str, Server]) -> None:
-    """Run a guild call, a lobby call and a private call; move users and disconnect them."""
+async def check_calls(world: World, ssl_context: ssl.SSLContext, servers_by_endpoint: dict[str, Server]) -> None:
+    """Run guild, lobby and private calls, stop both voice servers one after the other, and disconnect the callers."""
     guild = await world.guild(await world.user("alice"))
     channel_id = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     alice, bob = [Caller(world, await (await world.bot(guild)).connect(), guild, ssl_context) for _ in range(2)]
@@ -76,7 +76,7 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     assert bob.voice_server["endpoint"] == endpoint
     alice.send_frame(fake_encrypted_frame("hello"))
     assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
-    (other_endpoint,) = servers.keys() - {endpoint}
+    (other_endpoint,) = servers_by_endpoint.keys() - {endpoint}
     unauthorized_caller = Caller(world, bob.session, guild, ssl_context)
     unauthorized_caller.voice_state, unauthorized_caller.voice_server = (
         bob.voice_state,
@@ -86,7 +86,7 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     await unauthorized_caller.send_json(VoiceOpcode.IDENTIFY, unauthorized_caller.identify_payload())
     assert await unauthorized_caller.wait_close_code() == VoiceCloseCode.SERVER_NOT_FOUND
 
-    # The voice server applies mutes, whichever process they come from.
+    # A process without a voice server mutes and unmutes a member of the call.
     path = f"/guilds/{guild.id}/members/{alice.actor.id}"
     (await guild.owner.patch(path, json={"mute": True})).ok()
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["mute"])
@@ -97,7 +97,7 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
         LobbyCaller(world, await (await lobby_game.add_player()).connect_sdk(), ssl_context) for _ in range(2)
     ]
     lobby_id = await start_lobby_call(carol, dave, endpoint)
-    servers[endpoint].terminate()
+    servers_by_endpoint[endpoint].terminate()
     for caller, event in (
         (alice, "VOICE_SERVER_UPDATE"),
         (bob, "VOICE_SERVER_UPDATE"),
@@ -108,7 +108,7 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
         assert caller.voice_server["endpoint"] == other_endpoint
         assert await caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
         caller.udp_transport = None
-    assert await servers[endpoint].wait_ended() == 0
+    assert await servers_by_endpoint[endpoint].wait_ended() == 0
     for caller in (alice, bob, carol, dave):
         await connect_caller(caller)
     for sender, receiver in ((alice, bob), (carol, dave)):
@@ -129,8 +129,8 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers: dict[s
     )
 
     # Without a voice server there is no endpoint.
-    servers[other_endpoint].terminate()
-    assert await servers[other_endpoint].wait_ended() == 0
+    servers_by_endpoint[other_endpoint].terminate()
+    assert await servers_by_endpoint[other_endpoint].wait_ended() == 0
     await bob.join(channel_id)
     assert bob.voice_server["endpoint"] is None
     for caller in (alice, bob, carol, dave):

@@ -14,7 +14,7 @@ from tests.receiver import NO_RESPONSE, Receiver
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
-ROUNDS = 4
+ROUND_COUNT = 4
 
 
 class EntitlementApplication:
@@ -87,7 +87,7 @@ async def test_a_killed_process_loses_no_event(
 
             # From now on the receiver does not acknowledge, and more events wait behind the first.
             receiver.default_status = NO_RESPONSE
-            for _ in range(ROUNDS):
+            for _ in range(ROUND_COUNT):
                 await entitlement_application.create_and_delete_entitlement(alice)
                 await entitlement_application.create_and_delete_entitlement(bob)
             await receiver.wait_for_events(6)

@@ -396,13 +396,13 @@ async def test_the_games_thread_never_uses_a_socket(world: World, monkeypatch: p
     server = await asyncio.start_server(never_respond, "127.0.0.1", 0)
     unresponsive_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
-    def run_game(web_base: str, frames: int, status: ClientStatus) -> tuple[threading.Thread, int]:
+    def run_game(web_base: str, frame_count: int, status: ClientStatus) -> tuple[threading.Thread, int]:
         client = Client(ClientCreateOptions(web_base=web_base))
         client.set_http_request_timeout(NEVER_MS)
         client.update_token(BEARER, token, lambda _: client.connect())
         pump_until(client, lambda: client.get_status() is status)
         operations = []
-        for frame in range(frames):
+        for frame in range(frame_count):
             client.run_callbacks()
             operations.append(client.fetch_current_user(BEARER, token))
             if client.get_status() is ClientStatus.READY:

@@ -220,13 +220,13 @@ class Panel(discord.ui.View):
 
     @discord.ui.select(cls=discord.ui.UserSelect, custom_id="users", placeholder="Member")
     async def users(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
-        """Send the chosen users after a deferral."""
+        """Send the chosen user after a deferral."""
         await interaction.response.defer()
         await interaction.followup.send(f"it is {select.values[0].name}")
 
 
-def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, respond: asyncio.Event) -> None:
-    """Add the app's commands. `think` waits for `respond` before it sends its deferred response."""
+def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, may_respond: asyncio.Event) -> None:
+    """Add the app's commands. `think` waits for `may_respond` before it sends its deferred response."""
 
     @tree.command(guild=guild, description="Says hello to a member")
     @app_commands.describe(member="the member to greet", times="how often", city="where they are")
@@ -254,7 +254,7 @@ def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, res
     @group.command(description="Thinks, and answers you alone")
     async def think(interaction: discord.Interaction) -> None:
         await interaction.response.defer(thinking=True, ephemeral=True)
-        await respond.wait()
+        await may_respond.wait()
         await interaction.edit_original_response(content="thought it over")
 
     tree.add_command(group)
@@ -279,10 +279,10 @@ def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, res
 @asynccontextmanager
 async def run_app(app_guild: AppGuild) -> AsyncIterator[tuple[App, asyncio.Event]]:
     """Run the app of the guild with its commands; yield the bot and the event that its deferred response waits for."""
-    respond = asyncio.Event()
+    may_respond = asyncio.Event()
     async with run_bot(App(), app_guild.bot.token) as app:
         assert isinstance(app, App)
         guild = discord.Object(app_guild.guild.id)
-        add_commands(app.tree, guild, respond)
+        add_commands(app.tree, guild, may_respond)
         await app.tree.sync(guild=guild)
-        yield app, respond
+        yield app, may_respond

@@ -27,10 +27,10 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
     problems: list[str] = []
     bot = await web_world.bot(name="Orchard")
     gold, _ = await publish_sku(bot, name="Gold"), await publish_sku(bot, SkuType.DURABLE, name="A hat for the harvest")
-    store = f"/application-directory/{bot.application_id}/store"
+    store_path = f"/application-directory/{bot.application_id}/store"
     guild = await web_world.guild(await web_world.user("nora"), name="The Guild of All Harbours and Lighthouses")
-    invite = f"/invite/{(await create_invite(guild.owner, guild.general))['code']}"
-    template = f"/template/{(await create_template(guild, description='For a crew.'))['code']}"
+    invite_path = f"/invite/{(await create_invite(guild.owner, guild.general))['code']}"
+    template_path = f"/template/{(await create_template(guild, description='For a crew.'))['code']}"
     message = await guild.send_message(
         guild.owner, f"{'unbroken' * 30} https://example.com/{'a' * 200} <#{guild.general}>"
     )
@@ -48,9 +48,9 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
             await record_problems(page, problems, path.partition("?")[0])
 
         await check_path("/")
-        await check_path(store)
-        await check_path(invite)
-        await check_path(template)
+        await check_path(store_path)
+        await check_path(invite_path)
+        await check_path(template_path)
         await check_path("/invite/nothing")
         await check_path("/login")
         await page.get_by_role("button", name="Log in").click()
@@ -89,8 +89,8 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
         await page.get_by_role("button", name="Authorize").click()
         await record_problems(page, problems, "device done")
         await check_path("/settings/apps")
-        await check_path(store)
-        await check_path(f"{store}/{gold}")
+        await check_path(store_path)
+        await check_path(f"{store_path}/{gold}")
         await page.get_by_role("button", name="Subscribe to Gold").click()
         await record_problems(page, problems, "purchased")
         await check_path("/")
@@ -100,8 +100,8 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
         await page.get_by_role("button", name="Cancel subscription").click()
         await record_problems(page, problems, "canceled")
         await check_path("/app")
-        await check_path(template)
-        await check_path(invite)
+        await check_path(template_path)
+        await check_path(invite_path)
         await page.get_by_role("button", name="Accept invite").click()
         await page.wait_for_url("**/app/channels/**")
         await record_problems(page, problems, "joined")
@@ -112,7 +112,7 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
         await page.wait_for_url("**#message-*")
         await record_problems(page, problems, "message")
         await check_path("/app")
-        await check_path(invite)
+        await check_path(invite_path)
         await check_path("/app/channels/@me/1")
 
     assert problems == []

@@ -35,7 +35,7 @@ window.addEventListener("message", async ({data, origin}) => {
 });
 host.postMessage([0, {v: 1, encoding: "json", client_id: "1", frame_id: query.get("frame_id")}], document.referrer || "*");
 </script>"""
-"""Behaves like the public SDK: posts to its parent, and accepts messages only from its own origin (spec/activities.md#5)."""
+"""A page that behaves like the SDK: it accepts messages only from its own origin (spec/activities.md#5)."""
 
 HOST_PAGE = """<!doctype html><title>Host</title><iframe id="frame" src="%s"></iframe><script>
 window.received = [];

@@ -21,7 +21,7 @@ from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-FRAMES = 50
+FRAME_COUNT = 50
 """Number of frames of a page that a native client examines."""
 
 
@@ -93,7 +93,7 @@ async def receive_tone(bot: EncryptedCaller, user_id: int) -> "array[int]":
     decoder, decoded = Decoder(), array("h")
     while not bot.caller.datagrams.received.empty():
         bot.caller.datagrams.received.get_nowait()
-    for _ in range(FRAMES):
+    for _ in range(FRAME_COUNT):
         _, frame = await bot.caller.receive_media()
         plain = bytes(bot.dave_session.decrypt(user_id, davey.MediaType.audio, frame))
         decoded.frombytes(decoder.decode(plain))

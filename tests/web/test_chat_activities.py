@@ -242,15 +242,15 @@ async def test_an_app_responds_by_launching_its_activity(activity: SampleActivit
     activity.page_html = PROTOCOL_PAGE
     app_guild = activity.app_guild
     bot_session = await app_guild.bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
-    commands = f"/applications/{activity.client.id}/guilds/{app_guild.guild.id}/commands"
-    (await app_guild.bot.post(commands, json={"name": "chess", "description": "Opens a board"})).ok()
+    commands_path = f"/applications/{activity.client.id}/guilds/{app_guild.guild.id}/commands"
+    (await app_guild.bot.post(commands_path, json={"name": "chess", "description": "Opens a board"})).ok()
     async with app_guild.open_window(app_guild.bob) as window, app_guild.open_window(app_guild.alice) as other_window:
         await window.open_command_form("chess")
         await window.page.keyboard.press("Enter")
         interaction = await bot_session.next("INTERACTION_CREATE")
-        callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback?with_response=true"
+        callback_path = f"/interactions/{interaction['id']}/{interaction['token']}/callback?with_response=true"
         launch = {"type": InteractionCallbackType.LAUNCH_ACTIVITY}
-        response = (await app_guild.world.request("POST", callback, json=launch)).ok()
+        response = (await app_guild.world.request("POST", callback_path, json=launch)).ok()
         frame = await find_activity_frame(window)
         await wait_until(frame, "typeof request === 'function'")
         query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")

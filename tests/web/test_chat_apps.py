@@ -238,14 +238,14 @@ async def test_a_modal_with_files_can_be_submitted_on_a_phone(library_guild: App
 
 async def test_a_deferred_ephemeral_response_is_shown_only_to_its_user(library_guild: AppGuild) -> None:
     async with (
-        run_app(library_guild) as (_, respond),
+        run_app(library_guild) as (_, may_respond),
         library_guild.open_window(library_guild.bob) as window,
         library_guild.open_window(library_guild.alice) as other_window,
     ):
         await window.run_command("slow think")
         thinking = window.page.locator("li.message.ephemeral")
         await thinking.get_by_text("Thinking").wait_for()
-        respond.set()
+        may_respond.set()
         response = await window.wait_message("thought it over")
         await response.get_by_text("Only you can see this").wait_for()
         # Other users do not see the response.

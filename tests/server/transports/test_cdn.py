@@ -154,7 +154,7 @@ async def test_other_files_are_not_found(client: Client, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "kind", "side", "frames"),
+    ("path", "kind", "side", "frame_count"),
     [
         (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=64", "PNG", 64, 1),
         (f"/cdn/avatars/5/{IMAGE_HASH}.png?size=4096", "PNG", 128, 1),
@@ -178,13 +178,13 @@ async def test_other_files_are_not_found(client: Client, name: str) -> None:
     ],
 )
 async def test_images_are_converted_to_the_requested_format_and_size(
-    client: Client, path: str, kind: str, side: int, frames: int
+    client: Client, path: str, kind: str, side: int, frame_count: int
 ) -> None:
     for _ in range(2):
         response = await client.get(path)
         assert response.status == 200, await response.text()
         image = media.open_image(await response.read())
-        assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, (side, side), frames)
+        assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, (side, side), frame_count)
         assert response.headers["Content-Type"] == f"image/{kind.lower()}"
         assert response.headers["X-Content-Type-Options"] == "nosniff"
 
@@ -222,7 +222,7 @@ def proxy_url(attachment_id: int, query: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("attachment_id", "query", "kind", "size", "frames"),
+    ("attachment_id", "query", "kind", "size", "frame_count"),
     [
         (5, "", "PNG", (600, 300), 1),
         (5, "&width=100&height=100", "PNG", (100, 50), 1),
@@ -237,12 +237,12 @@ def proxy_url(attachment_id: int, query: str) -> str:
     ],
 )
 async def test_the_media_proxy_resizes_attached_images(
-    client: Client, attachment_id: int, query: str, kind: str, size: tuple[int, int], frames: int
+    client: Client, attachment_id: int, query: str, kind: str, size: tuple[int, int], frame_count: int
 ) -> None:
     response = await client.get(proxy_url(attachment_id, query))
     assert response.status == 200, await response.text()
     image = media.open_image(await response.read())
-    assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, size, frames)
+    assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, size, frame_count)
     assert response.headers["Content-Type"] == f"image/{kind.lower()}"
     assert response.headers["Cache-Control"] == "private, max-age=86400"
     assert response.headers["X-Content-Type-Options"] == "nosniff"

@@ -13,7 +13,7 @@ from aiohttp import web
 from backports import zstd
 
 from hubbub.protocol.enums import ChannelType, GatewayOpcode
-from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
@@ -85,7 +85,7 @@ class Channel(msgspec.Struct):
 
     def obfuscated_payload(self) -> dict[str, Any]:
         """Return the obfuscated payload for members who cannot view the channel."""
-        return self.full_payload() | {"name": "___hidden___", "flags": 1 << 17}
+        return self.full_payload() | {"name": "___hidden___", "flags": ChannelFlags.CHANNEL_OBFUSCATED}
 
 
 class GuildRow(msgspec.Struct):

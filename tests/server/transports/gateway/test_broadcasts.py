@@ -15,8 +15,8 @@ def small_broadcast_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_broadcast_threshold")
-@pytest.mark.parametrize("traced", [False, True])
-async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: World, traced: bool) -> None:
+@pytest.mark.parametrize("is_traced", [False, True])
+async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: World, is_traced: bool) -> None:
     game = await create_game(world)
     players = [await game.add_player() for _ in range(4)]
     sessions = [await player.connect_sdk() for player in players[:3]]
@@ -27,7 +27,7 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
     subscription = world.app.bus.subscribe(
         event_dispatch.BROADCAST_SUBJECT, lambda dispatch: published.append(dispatch.event)
     )
-    world.app.trace.is_enabled = traced
+    world.app.trace.is_enabled = is_traced
 
     message = (await players[0].post(f"/lobbies/{lobby_id}/messages", json={"content": "hello"})).ok()
 
@@ -44,4 +44,4 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
     }
     expected = {session.ready["session_id"]: "delivered" for session in sessions}
     expected[without_intent.ready["session_id"]] = "missing intent: LOBBIES"
-    assert outcomes == (expected if traced else {})
+    assert outcomes == (expected if is_traced else {})

@@ -35,8 +35,8 @@ GUILD = GuildState(
 """A guild of user 9. Everyone sees channel 10; only user 5 sees channel 11; members with role 2 do not see channel 12."""
 
 
-def make_member(user_id: int, *roles: int, timed_out_until_ms: int = 0, restricted: bool = False) -> MemberState:
-    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=timed_out_until_ms, is_restricted=restricted)
+def make_member(user_id: int, *roles: int, timed_out_until_ms: int = 0, is_restricted: bool = False) -> MemberState:
+    return MemberState(user_id=user_id, roles=roles, timed_out_until_ms=timed_out_until_ms, is_restricted=is_restricted)
 
 
 def test_same_roles_share_a_standing_unless_a_channel_names_the_member() -> None:
@@ -77,8 +77,8 @@ def test_a_timeout_removes_permissions_but_not_visibility() -> None:
 
 def test_restricted_members_share_the_standing_of_timed_out_members() -> None:
     standings = Standings(GUILD)
-    restricted = standings.standing_of(make_member(3, 2, restricted=True), 0)
+    restricted = standings.standing_of(make_member(3, 2, is_restricted=True), 0)
     assert restricted is standings.standing_of(make_member(4, 2, timed_out_until_ms=100), 99)
     assert restricted is not standings.standing_of(make_member(4, 2), 0)
     assert (restricted.base & BAN_MEMBERS, restricted.visible) == (0, {10})
-    assert standings.standing_of(make_member(9, restricted=True), 0).base & BAN_MEMBERS
+    assert standings.standing_of(make_member(9, is_restricted=True), 0).base & BAN_MEMBERS

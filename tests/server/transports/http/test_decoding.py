@@ -142,11 +142,11 @@ def test_ids_and_permissions_are_decoded_from_text_or_numbers() -> None:
     assert toy.allow == 8
 
 
-@pytest.mark.parametrize(("depth", "accepted"), [(64, True), (65, False)])
-def test_json_nesting_is_limited(depth: int, accepted: bool) -> None:
+@pytest.mark.parametrize(("depth", "is_accepted"), [(64, True), (65, False)])
+def test_json_nesting_is_limited(depth: int, is_accepted: bool) -> None:
     inner_depth = depth - 1
     data = b'{"content": "[[[[{{{{", "anything": ' + b"[" * inner_depth + b"]" * inner_depth + b"}"
-    if accepted:
+    if is_accepted:
         decoding.decode(data, Toy)
     else:
         assert decode_error(data).kind.code == 50109

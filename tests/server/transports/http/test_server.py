@@ -567,10 +567,10 @@ async def test_only_trusted_proxies_set_the_client_address(make_server: Callable
 
 
 def upload_form(
-    *files: tuple[str, str, bytes], payload: bytes | None = b'{"content": "hi"}', quote: bool = True
+    *files: tuple[str, str, bytes], payload: bytes | None = b'{"content": "hi"}', quotes_fields: bool = True
 ) -> Any:
     """Return a multipart form with files, given as (field name, file name, content), and a `payload_json`."""
-    form = aiohttp.FormData(quote_fields=quote, default_to_multipart=True)
+    form = aiohttp.FormData(quote_fields=quotes_fields, default_to_multipart=True)
     if payload is not None:
         form.add_field("payload_json", payload.decode(), content_type="application/json")
     for name, filename, data in files:
@@ -578,9 +578,11 @@ def upload_form(
     return form
 
 
-@pytest.mark.parametrize("quote", [True, False])
-async def test_uploaded_files_are_stored_with_their_index(server: HttpHarness, quote: bool) -> None:
-    body = upload_form(("files[0]", "a b.png", b"one"), ("files[7]", "ü.png", b"two\r\n--x"), quote=quote)
+@pytest.mark.parametrize("quotes_fields", [True, False])
+async def test_uploaded_files_are_stored_with_their_index(server: HttpHarness, quotes_fields: bool) -> None:
+    body = upload_form(
+        ("files[0]", "a b.png", b"one"), ("files[7]", "ü.png", b"two\r\n--x"), quotes_fields=quotes_fields
+    )
     response = await server.request("POST", TOYS_PATH, data=body)
     assert response.status == 200, response.content
     first, second = response.json["files"]

@@ -20,6 +20,8 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 
 OPUS = 111
 """Payload type of Opus in Chromium."""
+# Types of STUN attributes (RFC 8489 and RFC 8445).
+USERNAME, MESSAGE_INTEGRITY, PRIORITY, USE_CANDIDATE, FINGERPRINT, ICE_CONTROLLING = 6, 8, 0x24, 0x25, 0x8028, 0x802A
 CODECS = [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": OPUS}]
 
 
@@ -39,14 +41,14 @@ def is_rtcp(packet: bytes) -> bool:
 
 
 def binding_request(
-    username: str, password: str, *, use_candidate: bool = False, fingerprint: bool = True, extra: bytes = b""
+    username: str, password: str, *, use_candidate: bool = False, has_fingerprint: bool = True, extra: bytes = b""
 ) -> bytes:
     """Build a STUN binding request; `extra` is added before MESSAGE-INTEGRITY."""
     name = username.encode()
-    attributes = struct.pack(">HH", 6, len(name)) + name + bytes(-len(name) % 4)
-    attributes += struct.pack(">HHI", 0x24, 4, 1845501695) + struct.pack(">HHQ", 0x802A, 8, 7)
+    attributes = struct.pack(">HH", USERNAME, len(name)) + name + bytes(-len(name) % 4)
+    attributes += struct.pack(">HHI", PRIORITY, 4, 1845501695) + struct.pack(">HHQ", ICE_CONTROLLING, 8, 7)
     if use_candidate:
-        attributes += struct.pack(">HH", 0x25, 0)
+        attributes += struct.pack(">HH", USE_CANDIDATE, 0)
     attributes += extra
     transaction_id = secrets.token_bytes(12)
 
@@ -54,11 +56,11 @@ def binding_request(
         return struct.pack(">HHI", 1, length, 0x2112A442) + transaction_id
 
     body = header(len(attributes) + 24) + attributes
-    attributes += struct.pack(">HH", 8, 20) + hmac.digest(password.encode(), body, hashlib.sha1)
-    if not fingerprint:
+    attributes += struct.pack(">HH", MESSAGE_INTEGRITY, 20) + hmac.digest(password.encode(), body, hashlib.sha1)
+    if not has_fingerprint:
         return header(len(attributes)) + attributes
     body = header(len(attributes) + 8) + attributes
-    return body + struct.pack(">HHI", 0x8028, 4, binascii.crc32(body) ^ 0x5354554E)
+    return body + struct.pack(">HHI", FINGERPRINT, 4, binascii.crc32(body) ^ 0x5354554E)
 
 
 class DtlsClient:

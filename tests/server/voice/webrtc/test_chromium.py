@@ -23,7 +23,7 @@ from tests.world import Guild, World, small_config
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AUDIO_SCRIPT = Path(__file__).with_name("call_page.js").read_text()
 VIDEO_SCRIPT = Path(__file__).with_name("video_page.js").read_text()
-FRAMES = 50
+FRAME_COUNT = 50
 """Number of frames of the page that are examined."""
 
 
@@ -45,9 +45,9 @@ async def send_tone(caller: Caller, hertz: float) -> None:
 
 
 async def receive_tone(caller: Caller, ssrc: int) -> "array[int]":
-    """Return the last samples of a sender after `FRAMES` frames."""
+    """Return the last samples of a sender after `FRAME_COUNT` frames."""
     decoder, decoded = Decoder(), array("h")
-    for _ in range(FRAMES):
+    for _ in range(FRAME_COUNT):
         received_ssrc, frame = await caller.receive_media()
         assert received_ssrc == ssrc
         decoded.frombytes(decoder.decode(frame))

@@ -71,14 +71,16 @@ def test_malformed_requests_are_rejected(change: object) -> None:
 
 
 def test_requests_need_username_and_integrity_and_no_unknown_required_attribute() -> None:
-    request = stun.parse_binding_request(binding_request("ours:theirs", "pass", use_candidate=True, fingerprint=False))
+    request = stun.parse_binding_request(
+        binding_request("ours:theirs", "pass", use_candidate=True, has_fingerprint=False)
+    )
     assert request is not None
     assert (request.local_ufrag, request.has_use_candidate, request.is_authentic("pass")) == ("ours", True, True)
     assert stun.parse_binding_request(binding_request("ours", "pass")) is None
     assert stun.parse_binding_request(binding_request("ours:x", "pass", extra=b"\x00\x33\x00\x00")) is None
     assert stun.parse_binding_request(SAMPLE_REQUEST[:3] + b"\x00" + SAMPLE_REQUEST[4:20]) is None
     # USE-CANDIDATE after MESSAGE-INTEGRITY is not authenticated.
-    late = binding_request("ours:theirs", "pass", fingerprint=False) + b"\x00\x25\x00\x00"
+    late = binding_request("ours:theirs", "pass", has_fingerprint=False) + b"\x00\x25\x00\x00"
     request = stun.parse_binding_request(late[:2] + (len(late) - 20).to_bytes(2, "big") + late[4:])
     assert request is not None
     assert not request.has_use_candidate
