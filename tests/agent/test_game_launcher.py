@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hubbub.agent.terminal import Terminal
+from hubbub.protocol.enums import ActivityActionType
 from hubbub.sdk import Client
 from tests.agent.setups import JOINABLE_ACTIVITY, TwoMachines
 from tests.machine import Machine
@@ -41,7 +42,9 @@ async def send_invite(two_machines: TwoMachines) -> str:
     """Send an invite from Mary to Zoe, whose machine does not run the game."""
     host = await two_machines.mary_machine.connect_program(two_machines.game.id)
     await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
-    await host.call("ACTIVITY_INVITE_USER", {"user_id": str(two_machines.zoe.id), "type": 1, "pid": 0})
+    await host.call(
+        "ACTIVITY_INVITE_USER", {"user_id": str(two_machines.zoe.id), "type": ActivityActionType.JOIN, "pid": 0}
+    )
     invites = two_machines.zoe_machine.agent.context.invites
     assert await two_machines.zoe_machine.agent.account.wait_until(lambda: invites, WAIT_TIMEOUT_SECONDS)
     return next(iter(invites))

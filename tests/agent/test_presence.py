@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.enums import ActivityType, CloseCode
+from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.rpc import RpcErrorCode
 from tests import oauth
 from tests.agent.setups import create_presence_setup
@@ -36,10 +37,14 @@ async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_m
 
     stored = await program.call("SET_ACTIVITY", {"pid": 0, "activity": ACTIVITY})
 
-    assert (stored["application_id"], stored["name"], stored["type"]) == (str(setup.game.id), "Puddle", 0)
+    assert (stored["application_id"], stored["name"], stored["type"]) == (
+        str(setup.game.id),
+        "Puddle",
+        ActivityType.PLAYING,
+    )
     assert stored["timestamps"] == {"start": 1_794_999_000_000}
     assert (stored["buttons"], stored["metadata"]) == (["Watch"], {"button_urls": ["https://puddle.example/watch"]})
-    assert stored["flags"] == 1
+    assert stored["flags"] == ActivityFlags.INSTANCE
     assert "created_at" not in stored
     (activity,) = await setup.wait_activities(bool)
     assert (activity["name"], activity["details"], activity["state"]) == ("Puddle", "Jumping", "In a puddle")
@@ -166,19 +171,22 @@ async def test_other_activity_types_are_accepted_from_25_july_2024(world: World,
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms - 1)
     program_before = await setup.connect_program()
 
-    assert await program_before.call_error("SET_ACTIVITY", {"activity": {"type": 2, "state": "a song"}}) == (
+    assert await program_before.call_error(
+        "SET_ACTIVITY", {"activity": {"type": ActivityType.LISTENING, "state": "a song"}}
+    ) == (
         RpcErrorCode.INVALID_PAYLOAD,
         'child "activity" fails because [child "type" fails because ["type" must be one of [0]]]',
     )
-    assert (await program_before.call("SET_ACTIVITY", {"activity": {"type": 0, "state": "a game"}}))["type"] == 0
+    assert (await program_before.call("SET_ACTIVITY", {"activity": {"type": ActivityType.PLAYING, "state": "a game"}}))[
+        "type"
+    ] == ActivityType.PLAYING
 
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms)
     program_after = await setup.connect_program()
-    for activity_type in (2, 3, 5):
+    for activity_type in (ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING):
         assert (await program_after.call("SET_ACTIVITY", {"activity": {"type": activity_type, "state": "a song"}}))[
             "type"
         ] == activity_type
-    assert (await program_after.call_error("SET_ACTIVITY", {"activity": {"type": 1}}))[
-        0
-    ] == RpcErrorCode.INVALID_PAYLOAD
+    code, _ = await program_after.call_error("SET_ACTIVITY", {"activity": {"type": ActivityType.STREAMING}})
+    assert code == RpcErrorCode.INVALID_PAYLOAD
     world.clock.set(original_now_ms)

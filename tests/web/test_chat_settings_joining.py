@@ -41,7 +41,7 @@ async def test_join_form_is_edited_by_two_managers(platform: ChatPlatform) -> No
         platform.open_window(nora, general_path(guild)) as window,
         platform.open_window(tom, general_path(guild)) as tom_window,
     ):
-        # A guild without a form has none to read.
+        # The request for the form of a guild without one fails.
         window.expected_errors = tom_window.expected_errors = ("Failed to load resource",)
         settings = await open_settings(window, "Join form")
         tom_settings = await open_settings(tom_window, "Join form")

@@ -9,10 +9,10 @@ from tests.web.settings import open_settings, save_changes
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-CLIPBOARD = """
+REPLACE_CLIPBOARD = """
 Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { window.copiedText = text; } } });
 """
-"""A clipboard that the test can read; the real one needs HTTPS and a permission."""
+"""A script that replaces the clipboard by one that the test can read; the real one needs HTTPS and a permission."""
 
 
 async def test_template_is_created_synced_copied_and_deleted(platform: ChatPlatform) -> None:
@@ -21,7 +21,7 @@ async def test_template_is_created_synced_copied_and_deleted(platform: ChatPlatf
     await guild.allow_permissions(tom, Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/templates"
     async with (
-        platform.open_window(nora, general_path(guild), init_script=CLIPBOARD) as window,
+        platform.open_window(nora, general_path(guild), init_script=REPLACE_CLIPBOARD) as window,
         platform.open_window(tom, general_path(guild)) as tom_window,
     ):
         page = window.page
@@ -40,7 +40,7 @@ async def test_template_is_created_synced_copied_and_deleted(platform: ChatPlatf
         await page.get_by_text("Link copied.").wait_for()
         assert (await page.evaluate("copiedText")).endswith(f"/template/{template['code']}")
 
-        # A change of the guild is shown to both, and a sync takes it over. Templates have no events, so Tom's screen reads
+        # Both screens show that the guild changed, and a sync copies the change. Templates have no events, so Tom's screen reads
         # the template again with the event of the channel.
         await guild.channel("arrivals")
         for screen in (settings, tom_settings):
@@ -71,7 +71,7 @@ async def test_widget_is_turned_on_with_preview_and_code(platform: ChatPlatform)
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, Permissions.MANAGE_GUILD)
     async with (
-        platform.open_window(nora, general_path(guild), init_script=CLIPBOARD) as window,
+        platform.open_window(nora, general_path(guild), init_script=REPLACE_CLIPBOARD) as window,
         platform.open_window(tom, general_path(guild)) as tom_window,
     ):
         page = window.page
@@ -95,7 +95,7 @@ async def test_widget_is_turned_on_with_preview_and_code(platform: ChatPlatform)
         assert code.startswith('<a href="')
         assert "/invite/" in code
         assert f"/guilds/{guild.id}/widget.png?style=shield" in code
-        # Tom's screen follows.
+        # Tom's screen shows the widget too.
         await tom_settings.get_by_label("HTML code").wait_for()
         assert await tom_settings.get_by_label("Turn on the widget").is_checked()
 
@@ -107,8 +107,8 @@ async def test_vanity_url_is_set_and_removed(platform: ChatPlatform) -> None:
     async with platform.open_window(nora, general_path(guild)) as window:
         settings = await open_settings(window, "Vanity URL")
         await settings.get_by_text("Vanity URLs are not available in this guild.").wait_for()
-        for changed in (guild, other):
-            await platform.world.grant_to_guild(changed, "VANITY_URL")
+        for granted_guild in (guild, other):
+            await platform.world.grant_to_guild(granted_guild, "VANITY_URL")
         (await tom.patch(f"/guilds/{other.id}/vanity-url", json={"code": "harbor"})).ok()
         await settings.get_by_text("This guild has no vanity URL yet.").wait_for()
 
@@ -122,7 +122,7 @@ async def test_vanity_url_is_set_and_removed(platform: ChatPlatform) -> None:
         assert await settings.get_by_label("Code").input_value() == "tides"
         assert (await nora.get(f"/guilds/{guild.id}/vanity-url")).ok() == {"code": "tides", "uses": 0}
 
-        # Another manager changes it.
+        # Another manager changes the code.
         await guild.allow_permissions(tom, Permissions.MANAGE_GUILD)
         (await tom.patch(f"/guilds/{guild.id}/vanity-url", json={"code": "boats"})).ok()
         await settings.get_by_text("/invite/boats").wait_for()
