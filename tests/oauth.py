@@ -45,7 +45,7 @@ class Client:
         """Return the path and query of the authorization page."""
         parameters = {"client_id": self.id, "response_type": "code", "redirect_uri": self.redirect_uri, "scope": scope}
         return "/oauth2/authorize?" + urlencode(
-            {k: v for k, v in (parameters | extra_parameters).items() if v is not None}
+            {name: value for name, value in (parameters | extra_parameters).items() if value is not None}
         )
 
     async def authorize(
@@ -58,12 +58,15 @@ class Client:
         """Authorize the application as a user and return the authorization code."""
         return url_parameters((await self.authorize(user, scope, **parameters)).ok()["url"])["code"]
 
-    async def post_form(self, path: str, *, secret: bool | None = None, **fields: Any) -> ApiResponse:
+    async def post_form(self, path: str, *, sends_secret: bool | None = None, **fields: Any) -> ApiResponse:
         """Post a form with the client ID; fields that are None are left out.
 
-        With `secret` the form has the client secret; None means that only confidential clients send it."""
+        `sends_secret` adds the client secret; None adds it for confidential clients only.
+        """
         form = {"client_id": self.id, **fields}
-        if secret if secret is not None else not self.public:
+        if sends_secret is None:
+            sends_secret = not self.public
+        if sends_secret:
             form["client_secret"] = self.secret
         data = urlencode({name: value for name, value in form.items() if value is not None})
         return await self.world.request("POST", path, data=data, headers=FORM)

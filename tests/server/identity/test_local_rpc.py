@@ -142,12 +142,12 @@ async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> No
 async def test_issuing_an_rpc_token_requires_the_client_secret(world: World) -> None:
     game, public_game = await oauth.create_application(world), await oauth.create_application(world, public=True)
 
-    oauth.assert_oauth2_error(await game.post_form("/oauth2/token/rpc", secret=False), "invalid_client", 401)
+    oauth.assert_oauth2_error(await game.post_form("/oauth2/token/rpc", sends_secret=False), "invalid_client", 401)
     oauth.assert_oauth2_error(
-        await game.post_form("/oauth2/token/rpc", secret=False, client_secret="guess"), "invalid_client", 401
+        await game.post_form("/oauth2/token/rpc", sends_secret=False, client_secret="guess"), "invalid_client", 401
     )
     oauth.assert_oauth2_error(await public_game.post_form("/oauth2/token/rpc"), "invalid_client", 401)
-    assert (await public_game.post_form("/oauth2/token/rpc", secret=True)).ok()["rpc_token"]
+    assert (await public_game.post_form("/oauth2/token/rpc", sends_secret=True)).ok()["rpc_token"]
 
 
 # Activity invites

@@ -522,7 +522,9 @@ async def test_revoking_an_unknown_token_succeeds_and_another_clients_fails(worl
     assert_oauth2_error(
         await other_client.post_form("/oauth2/token/revoke", token=tokens["access_token"]), "unauthorized_client"
     )
-    assert_oauth2_error(await client.post_form("/oauth2/token/revoke", secret=False, token="x"), "invalid_client", 401)
+    assert_oauth2_error(
+        await client.post_form("/oauth2/token/revoke", sends_secret=False, token="x"), "invalid_client", 401
+    )
     assert_oauth2_error(await client.post_form("/oauth2/token/revoke"), "invalid_request")
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
@@ -645,7 +647,7 @@ async def test_a_device_of_a_confidential_client_requires_the_secret(world: Worl
     client = await create_application(world)
 
     assert_oauth2_error(
-        await client.post_form("/oauth2/device/authorize", secret=False, scope="identify"), "invalid_client", 401
+        await client.post_form("/oauth2/device/authorize", sends_secret=False, scope="identify"), "invalid_client", 401
     )
 
 
