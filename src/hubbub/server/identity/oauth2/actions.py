@@ -293,9 +293,7 @@ def rotate_refresh_token(
 
 
 def revoke_family(call: Call, user_id: int, family_id: int) -> None:
-    """Revoke all tokens of a grant.
-
-    The code or refresh token of the grant was replayed (RFC 9700 4.14), or the user has too many grants."""
+    """Revoke all tokens of a grant."""
     auth.revoke(call.tx, user_id, kind="bearer", token_id=family_id)
     # The access token may have expired while its session is still open.
     auth.end_sessions(call.tx, user_id, [family_id])
