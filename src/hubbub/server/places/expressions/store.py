@@ -159,7 +159,7 @@ class ConnectedMember(NamedTuple):
 
     channel_id: int
     is_silenced: bool
-    """Whether the member is muted by a moderator, deafened or suppressed. Muting oneself does not count."""
+    """Whether the member is muted by a moderator, deafened or suppressed. A self-mute does not count."""
 
 
 def find_connected_member(tx: Tx, guild_id: int, user_id: int) -> ConnectedMember | None:
