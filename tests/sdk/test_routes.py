@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from hubbub.protocol import resources
+from hubbub.protocol import resources as protocol_resources
 from hubbub.protocol.operation import Operation
-from hubbub.sdk import operations
+from hubbub.sdk import resources
 from tests.contract.tables import SOURCE
 
 
@@ -22,8 +22,8 @@ def operation_paths() -> set[str]:
     """Return the paths of all operations, without the names of their parameters."""
     return {
         without_parameter_names(value.path)
-        for module in pkgutil.iter_modules(resources.__path__)
-        for value in vars(importlib.import_module(f"{resources.__name__}.{module.name}")).values()
+        for module in pkgutil.iter_modules(protocol_resources.__path__)
+        for value in vars(importlib.import_module(f"{protocol_resources.__name__}.{module.name}")).values()
         if isinstance(value, Operation)
     }
 
@@ -54,7 +54,7 @@ def test_source_contains_no_route(package: str) -> None:
 
 
 def test_client_operations_are_modules_of_the_protocol() -> None:
-    assert operations.lobbies is importlib.import_module("hubbub.protocol.resources.lobbies")
+    assert resources.lobbies is importlib.import_module("hubbub.protocol.resources.lobbies")
     with pytest.raises(ImportError):
-        operations.lobbys  # type: ignore[attr-defined] # noqa: B018
-    assert not hasattr(operations, "__path__")
+        resources.lobbys  # type: ignore[attr-defined] # noqa: B018
+    assert not hasattr(resources, "__path__")

@@ -17,7 +17,7 @@ from hubbub import __version__
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.protocol.shared_enums import TERMINAL_CLOSE_CODES, CloseCode, GatewayOpcode
-from hubbub.sdk import operations
+from hubbub.sdk import resources
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import new_session
 from hubbub.sdk.enums import ClientError, ClientStatus
@@ -236,7 +236,7 @@ class Gateway:
                 if self._session is None and self.before_session is not None:
                     await self.before_session()
                 # A single try, because the game sees each wait as the status HttpWait.
-                response = await self._core.request(operations.gateway.GET_GATEWAY, tries=1)
+                response = await self._core.request(resources.gateway.GET_GATEWAY, tries=1)
                 url: str = msgspec.json.decode(response)["url"]
                 return url
             except ApiError as error:

@@ -10,7 +10,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId
 from hubbub.protocol.shared_enums import ActivityActionType
-from hubbub.sdk import operations
+from hubbub.sdk import resources
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
@@ -148,16 +148,16 @@ class Invites:
 
     async def _post_invite(self, user_id: int, content: str, action_type: ActivityActionTypes, party_id: str) -> None:
         """Send the message of an invite or a join request for a party."""
-        activity = operations.user_messages.SendActivity(
+        activity = resources.user_messages.SendActivity(
             type=ActivityActionType(action_type), session_id=self._gateway.session_id, party_id=party_id
         )
-        body = operations.user_messages.SendUserMessage(
+        body = resources.user_messages.SendUserMessage(
             application_id=ApplicationId(self._core.application_id), activity=activity
         )
         # A token with the presence scopes only may not send text (spec/sdk.md#10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
             body.content = content
-        await self._core.request(operations.user_messages.SEND_USER_MESSAGE, json=body, user_id=user_id)
+        await self._core.request(resources.user_messages.SEND_USER_MESSAGE, json=body, user_id=user_id)
 
     async def _accept_invite(self, invite: ActivityInvite) -> str:
         if invite.type != ActivityActionTypes.JOIN:
@@ -172,14 +172,14 @@ class Invites:
         is_first_attempt = invite.message_id not in accepted_message_ids
         # Recorded before the request, because the event may arrive before the response.
         accepted_message_ids.add(invite.message_id)
-        query = operations.user_messages.GetActivityJoinSecret()
+        query = resources.user_messages.GetActivityJoinSecret()
         if invite.channel_id:
             query.channel_id = ChannelId(invite.channel_id)
         if invite.message_id:
             query.message_id = MessageId(invite.message_id)
         try:
             response = await self._core.call(
-                operations.user_messages.GET_ACTIVITY_JOIN_SECRET,
+                resources.user_messages.GET_ACTIVITY_JOIN_SECRET,
                 query=query,
                 user_id=invite.sender_id,
                 session_id=session_id,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from hubbub.protocol.ids import ChannelId
-from hubbub.sdk import operations
+from hubbub.sdk import resources
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
@@ -153,17 +153,17 @@ class Lobbies:
     async def _create_or_join(
         self, secret: str, lobby_metadata: dict[str, str] | None, member_metadata: dict[str, str] | None
     ) -> int:
-        secret_max = operations.lobbies.LOBBY_SECRET_MAX
+        secret_max = resources.lobbies.LOBBY_SECRET_MAX
         if not 1 <= len(secret) <= secret_max:
             raise validation_error(f"The secret must have 1 to {secret_max} characters")
-        body = operations.lobbies.CreateOrJoinLobby(secret=secret)
+        body = resources.lobbies.CreateOrJoinLobby(secret=secret)
         if lobby_metadata is not None:
             _check_metadata(lobby_metadata)
             body.lobby_metadata = lobby_metadata
         if member_metadata is not None:
             _check_metadata(member_metadata)
             body.member_metadata = member_metadata
-        response = await self._core.request(operations.lobbies.CREATE_OR_JOIN_LOBBY, json=body)
+        response = await self._core.request(resources.lobbies.CREATE_OR_JOIN_LOBBY, json=body)
         payload = decode_payload(response, LobbyPayload)
         self._cache_lobby(payload)
         return payload.id
@@ -182,7 +182,7 @@ class Lobbies:
             core.emit("lobby_created", payload.id)
 
     async def _leave_lobby(self, lobby_id: int) -> None:
-        await self._core.request(operations.lobbies.LEAVE_LOBBY, lobby_id=lobby_id)
+        await self._core.request(resources.lobbies.LEAVE_LOBBY, lobby_id=lobby_id)
         with self._core.lock:
             self._core.cache.remove_lobby_channels(lobby_id)
             removed_lobby = self._core.cache.lobbies.pop(lobby_id, None)
@@ -191,12 +191,12 @@ class Lobbies:
             self._core.emit("lobby_deleted", lobby_id)
 
     async def _fetch_guilds(self) -> list[GuildMinimal]:
-        guilds = await self._core.call(operations.guilds.LIST_MY_GUILDS)
+        guilds = await self._core.call(resources.guilds.LIST_MY_GUILDS)
         return [self._core.make(GuildMinimal, id=guild.id, name=guild.name) for guild in guilds]
 
     async def _fetch_channels(self, guild_id: int) -> list[GuildChannel]:
-        query = operations.channels.ListGuildChannels(with_can_link_lobby=True)
-        channels = await self._core.call(operations.channels.LIST_GUILD_CHANNELS, query=query, guild_id=guild_id)
+        query = resources.channels.ListGuildChannels(with_can_link_lobby=True)
+        channels = await self._core.call(resources.channels.LIST_GUILD_CHANNELS, query=query, guild_id=guild_id)
         channels.sort(key=_display_order(channels))
         return [
             self._core.make(
@@ -221,10 +221,10 @@ class Lobbies:
 
     async def _update_link(self, lobby_id: int, channel_id: int | None) -> None:
         """Link a lobby to a channel, or remove its link if `channel_id` is None."""
-        body = operations.lobbies.LinkChannel()
+        body = resources.lobbies.LinkChannel()
         if channel_id is not None:
             body.channel_id = ChannelId(channel_id)
-        response = await self._core.request(operations.lobbies.EDIT_LOBBY_CHANNEL_LINK, json=body, lobby_id=lobby_id)
+        response = await self._core.request(resources.lobbies.EDIT_LOBBY_CHANNEL_LINK, json=body, lobby_id=lobby_id)
         self._cache_lobby(decode_payload(response, LobbyPayload))
 
     async def _join_guild(self, lobby_id: int, merge_required: OneShotCallback) -> str:
@@ -234,7 +234,7 @@ class Lobbies:
         current_user = find_user(self._core, self._core.cache.current_user_id)
         if current_user is not None and current_user.is_provisional:
             await self._merges.require_merge(merge_required)
-        invite = await self._core.call(operations.lobbies.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF, lobby_id=lobby_id)
+        invite = await self._core.call(resources.lobbies.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF, lobby_id=lobby_id)
         code = invite.code
         url = f"{self._core.web_base}/invite/{code}"
         try:
@@ -247,7 +247,7 @@ class Lobbies:
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    keys_max, total_max = operations.lobbies.LOBBY_METADATA_KEYS_MAX, operations.lobbies.LOBBY_METADATA_TOTAL_MAX
+    keys_max, total_max = resources.lobbies.LOBBY_METADATA_KEYS_MAX, resources.lobbies.LOBBY_METADATA_TOTAL_MAX
     if len(metadata) > keys_max:
         raise validation_error(f"Metadata must have at most {keys_max} keys")
     if sum(len(text) for pair in metadata.items() for text in pair) > total_max:

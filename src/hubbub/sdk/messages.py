@@ -9,7 +9,7 @@ import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS
-from hubbub.sdk import operations
+from hubbub.sdk import resources
 from hubbub.sdk.arguments import Int32
 from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
 from hubbub.sdk.core import Core, OneShotCallback
@@ -198,52 +198,52 @@ class Messages:
         """Fetch the disclosures that the player has already acknowledged, on any device."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError, msgspec.MsgspecError):
             disclosures = await self._core.call(
-                operations.user_messages.GET_DISCLOSURES, application_id=self._core.application_id
+                resources.user_messages.GET_DISCLOSURES, application_id=self._core.application_id
             )
             self._events.is_disclosed = DISCLOSURE_TYPE in disclosures.acked_disclosures
 
     async def _acknowledge_disclosure(self) -> None:
-        body = operations.user_messages.AcknowledgeDisclosures(disclosures=[int(DISCLOSURE_TYPE)])
+        body = resources.user_messages.AcknowledgeDisclosures(disclosures=[int(DISCLOSURE_TYPE)])
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
             await self._core.request(
-                operations.user_messages.ACKNOWLEDGE_DISCLOSURES, json=body, application_id=self._core.application_id
+                resources.user_messages.ACKNOWLEDGE_DISCLOSURES, json=body, application_id=self._core.application_id
             )
 
     async def _send_user_message(self, recipient_id: int, content: str, metadata: dict[str, str] | None) -> int:
         _check_new_message(content, metadata)
-        body = operations.user_messages.SendUserMessage(content=content)
+        body = resources.user_messages.SendUserMessage(content=content)
         if metadata is not None:
             body.metadata = metadata
-        response = await self._core.request(operations.user_messages.SEND_USER_MESSAGE, json=body, user_id=recipient_id)
+        response = await self._core.request(resources.user_messages.SEND_USER_MESSAGE, json=body, user_id=recipient_id)
         return decode_payload(response, MessagePayload).id
 
     async def _send_lobby_message(self, lobby_id: int, content: str, metadata: dict[str, str] | None) -> int:
         _check_new_message(content, metadata)
-        body = operations.lobbies.CreateLobbyMessage(content=content)
+        body = resources.lobbies.CreateLobbyMessage(content=content)
         if metadata is not None:
             body.metadata = metadata
-        response = await self._core.request(operations.lobbies.CREATE_LOBBY_MESSAGE, json=body, lobby_id=lobby_id)
+        response = await self._core.request(resources.lobbies.CREATE_LOBBY_MESSAGE, json=body, lobby_id=lobby_id)
         return decode_payload(response, MessagePayload).id
 
     async def _edit_message(self, recipient_id: int, message_id: int, content: str) -> None:
         _check_content(content)
         await self._core.request(
-            operations.user_messages.EDIT_USER_MESSAGE,
-            json=operations.user_messages.EditUserMessage(content=content),
+            resources.user_messages.EDIT_USER_MESSAGE,
+            json=resources.user_messages.EditUserMessage(content=content),
             user_id=recipient_id,
             message_id=message_id,
         )
 
     async def _delete_message(self, recipient_id: int, message_id: int) -> None:
         await self._core.request(
-            operations.user_messages.DELETE_USER_MESSAGE, user_id=recipient_id, message_id=message_id
+            resources.user_messages.DELETE_USER_MESSAGE, user_id=recipient_id, message_id=message_id
         )
 
     async def _fetch_lobby_messages(self, lobby_id: int, limit: int) -> list[MessageHandle]:
         if not 1 <= limit <= HISTORY_MESSAGES_MAX:
             raise validation_error(f"The limit must be between 1 and {HISTORY_MESSAGES_MAX}")
         response = await self._core.request(
-            operations.lobbies.GET_LOBBY_MESSAGES, query={"limit": limit}, lobby_id=lobby_id
+            resources.lobbies.GET_LOBBY_MESSAGES, query={"limit": limit}, lobby_id=lobby_id
         )
         payloads = decode_payload(response, list[MessagePayload])
         for payload in payloads:
@@ -257,11 +257,11 @@ class Messages:
         with core.lock:
             history = core.cache.histories.get(recipient_id)
             if history is not None and history.can_serve(limit):
-                since_ms = core.clock() - operations.user_messages.USER_HISTORY_MS
+                since_ms = core.clock() - resources.user_messages.USER_HISTORY_MS
                 cached = [message for message in history.messages if (message.payload.id >> 22) + EPOCH_MS >= since_ms]
                 return [core.make(MessageHandle, core, message) for message in cached[:limit]]
         response = await core.request(
-            operations.user_messages.LIST_USER_MESSAGES, query={"limit": limit}, user_id=recipient_id
+            resources.user_messages.LIST_USER_MESSAGES, query={"limit": limit}, user_id=recipient_id
         )
         payloads = decode_payload(response, list[MessagePayload])
         messages = self._cache_messages(payloads, recipient_id)
@@ -288,7 +288,7 @@ class Messages:
             ]
 
     async def _fetch_summaries(self) -> list[UserMessageSummary]:
-        summaries = await self._core.call(operations.user_messages.LIST_USER_MESSAGE_SUMMARIES)
+        summaries = await self._core.call(resources.user_messages.LIST_USER_MESSAGE_SUMMARIES)
         return [
             self._core.make(UserMessageSummary, user_id=summary.user_id, last_message_id=summary.last_message_id)
             for summary in summaries
@@ -321,13 +321,13 @@ def _check_new_message(content: str, metadata: dict[str, str] | None) -> None:
 
 
 def _check_content(content: str) -> None:
-    content_max = operations.user_messages.USER_MESSAGE_LENGTH_MAX
+    content_max = resources.user_messages.USER_MESSAGE_LENGTH_MAX
     if len(content) > content_max:
         raise validation_error(f"The message content must have at most {content_max} characters")
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    keys_max, text_max = operations.user_messages.USER_METADATA_KEYS_MAX, operations.user_messages.USER_METADATA_MAX
+    keys_max, text_max = resources.user_messages.USER_METADATA_KEYS_MAX, resources.user_messages.USER_METADATA_MAX
     if len(metadata) > keys_max:
         raise validation_error(f"Metadata must have at most {keys_max} keys")
     if any(len(text) > text_max for pair in metadata.items() for text in pair):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
 from hubbub.protocol.operation import Operation
-from hubbub.sdk import operations
+from hubbub.sdk import resources
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import RelationshipGroupType, RelationshipType
@@ -223,7 +223,7 @@ class Relationships:
     async def _post(self, kind: Kind, username: str) -> None:
         if not username:
             raise validation_error("A username is required")
-        body = operations.relationships.RequestFriend(username=username)
+        body = resources.relationships.RequestFriend(username=username)
         await self._core.request(_operations_of(kind).request, json=body)
 
     async def _put_relationship(self, kind: Kind, user_id: int, type: RelationshipType | None = None) -> None:
@@ -254,7 +254,7 @@ class Relationships:
 
 def _operations_of(kind: Kind) -> RelationshipOperations:
     """Return the operations on platform relationships or game relationships."""
-    relationships = operations.relationships
+    relationships = resources.relationships
     if kind == PLATFORM:
         return RelationshipOperations(
             relationships.REQUEST_FRIEND, relationships.SET_RELATIONSHIP, relationships.DELETE_RELATIONSHIP

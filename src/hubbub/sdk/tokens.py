@@ -12,7 +12,7 @@ import aiohttp
 from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import ApplicationId
-from hubbub.sdk import operations
+from hubbub.sdk import resources
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
@@ -306,7 +306,7 @@ class Tokens:
         self._lifetimes[access_token] = lifetime_seconds
 
     async def _exchange(self, form: dict[str, str]) -> TokenExchange:
-        tokens = await self._core.call(operations.oauth2.EXCHANGE_OAUTH2_TOKEN, form=form, token="")
+        tokens = await self._core.call(resources.oauth2.EXCHANGE_OAUTH2_TOKEN, form=form, token="")
         self._remember_token(tokens.access_token, tokens.expires_in)
         refresh_token = tokens.refresh_token or ""
         self._core.logs.add_secrets(refresh_token)
@@ -315,7 +315,7 @@ class Tokens:
         )
 
     async def _request_provisional_token(self, body: dict[str, str]) -> TokenExchange:
-        operation = operations.identities.PARTNER_SDK_TOKEN
+        operation = resources.identities.PARTNER_SDK_TOKEN
         tokens = codec.decode(await self._core.request(operation, json=body, token=""), operation.result)
         self._remember_token(tokens.access_token, tokens.expires_in)
         self._core.logs.add_secrets(tokens.refresh_token)
@@ -323,24 +323,24 @@ class Tokens:
         return TokenExchange(tokens.access_token, "", _token_type(tokens.token_type), tokens.expires_in, tokens.scope)
 
     async def _unmerge_account(self, body: dict[str, str]) -> None:
-        await self._core.request(operations.identities.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, json=body, token="")
+        await self._core.request(resources.identities.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, json=body, token="")
 
     async def _set_display_name(self, name: str) -> None:
-        name_max = operations.users.GLOBAL_NAME_MAX
+        name_max = resources.users.GLOBAL_NAME_MAX
         if not 1 <= len(name) <= name_max:
             raise validation_error(f"The display name must have 1 to {name_max} characters")
-        body = operations.identities.UpdateAccount(global_name=name)
-        await self._core.request(operations.identities.UPDATE_MY_ACCOUNT, json=body)
+        body = resources.identities.UpdateAccount(global_name=name)
+        await self._core.request(resources.identities.UPDATE_MY_ACCOUNT, json=body)
 
     async def _revoke_tokens(self, application_id: int, token: str) -> None:
         form = {"client_id": str(application_id), "token": token}
-        await self._core.request(operations.oauth2.REVOKE_OAUTH2_TOKEN, form=form, token="")
+        await self._core.request(resources.oauth2.REVOKE_OAUTH2_TOKEN, form=form, token="")
 
     async def _exchange_child_token(self, parent_token: str, child_id: int) -> ChildToken:
-        body = operations.identities.ExchangeChildToken(
+        body = resources.identities.ExchangeChildToken(
             parent_access_token=parent_token, child_application_id=ApplicationId(child_id)
         )
-        token = await self._core.call(operations.identities.PARTNER_SDK_CHILD_TOKEN, body=body, token="")
+        token = await self._core.call(resources.identities.PARTNER_SDK_CHILD_TOKEN, body=body, token="")
         self._remember_token(token.access_token, token.expires_in)
         return ChildToken(token.access_token, _token_type(token.token_type), token.expires_in, token.scope)
 
@@ -367,7 +367,7 @@ class Tokens:
     async def _poll_for_tokens(self, client_id: int, scopes: str, external: dict[str, str]) -> TokenExchange:
         """Request a device code, show it to the player, and poll the token endpoint until the player responds."""
         form = {"client_id": str(client_id), "scope": scopes}
-        device = await self._core.call(operations.oauth2.AUTHORIZE_OAUTH2_DEVICE, form=form, token="")
+        device = await self._core.call(resources.oauth2.AUTHORIZE_OAUTH2_DEVICE, form=form, token="")
         self._core.logs.add_secrets(device.device_code)
         url = device.verification_uri_complete
         await self._open_page(url, device.user_code, device.verification_uri)
@@ -418,13 +418,13 @@ class Tokens:
     async def _fetch_user(self, token_type: AuthorizationTokenType, token: str) -> CurrentUser:
         if token_type != AuthorizationTokenType.BEARER:
             raise validation_error("Only bearer tokens are supported")
-        user = await self._core.call(operations.users.GET_MY_USER, token=token)
+        user = await self._core.call(resources.users.GET_MY_USER, token=token)
         return CurrentUser(user.id, user.global_name or user.username)
 
     async def inspect_token(self) -> int:
         """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
         grant = decode_payload(
-            await self._core.request(operations.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1), GrantPayload
+            await self._core.request(resources.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1), GrantPayload
         )
         if grant.application is not None:
             self._core.application_id = grant.application.id
@@ -444,7 +444,7 @@ class Tokens:
     def _set_expiry(self, left_seconds: float) -> None:
         """Schedule the expiration callback of a token that expires in `left_seconds` seconds."""
         # The lifetime of a token that the client did not get itself is unknown: assume the default.
-        lifetime_seconds = self._lifetimes.get(self._core.token, operations.oauth2.ACCESS_TOKEN_SECONDS)
+        lifetime_seconds = self._lifetimes.get(self._core.token, resources.oauth2.ACCESS_TOKEN_SECONDS)
         lead_seconds = min(EXPIRY_LEAD_SECONDS, lifetime_seconds * EXPIRY_SHARE)
         self._expiry_callback_at_ms = self._core.clock() + (left_seconds - lead_seconds) * 1000
         self._schedule_expiry_callback()

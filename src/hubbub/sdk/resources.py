@@ -1,19 +1,22 @@
-"""Operations of the HTTP API that the client calls, as modules of `hubbub.protocol.resources` imported on first use.
+"""Operations, events and models of `hubbub.protocol.resources`, as modules that are imported on first use.
 
-    response = await core.request(operations.lobbies.LEAVE_LOBBY, lobby_id=lobby_id)
+    response = await core.request(resources.lobbies.LEAVE_LOBBY, lobby_id=lobby_id)
 
 Importing a resource creates the models of most other resources, which a game should not wait for at startup. Access a
-module only inside a coroutine, which runs on the network thread (decisions/0074).
+module only in code that runs on the network thread (decisions/0074).
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hubbub.protocol.resources import channels as channels
+    from hubbub.protocol.resources import direct_messages as direct_messages
     from hubbub.protocol.resources import gateway as gateway
     from hubbub.protocol.resources import guilds as guilds
     from hubbub.protocol.resources import identities as identities
     from hubbub.protocol.resources import lobbies as lobbies
+    from hubbub.protocol.resources import lobby_calls as lobby_calls
+    from hubbub.protocol.resources import messages as messages
     from hubbub.protocol.resources import oauth2 as oauth2
     from hubbub.protocol.resources import presence as presence
     from hubbub.protocol.resources import relationships as relationships
