@@ -19,16 +19,8 @@ RESPONSES: dict[type[msgspec.Struct], tuple[type[msgspec.Struct], ...]] = {
 """Models of responses and of events with more fields for games, by the payload model that decodes them."""
 
 UNDECLARED_FIELDS = {
-    # READY names users by ID if the session deduplicates user objects.
-    ("ChannelPayload", "recipient_ids"),
-    ("PresencePayload", "user_id"),
-    ("RelationshipPayload", "user_id"),
-    # Parts of READY for games.
-    ("ReadyPayload", "game_invites"),
     # Sent by other platforms.
-    ("ActivityInvitePayload", "application_id"),
-    ("ActivityPayload", "parent_application_id"),
-    ("PartyPayload", "privacy"),
+    ("RelationshipPayload", "user_id"),
 }
 """Fields that the SDK reads although no model of the protocol declares them."""
 

@@ -5,14 +5,19 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 
 from hubbub.protocol.enums import GatewayOpcode
-from hubbub.protocol.ids import GuildId, Snowflake, parse_wide
+from hubbub.protocol.ids import GuildId, Snowflake, UserId, parse_wide
 from hubbub.protocol.operation import Auth, Command, Event, Operation
 from hubbub.protocol.resources.applications import ReadyApplication
-from hubbub.protocol.resources.channels import PrivateChannel
+from hubbub.protocol.resources.channels import AnyChannel
 from hubbub.protocol.resources.guilds import UnavailableGuild
+from hubbub.protocol.resources.identities import UserApplicationProfile
+from hubbub.protocol.resources.join_requests import JoinRequest
+from hubbub.protocol.resources.lobbies import GatewayLobby
 from hubbub.protocol.resources.presence import Presence, SetPresence
 from hubbub.protocol.resources.read_states import ReadStates
+from hubbub.protocol.resources.relationships import GameRelationship, Relationship
 from hubbub.protocol.resources.soundboard import SoundboardSounds
+from hubbub.protocol.resources.user_messages import ActivityInvite
 from hubbub.protocol.resources.users import MyUser, User
 
 HEARTBEAT_INTERVAL_MS = 41_250
@@ -148,6 +153,13 @@ class FeatureFlags(Struct, kw_only=True):
     """Names of gateway events that are not sent."""
 
 
+class ReadyChannel(AnyChannel, kw_only=True):
+    """A private channel at the start of a session."""
+
+    recipient_ids: list[UserId] | UnsetType = UNSET
+    """IDs of the recipients, instead of `recipients`; only with `Capabilities.DEDUPE_USER_OBJECTS`."""
+
+
 class Ready(Struct, kw_only=True):
     """Initial state of a session."""
 
@@ -165,11 +177,11 @@ class Ready(Struct, kw_only=True):
     """Application of the session; absent in user sessions."""
     shard: list[int] | UnsetType = UNSET
     """Shard ID and number of shards; present only if Identify had it."""
-    private_channels: list[PrivateChannel] = []
+    private_channels: list[ReadyChannel] = []
     """Private channels of the user; empty for bots."""
-    relationships: list[Any] = []
+    relationships: list[Relationship] = []
     """Relationships of the user; empty for bots."""
-    presences: list[Any] = []
+    presences: list[Presence] = []
     """Presences of the user's friends; empty for bots."""
     user_settings: dict[str, Any] = {}
     """Settings of the user; empty for bots."""
@@ -177,20 +189,22 @@ class Ready(Struct, kw_only=True):
     """Type of the session; always `normal`."""
     geo_ordered_rtc_regions: list[str] = []
     """IDs of the voice regions, nearest first."""
-    guild_join_requests: list[Any] = []
+    guild_join_requests: list[JoinRequest] = []
     """Pending join requests of the user; empty for bots."""
     scopes: list[str] | UnsetType = UNSET
     """Scopes granted to the session, with umbrella scopes expanded; OAuth2 sessions only."""
     users: list[User] | UnsetType = UNSET
     """Users that other fields refer to by ID; only with `Capabilities.DEDUPE_USER_OBJECTS`."""
-    game_relationships: list[Any] | UnsetType = UNSET
+    game_relationships: list[GameRelationship] | UnsetType = UNSET
     """Game relationships of the user; OAuth2 and user sessions only."""
     read_state: ReadStates | UnsetType = UNSET
     """Read states of the user; user sessions only."""
-    lobbies: list[Any] | UnsetType = UNSET
+    lobbies: list[GatewayLobby] | UnsetType = UNSET
     """Lobbies of the user; only with `Capabilities.AUTO_LOBBY_CONNECT`, otherwise a LOBBY_CREATE follows for each."""
-    user_application_profiles: dict[str, Any] | UnsetType = UNSET
+    user_application_profiles: dict[str, list[UserApplicationProfile]] | UnsetType = UNSET
     """Application profiles by user ID; OAuth2 sessions only."""
+    game_invites: list[ActivityInvite] | UnsetType = UNSET
+    """Pending activity invites of the user; without `Capabilities.PRIORITIZED_READY_PAYLOAD` only."""
     feature_flags: FeatureFlags | UnsetType = UNSET
     """SDK features that the operator has disabled; OAuth2 sessions only."""
     av_sf_protocol_floor: int | UnsetType = UNSET
@@ -202,7 +216,7 @@ class Ready(Struct, kw_only=True):
 class MergedPresences(Struct, kw_only=True):
     """Presences at the start of a session."""
 
-    guilds: list[Any] = []
+    guilds: list[list[Presence]] = []
     """Presences of guild members, by guild in the order of READY."""
     friends: list[Presence] = []
     """Presences of friends."""
@@ -213,10 +227,10 @@ class ReadySupplemental(Struct, kw_only=True):
 
     merged_presences: MergedPresences
     """Presences of guild members and friends."""
-    lazy_private_channels: list[Any] = []
+    lazy_private_channels: list[ReadyChannel] = []
     """Private channels that READY left out."""
-    game_invites: list[Any] = []
-    """Pending game invites of the user."""
+    game_invites: list[ActivityInvite] = []
+    """Pending activity invites of the user."""
 
 
 class Resumed(Struct, kw_only=True):

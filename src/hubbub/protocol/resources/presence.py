@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from hubbub.protocol.enums import GatewayOpcode, Scope
-from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId
+from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command, Event
 from hubbub.protocol.resources.users import PartialUser
@@ -43,13 +43,8 @@ class ActivityParty(Struct, kw_only=True):
     """ID of the party."""
     size: list[int] | UnsetType = UNSET
     """Current and maximum number of members, in this order; a maximum of 0 is not shown."""
-
-
-class SetActivityParty(ActivityParty, kw_only=True):
-    """The party of an activity, in the form its host sends."""
-
     privacy: int | None | UnsetType = UNSET
-    """Privacy of the party: 0 private, 1 public. Other users see it only in the activity's flags."""
+    """Privacy of the party: 0 private, 1 public. Sent by its host only; other users see it in the activity's flags."""
 
 
 class ActivityMetadata(Struct, kw_only=True):
@@ -108,6 +103,8 @@ class Activity(Struct, kw_only=True):
     """Start and end of the activity."""
     application_id: ApplicationId | UnsetType = UNSET
     """ID of the application that the activity belongs to."""
+    parent_application_id: ApplicationId | UnsetType = UNSET
+    """ID of the publisher's application; absent if the application has no publisher."""
     status_display_type: int | None | UnsetType = UNSET
     """Field shown in the member list: 0 name, 1 state, 2 details."""
     details: str | None | UnsetType = UNSET
@@ -154,6 +151,8 @@ class Presence(Struct, kw_only=True):
 
     user: PartialUser
     """Partial user; only `id` is always present."""
+    user_id: UserId | UnsetType = UNSET
+    """ID of the user. Never sent by this server; other servers send it in READY instead of `user`."""
     status: str
     """Status: `online`, `idle`, `dnd` or `offline`. Invisible users are `offline` to others."""
     activities: list[Activity]
@@ -194,7 +193,7 @@ class SetActivity(Struct, kw_only=True):
     """ID of the application that the activity belongs to; games cannot change it."""
     emoji: ActivityEmoji | None | UnsetType = UNSET
     """Emoji of a custom status."""
-    party: SetActivityParty | None | UnsetType = UNSET
+    party: ActivityParty | None | UnsetType = UNSET
     """Party of the activity."""
     assets: ActivityAssets | None | UnsetType = UNSET
     """Images of the activity."""

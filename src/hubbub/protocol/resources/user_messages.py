@@ -127,6 +127,8 @@ class ActivityInvite(Struct, kw_only=True):
     """User who sent the invite."""
     application: MessageApplication
     """Application of the activity."""
+    application_id: ApplicationId | UnsetType = UNSET
+    """ID of the application. Never sent by this server; other servers send it instead of `application`."""
     activity: MessageActivity
     """Activity that the user is invited to."""
 

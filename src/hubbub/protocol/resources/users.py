@@ -111,6 +111,8 @@ class PartialUser(Struct, kw_only=True):
     """Hash of the avatar; null for a default avatar."""
     public_flags: int | UnsetType = UNSET
     """Public flags of the user; a `UserFlags` bit set."""
+    flags: int | UnsetType = UNSET
+    """Flags of the user; a `UserFlags` bit set."""
     bot: bool | UnsetType = UNSET
     """Whether the user is a bot."""
 

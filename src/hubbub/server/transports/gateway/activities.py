@@ -185,7 +185,7 @@ def _asset_fields(assets: wire.ActivityAssets) -> dict[str, str]:
     }
 
 
-def _party_fields(party: wire.SetActivityParty) -> dict[str, Any]:
+def _party_fields(party: wire.ActivityParty) -> dict[str, Any]:
     """Return ID and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
     fields: dict[str, Any] = _text_fields(
         party, ("id",), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX
