@@ -9,8 +9,8 @@ import pytest
 
 import hubbub
 import hubbub.sdk as sdk
-from hubbub.sdk import activities, compat, version
-from hubbub.sdk.payloads import ActivityPayload, decode_payload
+from hubbub.sdk import activities, compat, resources, version
+from hubbub.sdk.tolerant_models import decode
 from tests.world import NOW_MS
 
 
@@ -63,10 +63,10 @@ def test_empty_fields_are_omitted() -> None:
 
 
 def test_an_activity_is_decoded_from_a_presence() -> None:
-    payload = decode_payload(
+    payload = decode(
         b'{"name":"Puddle","type":0,"application_id":"7","state":"hi","party":{"id":"p","size":[1,4]},"flags":2,'
         b'"supported_platforms":["desktop","toaster"],"buttons":["Site"],"assets":{"large_image":"x"},"new":1}',
-        ActivityPayload,
+        resources.presence.Activity,
     )
 
     activity = activities.from_wire(payload)

@@ -1,7 +1,7 @@
 """Rich presence records: `Activity` and its parts, their limits, and their wire format (spec/sdk.md#10.1)."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hubbub.protocol.activity_limits import (
     ACTIVITY_IMAGE_MAX,
@@ -22,8 +22,11 @@ from hubbub.sdk.enums import (
     StatusDisplayTypes,
     member_or_default,
 )
-from hubbub.sdk.payloads import ActivityPayload
 from hubbub.sdk.records import Record, field
+from hubbub.sdk.tolerant_models import has_value, value_or
+
+if TYPE_CHECKING:
+    from hubbub.protocol.resources.presence import Activity as ActivityPayload
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -262,7 +265,7 @@ def _construct(kind: type[RecordT], **fields: Any) -> RecordT:
     return kind.from_platform(**fields)
 
 
-def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _construct) -> Activity:
+def from_wire(payload: "ActivityPayload", make: Callable[..., Any] = _construct) -> Activity:
     """Decode the activity of a user; secrets and button URLs are never sent to other users.
 
     `make(kind, **fields)` creates a record of a class; pass `Core.make` to create the client's variant of the class."""
@@ -272,18 +275,13 @@ def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _construct) -
     party_size = (payload.party.size or []) if payload.party else []
     activity: Activity = make(
         Activity,
-        name=payload.name,
-        type=member_or_default(ActivityTypes, payload.type, ActivityTypes.PLAYING),
-        status_display_type=None
-        if payload.status_display_type is None
-        else member_or_default(StatusDisplayTypes, payload.status_display_type, StatusDisplayTypes.NAME),
-        state=payload.state,
-        state_url=payload.state_url,
-        details=payload.details,
-        details_url=payload.details_url,
-        application_id=payload.application_id,
-        parent_application_id=payload.parent_application_id,
-        assets=make(ActivityAssets, **{name: payload.assets.get(name) for name in _ASSET_FIELDS})
+        name=payload.name or "",
+        type=member_or_default(ActivityTypes, payload.type or 0, ActivityTypes.PLAYING),
+        status_display_type=member_or_default(StatusDisplayTypes, payload.status_display_type, StatusDisplayTypes.NAME)
+        if has_value(payload.status_display_type)
+        else None,
+        **{name: value_or(getattr(payload, name), None) for name in _PLAIN_FIELDS},
+        assets=make(ActivityAssets, **{name: value_or(getattr(payload.assets, name), None) for name in _ASSET_FIELDS})
         if payload.assets
         else None,
         timestamps=make(ActivityTimestamps, start=payload.timestamps.start or 0, end=payload.timestamps.end or 0)
@@ -299,9 +297,18 @@ def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _construct) -
         if payload.party
         else None,
         supported_platforms=platforms,
-        buttons=[make(ActivityButton, label=label) for label in payload.buttons or () if isinstance(label, str)],
+        buttons=[make(ActivityButton, label=label) for label in payload.buttons or ()],
     )
     return activity
 
 
+_PLAIN_FIELDS: Final = (
+    "state",
+    "state_url",
+    "details",
+    "details_url",
+    "application_id",
+    "parent_application_id",
+)
+"""Fields of an activity that are the same in the record and in the payload."""
 _ASSET_FIELDS: Final = tuple(ActivityAssets.fields)

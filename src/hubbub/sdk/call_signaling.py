@@ -5,17 +5,20 @@ Opcode 17 replaces the list of calls that the client is in, so it is always sent
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
 
 from hubbub.protocol.shared_enums import GatewayOpcode
+from hubbub.sdk.cache import CachedVoiceState
 from hubbub.sdk.calls import CallState, VoiceTicket
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import CallStatus, ClientStatus
 from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
-from hubbub.sdk.payloads import VoiceServerPayload, VoiceStatePayload
+
+if TYPE_CHECKING:
+    from hubbub.protocol.resources.lobby_calls import LobbyVoiceServer
 
 LOBBY_VOICE_STATES: Final = GatewayOpcode.LOBBY_VOICE_STATES
 """Gateway opcode with the list of the client's calls."""
@@ -110,40 +113,38 @@ class CallSignaling:
 
     # Receiving, on the network thread; events arrive under the client's lock
 
-    def _voice_state_changed(self, payload: VoiceStatePayload, previous: VoiceStatePayload | None) -> None:
-        state = self._calls.get(payload.lobby_id or 0)
+    def _voice_state_changed(
+        self, lobby_id: int, user_id: int, new: CachedVoiceState | None, previous: CachedVoiceState | None
+    ) -> None:
+        state = self._calls.get(lobby_id)
         if state is None:
             return
-        is_present = payload.channel_id is not None
-        if (previous is not None) != is_present:
-            state.emit("participant", payload.user_id, is_present)
-        elif previous is not None and (previous.self_mute, previous.self_deaf) != (
-            payload.self_mute,
-            payload.self_deaf,
-        ):
-            state.emit("voice_state", payload.user_id)
-        if payload.user_id == self._core.cache.current_user_id and self._session_id == self._gateway.session_id:
-            self._own_voice_state_changed(state, payload, previous)
+        if new is None or previous is None:
+            if new is not previous:
+                state.emit("participant", user_id, new is not None)
+        elif (previous.self_mute, previous.self_deaf) != (new.self_mute, new.self_deaf):
+            state.emit("voice_state", user_id)
+        if user_id == self._core.cache.current_user_id and self._session_id == self._gateway.session_id:
+            self._own_voice_state_changed(state, new, previous)
 
     def _own_voice_state_changed(
-        self, state: CallState, payload: VoiceStatePayload, previous: VoiceStatePayload | None
+        self, state: CallState, new: CachedVoiceState | None, previous: CachedVoiceState | None
     ) -> None:
         """Expel the client if it was removed or rejected, or if another device of the user took the call over.
 
         A new session repeats the voice state of the previous one, which is none of these."""
-        is_present = payload.channel_id is not None
         if state.ticket is None:
             # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a
             # rejection.
-            if not is_present and previous is None:
+            if new is None and previous is None:
                 self._expel(state)
-        elif not is_present and state.status is CallStatus.RECONNECTING:
+        elif new is None and state.status is CallStatus.RECONNECTING:
             # The voice server timed the client out; the voice connection requests a new ticket itself.
             return
-        elif not is_present or payload.session_id not in (None, state.ticket.session_id):
+        elif new is None or new.session_id not in ("", state.ticket.session_id):
             self._expel(state)
 
-    def _voice_server_changed(self, payload: VoiceServerPayload) -> None:
+    def _voice_server_changed(self, payload: "LobbyVoiceServer") -> None:
         state = self._calls.get(payload.lobby_id or 0)
         if state is None or not state.should_be_joined:
             return
@@ -151,9 +152,10 @@ class CallSignaling:
         own_voice_state = lobby.voice_states.get(self._core.cache.current_user_id) if lobby else None
         state.ticket = None
         if payload.endpoint:
-            self._core.logs.add_secrets(payload.token)
-            session_id = own_voice_state.session_id if own_voice_state is not None else None
-            state.ticket = VoiceTicket(payload.endpoint, payload.token, session_id or self._gateway.session_id)
+            token = payload.token or ""
+            self._core.logs.add_secrets(token)
+            session_id = own_voice_state.session_id if own_voice_state is not None else ""
+            state.ticket = VoiceTicket(payload.endpoint, token, session_id or self._gateway.session_id)
         state.updated.set()
 
     def _lobby_removed(self, lobby_id: int) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from hubbub.protocol.shared_enums import CloseCode
+from hubbub.sdk import resources
 from hubbub.sdk.arguments import Int32
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
@@ -19,8 +21,11 @@ from hubbub.sdk.handles import (
 from hubbub.sdk.results import ClientResult, SdkError, sdk_error, validation_error
 from hubbub.sdk.rpc import RpcClient
 from hubbub.sdk.tokens import Tokens
+from hubbub.sdk.tolerant_models import convert
 
-AUTHORIZATION_CLOSE_CODES = frozenset((4004, 4013, 4014))
+AUTHORIZATION_CLOSE_CODES = frozenset(
+    (CloseCode.AUTHENTICATION_FAILED, CloseCode.INVALID_INTENTS, CloseCode.DISALLOWED_INTENTS)
+)
 """Gateway close codes for a rejected token and for rejected intents."""
 
 
@@ -157,14 +162,10 @@ class Connection:
         return self._core.run(name, callback, (None,), self._get_connected_user, application_id)
 
     async def _get_connected_user(self, application_id: int) -> UserHandle | None:
-        from hubbub.sdk.payloads import UserPayload, decode_payload
-
         connection = await self._rpc().connect(application_id)
         if not connection.user:
             return None
-        import msgspec
-
-        user = decode_payload(msgspec.json.encode(connection.user), UserPayload)
+        user = convert(connection.user, resources.users.PartialUser)
         with self._core.lock:
             self._core.cache.update_user(user)
         return find_user(self._core, user.id)

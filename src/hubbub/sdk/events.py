@@ -4,45 +4,61 @@ Each handler runs on the network loop, under the client's lock, with the decoded
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import UnsetType
 
 from hubbub.protocol.ids import EPOCH_MS
-from hubbub.sdk import payloads as wire
-from hubbub.sdk.cache import CachedLobby, recipient_ids
+from hubbub.sdk import resources
+from hubbub.sdk.cache import (
+    OFFLINE_STATUS,
+    CachedLobby,
+    CachedMessage,
+    CachedVoiceState,
+    cached_member,
+    cached_voice_state,
+    member_user_id,
+)
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ActivityActionTypes, ChannelType, ClientStatus, DisclosureTypes, member_or_default
+from hubbub.sdk.event_table import EmittedEvents, EventTable
 from hubbub.sdk.handles import SENT_FROM_GAME_FLAG
-from hubbub.sdk.payloads import decode_payload
 from hubbub.sdk.records import ActivityInvite
 from hubbub.sdk.session_changes import CacheSnapshot
+from hubbub.sdk.tolerant_models import decode
 
-T = TypeVar("T")
-EmittedEvents = Iterable[tuple[Any, ...]]
-"""Events for the game: tuples of the event name and the arguments of its callback."""
+if TYPE_CHECKING:
+    from hubbub.protocol.resources.channels import AnyChannel
+    from hubbub.protocol.resources.direct_messages import ChannelRecipientChange
+    from hubbub.protocol.resources.gateway import Ready, ReadySupplemental
+    from hubbub.protocol.resources.identities import MergeCompleted, UserApplicationProfiles
+    from hubbub.protocol.resources.lobbies import (
+        GatewayLobby,
+        LinkedLobbyMessage,
+        LobbyDeleted,
+        LobbyMemberChange,
+        LobbyMessageDeleted,
+        LobbyVoiceState,
+    )
+    from hubbub.protocol.resources.lobby_calls import LobbyVoiceServer
+    from hubbub.protocol.resources.messages import MessageDeleted
+    from hubbub.protocol.resources.presence import Presence
+    from hubbub.protocol.resources.relationships import AddedRelationship, GameRelationship, RemovedRelationship
+    from hubbub.protocol.resources.user_messages import ActivityInvite as InvitePayload
+    from hubbub.protocol.resources.user_messages import DispatchedUserMessage
+    from hubbub.protocol.resources.users import MyUser, User
+    from hubbub.sdk.cache import AnyMessage
 
-INVITE_LIFETIME_MS: Final = 6 * 3600 * 1000
-"""Lifetime of an invite in milliseconds (spec/sdk.md#10.4)."""
+VoiceStateListener = Callable[[int, int, CachedVoiceState | None, CachedVoiceState | None], None]
+"""Function of the lobby ID, the user ID, and the new and the previous voice state, which are None outside of the call."""
+
 EXPIRY_CHECK_DELAY_SECONDS: Final = 0.01
 """Delay of the expiry check in seconds, because an invite is still valid at the exact end of its lifetime."""
 DISCLOSURE_TEXT: Final = "Messages in this conversation can also be seen in the chat client."
 
-_handlers: Final[dict[str, tuple[type[Any], Callable[["Events", Any], EmittedEvents]]]] = {}
-"""Type of the payload and handler by gateway event."""
-
-
-def handles_event(
-    event: str, kind: type[T]
-) -> Callable[[Callable[["Events", T], EmittedEvents]], Callable[["Events", T], EmittedEvents]]:
-    """Register a method as the handler of a gateway event with payloads of type `kind`."""
-
-    def register(function: Callable[["Events", T], EmittedEvents]) -> Callable[["Events", T], EmittedEvents]:
-        _handlers[event] = (kind, function)
-        return function
-
-    return register
+event_table: "Final[EventTable[Events]]" = EventTable()
 
 
 class Events:
@@ -59,11 +75,9 @@ class Events:
         """Whether the player has been notified that the chat client shows the same messages."""
         self.on_disclosed: Callable[[], None] = lambda: None
         """Called when the disclosure was shown to the player."""
-        self.on_voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda new, old: (
-            None
-        )
-        """Called with the new and the previous voice state of a participant in a lobby's call."""
-        self.on_voice_server: Callable[[wire.VoiceServerPayload], None] = lambda payload: None
+        self.on_voice_state: VoiceStateListener = lambda lobby_id, user_id, new, old: None
+        """Called when a voice state in a lobby's call changed."""
+        self.on_voice_server: Callable[[LobbyVoiceServer], None] = lambda payload: None
         """Called with the voice server of a lobby's call."""
         self.on_lobby_removed: Callable[[int], None] = lambda lobby_id: None
         """Called with the ID of a lobby that the current user is no longer a member of."""
@@ -81,22 +95,22 @@ class Events:
 
     def dispatch(self, event: str, data: msgspec.Raw) -> None:
         """Handle a gateway event; ignore unknown ones."""
-        handler = _handlers.get(event)
+        handler = event_table.handlers.get(event)
         if handler is None:
             self.core.logs.verbose(f"Ignored event {event}")
             return
-        kind, function = handler
+        model, method = handler
         # Decode before taking the lock, which the game's thread may be waiting for.
-        payload = decode_payload(data, kind)
+        payload = decode(data, model)
         with self.core.lock:
-            emitted_events = list(function(self, payload))
+            emitted_events = list(method(self, payload))
         for name, *args in emitted_events:
             self.core.emit(name, *args)
 
     # Session start
 
-    @handles_event("READY", wire.ReadyPayload)
-    def ready(self, payload: wire.ReadyPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.gateway.READY)
+    def ready(self, payload: "Ready") -> EmittedEvents:
         """Replace the cache with the state of a new session."""
         core, cache = self.core, self.cache
         previous_voice_states = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
@@ -111,27 +125,28 @@ class Events:
             self._previous_session = CacheSnapshot(cache)
         cache.start_session()
         cache.current_user_id = payload.user.id
-        for user in (payload.user, *payload.users):
+        for user in (payload.user, *(payload.users or ())):
             cache.update_user(user)
-        if payload.application is not None:
+        if payload.application:
             core.application_id = payload.application.id
             core.application_name = payload.application.name or ""
             core.parent_application_id = payload.application.parent_id or 0
-        core.scopes = frozenset(payload.scopes)
-        flags = payload.feature_flags or wire.FeatureFlagsPayload()
-        core.disabled_functions = frozenset(flags.disabled_functions)
-        for relationship in payload.relationships:
+        core.scopes = frozenset(payload.scopes or ())
+        flags = payload.feature_flags
+        core.disabled_functions = frozenset(flags.disabled_functions or ()) if flags else frozenset()
+        for relationship in payload.relationships or ():
             cache.update_relationship(relationship)
-        for game_relationship in payload.game_relationships:
+        for game_relationship in payload.game_relationships or ():
             cache.update_game_relationship(game_relationship)
-        for channel in payload.private_channels:
-            self._cache_channel(channel)
-        for presence in payload.presences:
+        for channel in payload.private_channels or ():
+            cache.update_channel(channel)
+        for presence in payload.presences or ():
             cache.update_presence(presence)
-        for user_id, profiles in payload.user_application_profiles.items():
-            cache.profiles[int(user_id)] = profiles
-        for lobby in payload.lobbies:
-            self._cache_lobby(lobby)
+        for user_id, profiles in (payload.user_application_profiles or {}).items():
+            if user_id.isdecimal():
+                cache.profiles[int(user_id)] = profiles
+        for lobby in payload.lobbies or ():
+            cache.update_lobby(lobby)
             if lobby.id not in previous_voice_states:
                 yield "lobby_created", lobby.id
             yield from self._compare_calls(lobby.id, previous_voice_states.get(lobby.id, {}))
@@ -140,13 +155,13 @@ class Events:
             yield "lobby_deleted", lobby_id
         yield from self._pending_invites(payload.game_invites)
 
-    @handles_event("READY_SUPPLEMENTAL", wire.ReadySupplementalPayload)
-    def ready_supplemental(self, payload: wire.ReadySupplementalPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.gateway.READY_SUPPLEMENTAL)
+    def ready_supplemental(self, payload: "ReadySupplemental") -> EmittedEvents:
         """Add the second part of the initial state."""
-        for presence in payload.merged_presences.friends if payload.merged_presences else ():
+        for presence in (payload.merged_presences.friends or ()) if payload.merged_presences else ():
             self.cache.update_presence(presence)
-        for channel in payload.lazy_private_channels:
-            self._cache_channel(channel)
+        for channel in payload.lazy_private_channels or ():
+            self.cache.update_channel(channel)
         return self._pending_invites(payload.game_invites)
 
     def _status_changed(self, status: ClientStatus) -> None:
@@ -159,46 +174,36 @@ class Events:
         for name, *args in emitted_events:
             self.core.emit(name, *args)
 
-    def _pending_invites(self, payload: list[wire.ActivityInvitePayload]) -> EmittedEvents:
+    def _pending_invites(self, payload: "list[InvitePayload] | UnsetType") -> EmittedEvents:
         """Process invites that arrived while the client was disconnected, except those it already has."""
-        for invite in payload:
+        for invite in payload or ():
             if invite.message_id not in self.invites:
                 yield from self.activity_invite_create(invite)
 
-    def _cache_channel(self, channel: wire.ChannelPayload) -> None:
-        """Cache a channel and its recipients."""
-        for user in channel.recipients or ():
-            self.cache.update_user(user)
-        self.cache.channels[channel.id] = channel
-
-    def _cache_lobby(self, payload: wire.LobbyPayload) -> bool:
-        """Cache a lobby and its channel; return whether the lobby is new."""
-        lobby, is_new = self.cache.update_lobby(payload)
-        self.cache.channels[lobby.id] = wire.ChannelPayload(id=lobby.id, type=ChannelType.LOBBY)
-        return is_new
-
     # Users
 
-    def _cache_user(self, payload: wire.UserPayload | None) -> EmittedEvents:
+    def _cache_user(self, payload: "User | UnsetType") -> EmittedEvents:
         """Cache a user, and emit an update if the user was cached before and changed."""
-        was_cached = payload is not None and payload.id in self.cache.users
-        if self.cache.update_user(payload) and was_cached and payload is not None:
+        if not payload:
+            return
+        was_cached = payload.id in self.cache.users
+        if self.cache.update_user(payload) and was_cached:
             yield "user_updated", payload.id
 
-    @handles_event("USER_UPDATE", wire.UserPayload)
-    def user_update(self, payload: wire.UserPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.users.USER_UPDATE)
+    def user_update(self, payload: "MyUser") -> EmittedEvents:
         """Update the current user."""
         if self.cache.update_user(payload):
             yield "user_updated", payload.id
 
-    @handles_event("USER_APPLICATION_IDENTITY_UPDATE", wire.ProfilesPayload)
-    def profiles_update(self, payload: wire.ProfilesPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.identities.USER_APPLICATION_IDENTITY_UPDATE)
+    def profiles_update(self, payload: "UserApplicationProfiles") -> EmittedEvents:
         """Update the application profiles of a user."""
-        if self.cache.update_profiles(payload.user_id, payload.user_application_profiles):
+        if payload.user_id and self.cache.update_profiles(payload.user_id, payload.user_application_profiles):
             yield "user_updated", payload.user_id
 
-    @handles_event("PRESENCE_UPDATE", wire.PresencePayload)
-    def presence_update(self, payload: wire.PresencePayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.presence.PRESENCE_UPDATE)
+    def presence_update(self, payload: "Presence") -> EmittedEvents:
         """Update the status and activities of a user."""
         user_id, changed = self.cache.update_presence(payload)
         if not changed:
@@ -208,40 +213,43 @@ class Events:
             yield "relationship_groups_updated", user_id
         yield from self._review_invites(user_id)
 
-    @handles_event("RELATIONSHIP_ADD", wire.RelationshipPayload)
-    def relationship_add(self, payload: wire.RelationshipPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.relationships.RELATIONSHIP_ADD)
+    def relationship_add(self, payload: "AddedRelationship") -> EmittedEvents:
         """Add a platform relationship or change its type."""
         self.cache.update_relationship(payload)
+        self.cache.update_profiles(payload.id, payload.user_application_profiles)
         yield "relationship_created", payload.id, True
         yield "relationship_groups_updated", payload.id
         yield from self._hide_presence(payload.id)
 
-    @handles_event("RELATIONSHIP_UPDATE", wire.RelationshipPayload)
-    def relationship_update(self, payload: wire.RelationshipPayload) -> EmittedEvents:
+    @event_table.handles(
+        lambda: resources.relationships.RELATIONSHIP_UPDATE, lambda: resources.relationships.AddedRelationship
+    )
+    def relationship_update(self, payload: "AddedRelationship") -> EmittedEvents:
         """Update the details of a platform relationship, except its type."""
-        payload.type = None
         yield from self._cache_user(payload.user)
         if payload.id in self.cache.relationships:
-            self.cache.update_relationship(payload)
+            self.cache.update_relationship(payload, keeps_type=True)
+            self.cache.update_profiles(payload.id, payload.user_application_profiles)
             yield "relationship_groups_updated", payload.id
 
-    @handles_event("RELATIONSHIP_REMOVE", wire.RelationshipPayload)
-    def relationship_remove(self, payload: wire.RelationshipPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.relationships.RELATIONSHIP_REMOVE)
+    def relationship_remove(self, payload: "RemovedRelationship") -> EmittedEvents:
         """Remove a platform relationship."""
         self.cache.remove_relationship(payload.id, game=False)
         yield "relationship_deleted", payload.id, True
         yield "relationship_groups_updated", payload.id
         yield from self._hide_presence(payload.id)
 
-    @handles_event("GAME_RELATIONSHIP_ADD", wire.GameRelationshipPayload)
-    def game_relationship_add(self, payload: wire.GameRelationshipPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.relationships.GAME_RELATIONSHIP_ADD)
+    def game_relationship_add(self, payload: "GameRelationship") -> EmittedEvents:
         """Add a game relationship or change its type."""
         self.cache.update_game_relationship(payload)
         yield "relationship_created", payload.id, False
         yield "relationship_groups_updated", payload.id
 
-    @handles_event("GAME_RELATIONSHIP_REMOVE", wire.GameRelationshipPayload)
-    def game_relationship_remove(self, payload: wire.GameRelationshipPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.relationships.GAME_RELATIONSHIP_REMOVE)
+    def game_relationship_remove(self, payload: "GameRelationship") -> EmittedEvents:
         """Remove a game relationship."""
         self.cache.remove_relationship(payload.id, game=True)
         yield "relationship_deleted", payload.id, False
@@ -255,154 +263,157 @@ class Events:
 
     # Channels and messages
 
-    @handles_event("CHANNEL_CREATE", wire.ChannelPayload)
-    def channel_create(self, payload: wire.ChannelPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.channels.CHANNEL_CREATE)
+    def channel_create(self, payload: "AnyChannel") -> EmittedEvents:
         """Add a private channel."""
-        self._cache_channel(payload)
+        self.cache.update_channel(payload)
         return ()
 
-    @handles_event("CHANNEL_UPDATE", wire.ChannelPayload)
-    def channel_update(self, payload: wire.ChannelPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.channels.CHANNEL_UPDATE)
+    def channel_update(self, payload: "AnyChannel") -> EmittedEvents:
         """Replace a private channel."""
         return self.channel_create(payload)
 
-    @handles_event("CHANNEL_DELETE", wire.ChannelPayload)
-    def channel_delete(self, payload: wire.ChannelPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.channels.CHANNEL_DELETE)
+    def channel_delete(self, payload: "AnyChannel") -> EmittedEvents:
         """Remove a channel."""
         self.cache.channels.pop(payload.id, None)
         return ()
 
-    @handles_event("CHANNEL_RECIPIENT_ADD", wire.RecipientPayload)
-    def channel_recipient_add(self, payload: wire.RecipientPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.direct_messages.CHANNEL_RECIPIENT_ADD)
+    def channel_recipient_add(self, payload: "ChannelRecipientChange") -> EmittedEvents:
         """Add a recipient to a group."""
         yield from self._cache_user(payload.user)
-        self._update_recipients(payload, [payload.user.id])
+        self._update_recipients(payload, is_added=True)
 
-    @handles_event("CHANNEL_RECIPIENT_REMOVE", wire.RecipientPayload)
-    def channel_recipient_remove(self, payload: wire.RecipientPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.direct_messages.CHANNEL_RECIPIENT_REMOVE)
+    def channel_recipient_remove(self, payload: "ChannelRecipientChange") -> EmittedEvents:
         """Remove a recipient from a group."""
-        self._update_recipients(payload, [])
+        self._update_recipients(payload, is_added=False)
         return ()
 
-    def _update_recipients(self, payload: wire.RecipientPayload, added_ids: list[int]) -> None:
-        """Remove the user of the payload from the recipients of a cached group, and add the users `added_ids`."""
+    def _update_recipients(self, payload: "ChannelRecipientChange", *, is_added: bool) -> None:
+        """Remove the user of the payload from the recipients of a cached group, and append it if it was added."""
         group = self.cache.channels.get(payload.channel_id)
-        if group is not None:
-            user_ids = [user_id for user_id in recipient_ids(group) if user_id != payload.user.id] + added_ids
-            self.cache.channels[group.id] = msgspec.structs.replace(group, recipients=None, recipient_ids=user_ids)
+        if group is not None and payload.user:
+            user_ids = [user_id for user_id in group.recipient_ids if user_id != payload.user.id]
+            group.recipient_ids = [*user_ids, payload.user.id] if is_added else user_ids
 
-    @handles_event("MESSAGE_CREATE", wire.MessagePayload)
-    def message_create(self, payload: wire.MessagePayload) -> EmittedEvents:
+    @event_table.handles(
+        lambda: resources.messages.MESSAGE_CREATE, lambda: resources.user_messages.DispatchedUserMessage
+    )
+    def message_create(self, payload: "DispatchedUserMessage") -> EmittedEvents:
         """Add a direct message; emit an activity invite or a new message."""
         self.core.clock.update_from_id(payload.id)
-        activity = payload.activity
-        if payload.channel is not None and payload.channel.type != ChannelType.EPHEMERAL_DM:
-            self._cache_channel(payload.channel)
+        if payload.channel and payload.channel.type != ChannelType.EPHEMERAL_DM:
+            self.cache.update_channel(payload.channel)
         # Invites are cached as well: they are part of the conversation, and a history without them would have a gap.
-        message = self.cache.add_message(payload)
-        if activity is not None and activity.type in (ActivityActionTypes.JOIN, ActivityActionTypes.JOIN_REQUEST):
-            yield from self._add_invite(payload)
+        message = self.cache.add_direct_message(payload)
+        if payload.activity and payload.activity.type in (ActivityActionTypes.JOIN, ActivityActionTypes.JOIN_REQUEST):
+            yield from self._add_invite(payload.id, payload)
             return
-        channel = self.cache.channels.get(payload.channel_id)
+        is_sent_from_game = bool((payload.flags or 0) & SENT_FROM_GAME_FLAG)
         if (
             message.other_user_id
-            and (payload.flags or 0) & SENT_FROM_GAME_FLAG
-            and channel is not None
+            and is_sent_from_game
+            and payload.channel_id in self.cache.channels
             and not self.is_disclosed
         ):
-            yield from self._disclose(payload, message.other_user_id)
+            yield from self._disclose(message)
         yield "message_created", payload.id
 
-    @handles_event("MESSAGE_UPDATE", wire.MessagePayload)
-    def message_update(self, payload: wire.MessagePayload) -> EmittedEvents:
+    @event_table.handles(
+        lambda: resources.messages.MESSAGE_UPDATE, lambda: resources.user_messages.DispatchedUserMessage
+    )
+    def message_update(self, payload: "DispatchedUserMessage") -> EmittedEvents:
         """Update an edited message or its moderation metadata."""
+        return self._update_message(payload)
+
+    def _update_message(self, payload: "AnyMessage") -> EmittedEvents:
+        """Update a message if it is cached, and emit the update."""
         message = self.cache.find_message(payload.id)
         if message is not None:
-            self.cache.update_message(message, payload)
+            message.update(payload)
         yield "message_updated", payload.id
 
-    @handles_event("MESSAGE_DELETE", wire.MessageDeletedPayload)
-    def message_delete(self, payload: wire.MessageDeletedPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.messages.MESSAGE_DELETE)
+    def message_delete(self, payload: "MessageDeleted") -> EmittedEvents:
         """Remove a message."""
-        channel_id = payload.lobby_id or payload.channel_id or 0
-        message, lobby = self.cache.remove_message(payload.id, channel_id), self.cache.lobbies.get(channel_id)
-        if message is not None and message.payload.channel_id:
-            # A lobby message may belong to the linked channel; report the channel ID that its handles return.
-            channel_id = message.payload.channel_id
-        elif payload.channel_id is None and lobby is not None and lobby.linked_channel is not None:
-            channel_id = lobby.linked_channel.id
-        yield "message_deleted", payload.id, payload.channel_id or channel_id
+        message = self.cache.remove_message(payload.id, payload.channel_id or 0)
+        yield "message_deleted", payload.id, payload.channel_id or (message.channel_id if message else 0)
 
-    @handles_event("LOBBY_MESSAGE_CREATE", wire.MessagePayload)
-    def lobby_message_create(self, payload: wire.MessagePayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MESSAGE_CREATE, lambda: resources.lobbies.LinkedLobbyMessage)
+    def lobby_message_create(self, payload: "LinkedLobbyMessage") -> EmittedEvents:
         """Add a lobby message."""
         self.core.clock.update_from_id(payload.id)
-        payload.channel_id = payload.channel_id or payload.lobby_id or 0
-        self.cache.add_message(payload)
+        self.cache.add_lobby_message(payload)
         yield "message_created", payload.id
 
-    @handles_event("LOBBY_MESSAGE_UPDATE", wire.MessagePayload)
-    def lobby_message_update(self, payload: wire.MessagePayload) -> EmittedEvents:
-        """Update a lobby message."""
-        return self.message_update(payload)
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MESSAGE_UPDATE, lambda: resources.lobbies.LinkedLobbyMessage)
+    def lobby_message_update(self, payload: "LinkedLobbyMessage") -> EmittedEvents:
+        """Update a lobby message or its moderation metadata."""
+        return self._update_message(payload)
 
-    @handles_event("LOBBY_MESSAGE_DELETE", wire.MessageDeletedPayload)
-    def lobby_message_delete(self, payload: wire.MessageDeletedPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MESSAGE_DELETE)
+    def lobby_message_delete(self, payload: "LobbyMessageDeleted") -> EmittedEvents:
         """Remove a lobby message."""
-        return self.message_delete(payload)
+        # The message may belong to the linked channel; report the channel ID that its handles return.
+        channel_id = payload.lobby_id or 0
+        message, lobby = self.cache.remove_message(payload.id, channel_id), self.cache.lobbies.get(channel_id)
+        if message is not None and message.channel_id:
+            channel_id = message.channel_id
+        elif lobby is not None and lobby.linked_channel is not None:
+            channel_id = lobby.linked_channel.id
+        yield "message_deleted", payload.id, channel_id
 
-    def _disclose(self, payload: wire.MessagePayload, other: int) -> EmittedEvents:
+    def _disclose(self, message: CachedMessage) -> EmittedEvents:
         """Insert a local message, once, which informs the player that the chat client shows these messages as well."""
         self.is_disclosed = True
         self.on_disclosed()
         # The preceding ID places the notice directly before the message.
-        notice = wire.MessagePayload(
-            id=payload.id - 1, channel_id=payload.channel_id, content=DISCLOSURE_TEXT, timestamp=payload.timestamp
+        notice = CachedMessage(
+            message.id - 1,
+            channel_id=message.channel_id,
+            content=DISCLOSURE_TEXT,
+            other_user_id=message.other_user_id,
+            disclosure=DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM,
         )
-        self.cache.add_message(notice, other_user_id=other, disclosure=DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM)
+        self.cache.add_disclosure(notice)
         yield "message_created", notice.id
 
     # Invites
 
-    @handles_event("ACTIVITY_INVITE_CREATE", wire.ActivityInvitePayload)
-    def activity_invite_create(self, payload: wire.ActivityInvitePayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.user_messages.ACTIVITY_INVITE_CREATE)
+    def activity_invite_create(self, payload: "InvitePayload") -> EmittedEvents:
         """Add an invite; sent to sessions whose scopes do not allow reading messages."""
-        if payload.activity is None or payload.author is None or payload.message_id in self.accepted_message_ids:
+        if payload.message_id in self.accepted_message_ids:
             return ()
-        return self._add_invite(
-            wire.MessagePayload(
-                id=payload.message_id or 0,
-                channel_id=payload.channel_id or 0,
-                author=payload.author,
-                application=payload.application,
-                application_id=payload.application_id,
-                activity=payload.activity,
-            )
-        )
+        return self._add_invite(payload.message_id or 0, payload)
 
-    def _add_invite(self, payload: wire.MessagePayload) -> EmittedEvents:
+    def _add_invite(self, message_id: int, payload: "DispatchedUserMessage | InvitePayload") -> EmittedEvents:
         """Store and emit the invite or join request in a message of another user."""
-        author, activity = payload.author, payload.activity
+        author, activity, application = payload.author, payload.activity, payload.application
+        if not author or not activity:
+            return
         self.cache.update_user(author)
-        if author is None or activity is None or author.id == self.cache.current_user_id:
+        if author.id == self.cache.current_user_id:
             # The invites of the current user are not emitted.
             return
-        application = payload.application
         invite = self.core.make(
             ActivityInvite,
             sender_id=author.id,
-            channel_id=payload.channel_id,
-            message_id=payload.id,
-            type=member_or_default(ActivityActionTypes, activity.type, ActivityActionTypes.INVALID),
+            channel_id=payload.channel_id or 0,
+            message_id=message_id,
+            type=member_or_default(ActivityActionTypes, activity.type or 0, ActivityActionTypes.INVALID),
             application_id=(application.id if application else payload.application_id) or 0,
-            parent_application_id=(application.parent_id if application else None) or 0,
+            parent_application_id=(application.parent_id if application else 0) or 0,
             party_id=activity.party_id or "",
             # A message does not have the session ID; the sender's presence does.
             session_id=activity.session_id or self.cache.session_of(author.id, activity.party_id or ""),
             is_valid=True,
         )
         invite.is_valid = self._is_still_valid(invite)
-        self.invites[payload.id] = invite
+        self.invites[message_id] = invite
         self._schedule_expiry()
         yield "activity_invite_created", invite.copy()
 
@@ -415,10 +426,8 @@ class Events:
             # The sender's presence is not visible. Accepting the invite will check it.
             return True
         if invite.type == ActivityActionTypes.JOIN_REQUEST or not invite.party_id:
-            return presence.status != "offline"
-        return any(
-            activity.party is not None and activity.party.id == invite.party_id for activity in presence.activities
-        )
+            return presence.status != OFFLINE_STATUS
+        return any(activity.party and activity.party.id == invite.party_id for activity in presence.activities)
 
     def _review_invites(self, sender_id: int | None = None) -> EmittedEvents:
         """Update the validity of the invites of a sender, or of all invites, and emit the changes."""
@@ -451,113 +460,119 @@ class Events:
 
     # Lobbies
 
-    @handles_event("LOBBY_CREATE", wire.LobbyPayload)
-    def lobby_create(self, payload: wire.LobbyPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_CREATE)
+    def lobby_create(self, payload: "GatewayLobby") -> EmittedEvents:
         """Add or replace a lobby."""
         cached_lobby = self.cache.lobbies.get(payload.id)
         previous_voice_states = None if cached_lobby is None else dict(cached_lobby.voice_states)
-        is_new = self._cache_lobby(payload)
+        _, is_new = self.cache.update_lobby(payload)
         yield ("lobby_created" if is_new else "lobby_updated"), payload.id
         if previous_voice_states is not None:
             yield from self._compare_calls(payload.id, previous_voice_states)
 
-    @handles_event("LOBBY_UPDATE", wire.LobbyPayload)
-    def lobby_update(self, payload: wire.LobbyPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_UPDATE)
+    def lobby_update(self, payload: "GatewayLobby") -> EmittedEvents:
         """Update a lobby."""
         return self.lobby_create(payload)
 
-    @handles_event("LOBBY_DELETE", wire.LobbyDeletedPayload)
-    def lobby_delete(self, payload: wire.LobbyDeletedPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_DELETE)
+    def lobby_delete(self, payload: "LobbyDeleted") -> EmittedEvents:
         """Remove a lobby that was deleted or that the current user left."""
         self.cache.remove_lobby_channels(payload.id)
         if self.cache.lobbies.pop(payload.id, None) is not None:
             self.on_lobby_removed(payload.id)
             yield "lobby_deleted", payload.id
 
-    @handles_event("LOBBY_MEMBER_ADD", wire.LobbyMemberPayload)
-    def lobby_member_add(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_ADD)
+    def lobby_member_add(self, payload: "LobbyMemberChange") -> EmittedEvents:
         """Add a lobby member."""
         return self._update_member(payload, "lobby_member_added")
 
-    @handles_event("LOBBY_MEMBER_UPDATE", wire.LobbyMemberPayload)
-    def lobby_member_update(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_UPDATE)
+    def lobby_member_update(self, payload: "LobbyMemberChange") -> EmittedEvents:
         """Update a lobby member."""
         return self._update_member(payload, "lobby_member_updated")
 
-    @handles_event("LOBBY_MEMBER_CONNECT", wire.LobbyMemberPayload)
-    def lobby_member_connect(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_CONNECT)
+    def lobby_member_connect(self, payload: "LobbyMemberChange") -> EmittedEvents:
         """Mark a lobby member as connected."""
-        payload.member.connected = True
+        if payload.member:
+            payload.member.connected = True
         return self._update_member(payload, "lobby_member_updated")
 
-    @handles_event("LOBBY_MEMBER_DISCONNECT", wire.LobbyMemberPayload)
-    def lobby_member_disconnect(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_DISCONNECT)
+    def lobby_member_disconnect(self, payload: "LobbyMemberChange") -> EmittedEvents:
         """Mark a lobby member as disconnected; the membership remains."""
-        payload.member.connected = False
+        if payload.member:
+            payload.member.connected = False
         return self._update_member(payload, "lobby_member_updated")
 
-    def _update_member(self, payload: wire.LobbyMemberPayload, event: str) -> EmittedEvents:
+    def _update_member(self, payload: "LobbyMemberChange", event: str) -> EmittedEvents:
         """Cache a lobby member and emit `event`; the client's own join is not emitted."""
-        lobby, user_id = self.cache.lobbies.get(payload.lobby_id), payload.member.member_user_id
-        yield from self._cache_user(payload.member.user)
-        self.cache.update_profiles(user_id, payload.member.user_application_profiles)
-        if lobby is None:
+        if not payload.member:
             return
-        previous = lobby.members.get(user_id)
-        if payload.member.connected is None and previous is not None:
-            payload.member.connected = previous.connected
-        lobby.members[user_id] = payload.member
+        lobby = self.cache.lobbies.get(payload.lobby_id)
+        yield from self._cache_user(payload.member.user)
+        user_id = self.cache.update_member_user(payload.member)
+        if lobby is None or not user_id:
+            return
+        lobby.members[user_id] = cached_member(payload.member, lobby.members.get(user_id))
         if event == "lobby_member_added" and user_id == self.cache.current_user_id:
             return
-        yield event, payload.lobby_id, user_id
+        yield event, lobby.id, user_id
 
-    @handles_event("LOBBY_MEMBER_REMOVE", wire.LobbyMemberPayload)
-    def lobby_member_remove(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_REMOVE)
+    def lobby_member_remove(self, payload: "LobbyMemberChange") -> EmittedEvents:
         """Remove a lobby member."""
-        lobby, user_id = self.cache.lobbies.get(payload.lobby_id), payload.member.member_user_id
-        if lobby is None or lobby.members.pop(user_id, None) is None or user_id == self.cache.current_user_id:
+        lobby = self.cache.lobbies.get(payload.lobby_id)
+        if lobby is None or not payload.member:
             return
-        yield from self._update_voice_state(lobby, wire.VoiceStatePayload(user_id=user_id, lobby_id=lobby.id))
-        yield "lobby_member_removed", payload.lobby_id, user_id
+        user_id = member_user_id(payload.member)
+        if lobby.members.pop(user_id, None) is None or user_id == self.cache.current_user_id:
+            return
+        yield from self._update_voice_state(lobby, user_id, None)
+        yield "lobby_member_removed", lobby.id, user_id
 
     # Calls
 
-    @handles_event("LOBBY_VOICE_STATE_UPDATE", wire.VoiceStatePayload)
-    def lobby_voice_state_update(self, payload: wire.VoiceStatePayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobby_calls.LOBBY_VOICE_STATE_UPDATE)
+    def lobby_voice_state_update(self, payload: "LobbyVoiceState") -> EmittedEvents:
         """Update the voice state of a participant, who joined, left or changed mute or deaf."""
-        lobby = self.cache.lobbies.get(payload.lobby_id or 0)
-        return () if lobby is None else self._update_voice_state(lobby, payload)
+        lobby = self.cache.lobbies.get(payload.lobby_id)
+        if lobby is None or not payload.user_id:
+            return ()
+        # The channel is null if the user left the call.
+        state = cached_voice_state(payload) if payload.channel_id else None
+        return self._update_voice_state(lobby, payload.user_id, state)
 
-    @handles_event("LOBBY_VOICE_SERVER_UPDATE", wire.VoiceServerPayload)
-    def lobby_voice_server_update(self, payload: wire.VoiceServerPayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.lobby_calls.LOBBY_VOICE_SERVER_UPDATE)
+    def lobby_voice_server_update(self, payload: "LobbyVoiceServer") -> EmittedEvents:
         """Pass on the voice server of the current user's call."""
         self.on_voice_server(payload)
         return ()
 
-    def _update_voice_state(self, lobby: CachedLobby, payload: wire.VoiceStatePayload) -> EmittedEvents:
+    def _update_voice_state(self, lobby: CachedLobby, user_id: int, state: CachedVoiceState | None) -> EmittedEvents:
         """Cache or remove the voice state of a user, and emit whether the user joined or left the lobby's call."""
-        is_present = payload.channel_id is not None
-        previous = lobby.voice_states.pop(payload.user_id, None)
-        if is_present:
-            lobby.voice_states[payload.user_id] = payload
-        self.on_voice_state(payload, previous)
-        if (previous is not None) != is_present:
-            yield "voice_participant_changed", lobby.id, payload.user_id, is_present
+        previous = lobby.voice_states.pop(user_id, None)
+        if state is not None:
+            lobby.voice_states[user_id] = state
+        self.on_voice_state(lobby.id, user_id, state, previous)
+        if (previous is None) != (state is None):
+            yield "voice_participant_changed", lobby.id, user_id, state is not None
 
-    def _compare_calls(self, lobby_id: int, previous_voice_states: dict[int, wire.VoiceStatePayload]) -> EmittedEvents:
+    def _compare_calls(self, lobby_id: int, previous_voice_states: dict[int, CachedVoiceState]) -> EmittedEvents:
         """Emit the differences between the previous and the new participants of a lobby's call."""
         lobby = self.cache.lobbies[lobby_id]
         voice_states, lobby.voice_states = lobby.voice_states, previous_voice_states
         for user_id in previous_voice_states.keys() - voice_states.keys():
-            yield from self._update_voice_state(lobby, wire.VoiceStatePayload(user_id=user_id, lobby_id=lobby_id))
-        for state in voice_states.values():
-            state.lobby_id = state.channel_id = lobby_id
-            yield from self._update_voice_state(lobby, state)
+            yield from self._update_voice_state(lobby, user_id, None)
+        for user_id, state in voice_states.items():
+            yield from self._update_voice_state(lobby, user_id, state)
 
     # Accounts
 
-    @handles_event("USER_MERGE_OPERATION_COMPLETED", wire.MergePayload)
-    def merge_completed(self, payload: wire.MergePayload) -> EmittedEvents:
+    @event_table.handles(lambda: resources.identities.USER_MERGE_OPERATION_COMPLETED)
+    def merge_completed(self, payload: "MergeCompleted") -> EmittedEvents:
         """Log that a provisional account was merged into this account."""
         self.core.logs.info("A provisional account was merged into this account")
         return ()
@@ -565,4 +580,4 @@ class Events:
 
 def _invite_end_ms(invite: ActivityInvite) -> int:
     """Return the last time at which an invite is valid, in Unix milliseconds."""
-    return (invite.message_id >> 22) + EPOCH_MS + INVITE_LIFETIME_MS
+    return (invite.message_id >> 22) + EPOCH_MS + resources.user_messages.INVITE_LIFETIME_MS

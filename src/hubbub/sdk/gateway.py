@@ -21,7 +21,7 @@ from hubbub.sdk import resources
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import new_session
 from hubbub.sdk.enums import ClientError, ClientStatus
-from hubbub.sdk.payloads import GatewayFrame, ReadyPayload, decode_payload
+from hubbub.sdk.tolerant_models import decode
 
 CAPABILITIES: Final = (
     Capabilities.DEDUPE_USER_OBJECTS
@@ -58,6 +58,22 @@ ZLIB_SUFFIX: Final = b"\x00\x00\xff\xff"
 """Last bytes of a complete compressed message."""
 INVALID_TOKEN_CODE: Final = CloseCode.AUTHENTICATION_FAILED.value
 """Close code with which the platform rejects a token."""
+
+
+class GatewayFrame(msgspec.Struct):
+    """A gateway message."""
+
+    op: int
+    """Opcode."""
+    d: msgspec.Raw = msgspec.Raw(b"null")
+    """Payload, not yet decoded."""
+    s: int | None = None
+    """Sequence number of an event; None for other messages."""
+    t: str | None = None
+    """Name of an event; None for other messages."""
+
+
+_frame_decoder: Final = msgspec.json.Decoder(GatewayFrame, strict=False)
 
 
 class ConnectionLost(Exception):
@@ -288,7 +304,7 @@ class Gateway:
                     data = message.data
                 else:
                     break
-                frame = decode_payload(data, GatewayFrame)
+                frame = _frame_decoder.decode(data)
                 if frame.op == GatewayOpcode.HELLO:
                     interval_seconds = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
                     heartbeat = asyncio.create_task(self._heartbeat(interval_seconds))
@@ -356,19 +372,22 @@ class Gateway:
 
     def _handle_event(self, event: str, data: msgspec.Raw) -> None:
         """Dispatch an event, and track whether the session is ready."""
-        if event == "READY":
-            ready = decode_payload(data, ReadyPayload)
-            self._session = ResumableSession(ready.session_id, ready.resume_gateway_url)
+        is_ready_event = event == resources.gateway.READY.name
+        if is_ready_event:
+            ready = decode(data, resources.gateway.Ready)
+            if not ready.session_id or not ready.user:
+                raise msgspec.ValidationError("READY has no session ID or no user")
+            self._session = ResumableSession(ready.session_id, ready.resume_gateway_url or None)
         try:
             self._dispatch(event, data)
         except msgspec.MsgspecError as error:
             self._core.logs.warning(f"Could not decode event {event}: {error}")
-        if event == "READY":
+        if is_ready_event:
             # READY_SUPPLEMENTAL follows immediately if the platform sends it; waiting for it makes the cache complete.
             self._supplemental_timer = asyncio.get_running_loop().call_later(
                 SUPPLEMENTAL_TIMEOUT_SECONDS, self._become_ready
             )
-        elif event == "RESUMED" or self._supplemental_timer is not None:
+        elif event == resources.gateway.RESUMED.name or self._supplemental_timer is not None:
             self._become_ready()
 
     def _become_ready(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
@@ -16,11 +16,14 @@ from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
 from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
-from hubbub.sdk.payloads import ActivityPayload
 from hubbub.sdk.presence import Presence
 from hubbub.sdk.records import ActivityInvite
 from hubbub.sdk.results import ClientResult, validation_error
 from hubbub.sdk.rpc import RpcClient
+from hubbub.sdk.tolerant_models import value_or
+
+if TYPE_CHECKING:
+    from hubbub.protocol.resources.presence import Activity
 
 ResultCallback = Callable[[ClientResult], object]
 MESSAGES_SCOPE = "dm_channels.messages.write"
@@ -137,7 +140,7 @@ class Invites:
         core = self._core
         with core.lock:
             activity = core.cache.activity_of(user_id, frozenset({core.application_id}))
-        if activity is None or activity.party is None or not activity.party.id or not _is_joinable(activity):
+        if activity is None or not activity.party or not activity.party.id or not _is_joinable(activity):
             raise validation_error("The user has no joinable activity of this game")
         await self._post_invite(user_id, "", ActivityActionTypes.JOIN_REQUEST, activity.party.id)
 
@@ -193,8 +196,8 @@ class Invites:
         return response.secret
 
 
-def _is_joinable(activity: ActivityPayload) -> bool:
+def _is_joinable(activity: "Activity") -> bool:
     """Return whether a user's activity is joinable (spec/sdk.md#10.3); its secret is not visible, only the flag for it."""
-    party_size = (activity.party.size if activity.party else None) or []
+    party_size = (activity.party.size or []) if activity.party else []
     is_full = len(party_size) > 1 and 0 < party_size[1] <= party_size[0]
-    return not is_full and (activity.flags is None or bool(activity.flags & ActivityFlags.JOIN))
+    return not is_full and bool(value_or(activity.flags, ActivityFlags.JOIN) & ActivityFlags.JOIN)

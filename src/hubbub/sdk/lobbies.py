@@ -13,13 +13,14 @@ from hubbub.sdk.enums import ChannelType, member_or_default
 from hubbub.sdk.events import Events
 from hubbub.sdk.handles import LobbyHandle, find_lobby, find_user
 from hubbub.sdk.merges import Merges
-from hubbub.sdk.payloads import ChannelPayload, LobbyPayload, decode_payload
 from hubbub.sdk.records import GuildChannel, GuildMinimal, LinkedLobby
 from hubbub.sdk.results import ClientResult, SdkError, validation_error
 from hubbub.sdk.rpc import RpcClient
+from hubbub.sdk.tolerant_models import decode
 
 if TYPE_CHECKING:
     from hubbub.protocol.resources.channels import Channel
+    from hubbub.protocol.resources.lobbies import Lobby
 
 ResultCallback = Callable[[ClientResult], object]
 LobbyIdCallback = Callable[[ClientResult, int], object]
@@ -164,17 +165,16 @@ class Lobbies:
             _check_metadata(member_metadata)
             body.member_metadata = member_metadata
         response = await self._core.request(resources.lobbies.CREATE_OR_JOIN_LOBBY, json=body)
-        payload = decode_payload(response, LobbyPayload)
+        payload = decode(response, resources.lobbies.Lobby)
         self._cache_lobby(payload)
         return payload.id
 
-    def _cache_lobby(self, payload: LobbyPayload) -> None:
+    def _cache_lobby(self, payload: "Lobby") -> None:
         """Cache the lobby of a response, and emit it if it is new."""
         core = self._core
         with core.lock:
-            is_new = core.cache.update_lobby(payload)[1]
-            core.cache.channels[payload.id] = ChannelPayload(id=payload.id, type=ChannelType.LOBBY)
-            member = core.cache.lobbies[payload.id].members.get(core.cache.current_user_id)
+            lobby, is_new = core.cache.update_lobby(payload)
+            member = lobby.members.get(core.cache.current_user_id)
             if member is not None and member.connected is None:
                 member.connected = True
         if is_new:
@@ -225,7 +225,7 @@ class Lobbies:
         if channel_id is not None:
             body.channel_id = ChannelId(channel_id)
         response = await self._core.request(resources.lobbies.EDIT_LOBBY_CHANNEL_LINK, json=body, lobby_id=lobby_id)
-        self._cache_lobby(decode_payload(response, LobbyPayload))
+        self._cache_lobby(decode(response, resources.lobbies.Lobby))
 
     async def _join_guild(self, lobby_id: int, merge_required: OneShotCallback) -> str:
         lobby = find_lobby(self._core, lobby_id)

@@ -1,8 +1,8 @@
 """Direct messages and lobby messages (spec/sdk.md#11)."""
 
 import contextlib
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import aiohttp
 import msgspec
@@ -18,10 +18,13 @@ from hubbub.sdk.enums import ChannelType, ClientStatus, DisclosureTypes
 from hubbub.sdk.events import Events
 from hubbub.sdk.handles import ChannelHandle, MessageHandle, find_channel, find_user
 from hubbub.sdk.merges import Merges
-from hubbub.sdk.payloads import MessagePayload, decode_payload
 from hubbub.sdk.records import UserMessageSummary
 from hubbub.sdk.results import ClientResult, validation_error
 from hubbub.sdk.rpc import RpcClient
+from hubbub.sdk.tolerant_models import decode
+
+if TYPE_CHECKING:
+    from hubbub.sdk.cache import AnyMessage
 
 DISCLOSURE_TYPE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
 
@@ -146,11 +149,10 @@ class Messages:
             message = self._core.cache.find_message(message_id)
             if message is None or message.disclosure is not None:
                 return False
-            payload = message.payload
-            if payload.lobby_id:
-                lobby = self._core.cache.lobbies.get(payload.lobby_id)
+            if message.lobby_id:
+                lobby = self._core.cache.lobbies.get(message.lobby_id)
                 return lobby is not None and lobby.linked_channel is not None
-            channel = self._core.cache.channels.get(payload.channel_id)
+            channel = self._core.cache.channels.get(message.channel_id)
             return channel is not None and channel.type != ChannelType.EPHEMERAL_DM
 
     def open_message_in_platform(
@@ -215,7 +217,7 @@ class Messages:
         if metadata is not None:
             body.metadata = metadata
         response = await self._core.request(resources.user_messages.SEND_USER_MESSAGE, json=body, user_id=recipient_id)
-        return decode_payload(response, MessagePayload).id
+        return decode(response, resources.user_messages.UserMessage).id
 
     async def _send_lobby_message(self, lobby_id: int, content: str, metadata: dict[str, str] | None) -> int:
         _check_new_message(content, metadata)
@@ -223,7 +225,7 @@ class Messages:
         if metadata is not None:
             body.metadata = metadata
         response = await self._core.request(resources.lobbies.CREATE_LOBBY_MESSAGE, json=body, lobby_id=lobby_id)
-        return decode_payload(response, MessagePayload).id
+        return decode(response, resources.lobbies.LobbyMessage).id
 
     async def _edit_message(self, recipient_id: int, message_id: int, content: str) -> None:
         _check_content(content)
@@ -245,11 +247,10 @@ class Messages:
         response = await self._core.request(
             resources.lobbies.GET_LOBBY_MESSAGES, query={"limit": limit}, lobby_id=lobby_id
         )
-        payloads = decode_payload(response, list[MessagePayload])
-        for payload in payloads:
-            payload.lobby_id = payload.lobby_id or lobby_id
-            payload.channel_id = payload.channel_id or lobby_id
-        return [self._core.make(MessageHandle, self._core, message) for message in self._cache_messages(payloads, 0)]
+        # Messages of a linked channel are complete messages.
+        payloads = decode(response, list[resources.lobbies.LinkedLobbyMessage])
+        messages = self._cache_messages(payloads, lobby_id=lobby_id)
+        return [self._core.make(MessageHandle, self._core, message) for message in messages]
 
     async def _get_user_messages(self, recipient_id: int, limit: int) -> list[MessageHandle]:
         limit = HISTORY_MESSAGES_MAX if limit <= 0 else min(limit, HISTORY_MESSAGES_MAX)
@@ -258,32 +259,32 @@ class Messages:
             history = core.cache.histories.get(recipient_id)
             if history is not None and history.can_serve(limit):
                 since_ms = core.clock() - resources.user_messages.USER_HISTORY_MS
-                cached = [message for message in history.messages if (message.payload.id >> 22) + EPOCH_MS >= since_ms]
+                cached = [message for message in history.messages if (message.id >> 22) + EPOCH_MS >= since_ms]
                 return [core.make(MessageHandle, core, message) for message in cached[:limit]]
         response = await core.request(
             resources.user_messages.LIST_USER_MESSAGES, query={"limit": limit}, user_id=recipient_id
         )
-        payloads = decode_payload(response, list[MessagePayload])
-        messages = self._cache_messages(payloads, recipient_id)
+        payloads = decode(response, list[resources.user_messages.UserMessage])
+        messages = self._cache_messages(payloads, other_user_id=recipient_id)
         with core.lock:
             previous, history = core.cache.histories.get(recipient_id), MessageHistory()
-            newest = messages[0].payload.id if messages else 0
+            newest = messages[0].id if messages else 0
             # Messages that arrived while the request was in progress.
             history.messages.extend(
-                message for message in (previous.messages if previous else ()) if message.payload.id > newest
+                message for message in (previous.messages if previous else ()) if message.id > newest
             )
             history.messages.extend(messages)
             history.is_complete = len(messages) < limit
             core.cache.histories[recipient_id] = history
         return [core.make(MessageHandle, core, message) for message in messages]
 
-    def _cache_messages(self, payloads: list[MessagePayload], other: int) -> list[CachedMessage]:
-        """Add messages to the cache and return them, newest first.
-
-        `other` is the user ID of the other participant of a direct message conversation; 0 for a lobby."""
+    def _cache_messages(
+        self, payloads: "Sequence[AnyMessage]", *, lobby_id: int = 0, other_user_id: int = 0
+    ) -> list[CachedMessage]:
+        """Add messages to the cache and return them, newest first; the parameters are those of `Cache.shared_message`."""
         with self._core.lock:
             return [
-                self._core.cache.shared_message(payload, other_user_id=other)
+                self._core.cache.shared_message(payload, lobby_id=lobby_id, other_user_id=other_user_id)
                 for payload in sorted(payloads, key=_newest_first)
             ]
 
@@ -302,12 +303,12 @@ class Messages:
             await self._merges.require_merge(merge_required)
         with self._core.lock:
             message = self._core.cache.find_message(message_id)
-            channel_id = message.payload.channel_id if message is not None else 0
+            channel_id = message.channel_id if message is not None else 0
         args = {"channel_id": str(channel_id), "message_id": str(message_id)}
         await self._rpc().command("OPEN_MESSAGE", args)
 
 
-def _newest_first(message: MessagePayload) -> int:
+def _newest_first(message: "AnyMessage") -> int:
     return -message.id
 
 

@@ -7,18 +7,18 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
 from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.shared_enums import GatewayOpcode
+from hubbub.sdk import resources
 from hubbub.sdk.activities import Activity, to_wire, validation_errors
+from hubbub.sdk.cache import CachedPresence
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientStatus, StatusType
 from hubbub.sdk.gateway import Gateway
-from hubbub.sdk.payloads import PresencePayload
 from hubbub.sdk.results import ClientResult, SdkError, validation_error
 from hubbub.sdk.rpc import RpcClient
+from hubbub.sdk.tolerant_models import convert
 
 WIRE_STATUSES: Final = {
     StatusType.ONLINE: "online",
@@ -227,10 +227,9 @@ class Presence:
     def _cache_own_presence(self, payload: dict[str, Any]) -> bool:
         """Cache the current user's own presence, which the platform does not send back; return whether it changed."""
         cache = self._core.cache
-        presence = msgspec.convert(payload, PresencePayload, strict=False)
-        presence.user_id = cache.current_user_id
-        for activity in presence.activities:
+        activities = convert(payload["activities"], list[resources.presence.Activity])
+        for activity in activities:
             # Other users see the application's name if the activity has none (spec/sdk.md#10.1).
             activity.name = activity.name or self._core.application_name
         with self._core.lock:
-            return cache.update_presence(presence)[1]
+            return cache.store_presence(cache.current_user_id, CachedPresence(payload["status"], activities))

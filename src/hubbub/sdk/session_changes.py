@@ -7,11 +7,8 @@ lobbies itself.
 from collections.abc import Iterator
 from typing import Any
 
-from hubbub.sdk.cache import Cache, CachedLobby, CachedRelationship
-from hubbub.sdk.payloads import MemberPayload, PresencePayload
-
-EmittedEvents = Iterator[tuple[Any, ...]]
-"""Events for the game: tuples of the event name and the arguments of its callback."""
+from hubbub.sdk.cache import OFFLINE_STATUS, Cache, CachedLobby, CachedMember, CachedPresence, CachedRelationship
+from hubbub.sdk.event_table import EmittedEvents
 
 
 class CacheSnapshot:
@@ -32,7 +29,7 @@ class CacheSnapshot:
         for user_id in self._presences.keys() - cache.presences.keys():
             if user_id != self.current_user_id and cache.is_friend(user_id):
                 # READY contains only the presences of online users, so a friend without one is now offline.
-                cache.presences[user_id] = PresencePayload(user_id=user_id)
+                cache.presences[user_id] = CachedPresence()
         regrouped_user_ids = set(self._changed_relations(cache))
         for user_id in self._changed_users(cache):
             yield "user_updated", user_id
@@ -102,16 +99,16 @@ class CacheSnapshot:
         if (
             own_before is not None
             and own_after is not None
-            and (own_before.metadata or {}, own_before.flags) != (own_after.metadata or {}, own_after.flags)
+            and (own_before.metadata, own_before.flags) != (own_after.metadata, own_after.flags)
         ):
             yield "lobby_member_updated", current.id, self.current_user_id
 
 
-def _visible_presence(presence: PresencePayload | None) -> tuple[str, list[Any]]:
+def _visible_presence(presence: CachedPresence | None) -> tuple[str, list[Any]]:
     """Return the parts of a presence that a game can read; a missing presence is offline."""
-    return ("offline", []) if presence is None else (presence.status, presence.activities)
+    return (OFFLINE_STATUS, []) if presence is None else (presence.status, presence.activities)
 
 
-def _visible_member(member: MemberPayload) -> tuple[Any, ...]:
+def _visible_member(member: CachedMember) -> tuple[Any, ...]:
     """Return the parts of a lobby member that a game can read."""
-    return member.metadata or {}, member.flags, bool(member.connected), member.additional_name
+    return member.metadata, member.flags, bool(member.connected), member.additional_name

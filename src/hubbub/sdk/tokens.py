@@ -17,9 +17,9 @@ from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationExternalAuthType, AuthorizationTokenType, ClientStatus, ErrorType
-from hubbub.sdk.payloads import GrantPayload, decode_payload
 from hubbub.sdk.records import DeviceAuthorizationArgs
 from hubbub.sdk.results import ClientResult, sdk_error, validation_error
+from hubbub.sdk.tolerant_models import decode
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 SLOW_DOWN_SECONDS: Final = 5
@@ -423,16 +423,15 @@ class Tokens:
 
     async def inspect_token(self) -> int:
         """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
-        grant = decode_payload(
-            await self._core.request(resources.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1), GrantPayload
-        )
-        if grant.application is not None:
+        response = await self._core.request(resources.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1)
+        grant = decode(response, resources.oauth2.CurrentAuthorization)
+        if grant.application:
             self._core.application_id = grant.application.id
         if self._expiry_timer is None and grant.expires:
             expires_at = datetime.fromisoformat(grant.expires)
             expires_at = expires_at if expires_at.tzinfo is not None else expires_at.replace(tzinfo=UTC)
             self._set_expiry(expires_at.timestamp() - self._core.clock() / 1000)
-        return grant.user.id if grant.user is not None else 0
+        return grant.user.id if grant.user else 0
 
     def cancel_expiry_callback(self) -> None:
         """Cancel the expiration callback of the current token, because it was replaced or revoked."""

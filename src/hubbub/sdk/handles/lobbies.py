@@ -2,12 +2,11 @@
 
 from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.sdk.arguments import checks_arguments
-from hubbub.sdk.cache import CachedLobby
+from hubbub.sdk.cache import CachedLobby, CachedMember, CachedVoiceState
 from hubbub.sdk.core import Core
 from hubbub.sdk.handles.base import Handle
 from hubbub.sdk.handles.users import UserHandle, find_user
 from hubbub.sdk.objects import Copyable
-from hubbub.sdk.payloads import MemberPayload, VoiceStatePayload
 from hubbub.sdk.records import LinkedChannel
 
 
@@ -18,7 +17,7 @@ class VoiceStateHandle(Copyable):
         super().__init__()
         self._core, self._lobby_id, self._user_id = core, lobby_id, user_id
 
-    def _data(self) -> VoiceStatePayload | None:
+    def _data(self) -> CachedVoiceState | None:
         with self._core.lock:
             lobby = self._core.cache.lobbies.get(self._lobby_id)
             return lobby.voice_states.get(self._user_id) if lobby else None
@@ -70,7 +69,7 @@ class LobbyMemberHandle(Handle):
         super().__init__(core, id)
         self._lobby_id = lobby_id
 
-    def _data(self) -> MemberPayload | None:
+    def _data(self) -> CachedMember | None:
         with self._core.lock:
             lobby = self._core.cache.lobbies.get(self._lobby_id) if self._alive else None
             return lobby.members.get(self._id) if lobby else None
@@ -96,7 +95,7 @@ class LobbyMemberHandle(Handle):
     def metadata(self) -> dict[str, str]:
         """Metadata that the game stored for this member."""
         data = self._data()
-        return dict(data.metadata or {}) if data else {}
+        return dict(data.metadata) if data else {}
 
 
 class LobbyHandle(Handle):
@@ -139,7 +138,7 @@ class LobbyHandle(Handle):
         channel = data.linked_channel if data else None
         if channel is None:
             return None
-        return self._core.make(LinkedChannel, id=channel.id, name=channel.name or "", guild_id=channel.guild_id or 0)
+        return self._core.make(LinkedChannel, id=channel.id, name=channel.name, guild_id=channel.guild_id)
 
     def get_call_info_handle(self) -> CallInfoHandle | None:
         """Return the call of the lobby, or None if it has no participants."""

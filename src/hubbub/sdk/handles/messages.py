@@ -2,25 +2,27 @@
 
 import re
 from datetime import datetime
-from typing import Final, TypeVar
-
-from msgspec import UNSET
+from typing import Final
 
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import EPOCH_MS
-from hubbub.sdk.cache import CachedMessage, recipient_ids
+from hubbub.sdk.cache import CachedChannel, CachedMessage
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import AdditionalContentType, ChannelType, DisclosureTypes, member_or_default
 from hubbub.sdk.handles.base import Handle
 from hubbub.sdk.handles.lobbies import LobbyHandle, find_lobby
 from hubbub.sdk.handles.users import UserHandle, find_user
-from hubbub.sdk.payloads import ChannelPayload, UserPayload
 from hubbub.sdk.records import AdditionalContent
-
-T = TypeVar("T")
 
 SENT_FROM_GAME_FLAG: Final = MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION
 """Flag of a message that a game sent with the SDK."""
+_CONTENT_PRECEDENCE: Final = (
+    AdditionalContentType.POLL,
+    AdditionalContentType.THREAD,
+    AdditionalContentType.ATTACHMENT,
+    AdditionalContentType.STICKER,
+    AdditionalContentType.EMBED,
+)
 _MENTION_PATTERN: Final = re.compile(r"<@!?(\d{1,20})>")
 _CHANNEL_PATTERN: Final = re.compile(r"<#(\d{1,20})>")
 _EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
@@ -29,7 +31,7 @@ _EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
 class ChannelHandle(Handle):
     """A channel: a direct message conversation, a lobby, or the guild channel linked to a lobby."""
 
-    def _data(self) -> ChannelPayload | None:
+    def _data(self) -> CachedChannel | None:
         with self._core.lock:
             return self._core.cache.channels.get(self._id) if self._alive else None
 
@@ -37,7 +39,7 @@ class ChannelHandle(Handle):
     def name(self) -> str:
         """Name of the channel; empty for a direct message conversation."""
         data = self._data()
-        return (data.name or "") if data else ""
+        return data.name if data else ""
 
     @property
     def type(self) -> ChannelType:
@@ -49,26 +51,24 @@ class ChannelHandle(Handle):
     def recipients(self) -> list[int]:
         """User IDs of the recipients; empty for a lobby or a guild channel."""
         data = self._data()
-        return list(recipient_ids(data)) if data else []
+        return list(data.recipient_ids) if data else []
 
 
 class MessageHandle(Handle):
     """A message in a direct message conversation or a lobby."""
 
     def __init__(self, core: Core, message: CachedMessage) -> None:
-        super().__init__(core, message.payload.id)
+        super().__init__(core, message.id)
         self._message = message
 
-    def _read_field(self, name: str, otherwise: T) -> T:
-        """Return a field of the payload, or `otherwise` if it is null, missing, or the client was destroyed."""
-        value: T | None = getattr(self._message.payload, name) if self._alive else None
-        return otherwise if value is None or value is UNSET else value
+    def _data(self) -> CachedMessage:
+        """Return the message, or an empty one after the client was destroyed."""
+        return self._message if self._alive else CachedMessage(0)
 
     @property
     def author_id(self) -> int:
         """User ID of the author."""
-        author: UserPayload | None = self._read_field("author", None)
-        return author.id if author else 0
+        return self._data().author_id
 
     @property
     def author(self) -> UserHandle | None:
@@ -78,7 +78,7 @@ class MessageHandle(Handle):
     @property
     def channel_id(self) -> int:
         """ID of the channel or lobby that the message was sent to."""
-        return self._read_field("channel_id", 0) or self._read_field("lobby_id", 0)
+        return self._data().channel_id
 
     @property
     def channel(self) -> ChannelHandle | None:
@@ -104,7 +104,7 @@ class MessageHandle(Handle):
     @property
     def raw_content(self) -> str:
         """The text as sent, with mention and emoji markup."""
-        return self._read_field("content", "")
+        return self._data().content
 
     @property
     def sent_timestamp(self) -> int:
@@ -114,19 +114,19 @@ class MessageHandle(Handle):
     @property
     def edited_timestamp(self) -> int:
         """Time of the last edit in Unix milliseconds; 0 if the message was not edited."""
-        return _unix_ms(self._read_field("edited_timestamp", ""))
+        return _unix_ms(self._data().edited_timestamp)
 
     @property
     def lobby(self) -> LobbyHandle | None:
         """The lobby that the message was sent to, or None."""
-        return find_lobby(self._core, self._read_field("lobby_id", 0))
+        return find_lobby(self._core, self._data().lobby_id)
 
     @property
     def recipient_id(self) -> int:
         """User ID of the other participant of a direct message conversation; 0 in a lobby.
 
         For a received message this is the author, not the current user."""
-        return self._message.other_user_id if self._alive else 0
+        return self._data().other_user_id
 
     @property
     def recipient(self) -> UserHandle | None:
@@ -136,65 +136,47 @@ class MessageHandle(Handle):
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata that the sender's game attached to the message."""
-        return dict(self._read_field("metadata", {}))
+        return dict(self._data().metadata)
 
     @property
     def moderation_metadata(self) -> dict[str, str]:
         """Moderation metadata that the game's backend attached to the message."""
-        return dict(self._read_field("moderation_metadata", {}))
+        return dict(self._data().moderation_metadata)
 
     @property
     def additional_content(self) -> AdditionalContent | None:
         """Content that a game cannot render as text, such as a poll or attachments; None if there is none."""
-        if not self._alive:
-            return None
-        payload = self._message.payload
-        flags = payload.flags or 0
-        # Type, title and number of items of each kind of content, in order of precedence.
-        kinds: tuple[tuple[AdditionalContentType, str | None, int], ...] = (
-            (
-                AdditionalContentType.POLL,
-                payload.poll.question.text if payload.poll and payload.poll.question else None,
-                1,
+        data = self._data()
+        for kind in _CONTENT_PRECEDENCE:
+            content = data.additional_content.get(kind)
+            if not content or not content.item_count:
+                continue
+            if kind is AdditionalContentType.ATTACHMENT and data.flags & MessageFlags.IS_VOICE_MESSAGE:
+                kind = AdditionalContentType.VOICE_MESSAGE
+            return self._core.make(
+                AdditionalContent, type=kind, title=content.title, count=min(content.item_count, 255)
             )
-            if payload.poll
-            else (AdditionalContentType.POLL, None, 0),
-            (AdditionalContentType.THREAD, payload.thread.name if payload.thread else None, int(bool(payload.thread))),
-            (
-                AdditionalContentType.VOICE_MESSAGE
-                if flags & MessageFlags.IS_VOICE_MESSAGE
-                else AdditionalContentType.ATTACHMENT,
-                None,
-                len(payload.attachments or ()),
-            ),
-            (AdditionalContentType.STICKER, None, len(payload.sticker_items or ())),
-            (AdditionalContentType.EMBED, None, len(payload.embeds or ())),
-        )
-        for kind, title, count in kinds:
-            if count:
-                return self._core.make(AdditionalContent, type=kind, title=title, count=min(count, 255))
         return None
 
     @property
     def additional_name(self) -> str | None:
         """The author's additional name in the lobby when the message was sent, or None."""
-        member = self._message.payload.lobby_member if self._alive else None
-        return member.additional_name if member else None
+        return self._data().additional_name
 
     @property
     def application_id(self) -> int | None:
         """ID of the application that sent the message, or None."""
-        return self._message.payload.application_id if self._alive else None
+        return self._data().application_id
 
     @property
     def sent_from_game(self) -> bool:
         """Whether the message was sent from this game or another game of the same publisher."""
-        return bool(self._read_field("flags", 0) & SENT_FROM_GAME_FLAG)
+        return bool(self._data().flags & SENT_FROM_GAME_FLAG)
 
     @property
     def disclosure_type(self) -> DisclosureTypes | None:
         """Kind of disclosure if the SDK inserted this message itself; None for a message of a user."""
-        disclosure = self._message.disclosure if self._alive else None
+        disclosure = self._data().disclosure
         return None if disclosure is None else DisclosureTypes(disclosure)
 
 

@@ -1,15 +1,12 @@
 """Handles of users, relationships and application profiles (spec/sdk.md#9.1)."""
 
-import json
-from typing import Final
-
-from msgspec import UNSET
+from typing import TYPE_CHECKING, Final
 
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.images import DEFAULT_AVATAR_COUNT
 from hubbub.sdk.activities import Activity, from_wire
 from hubbub.sdk.arguments import checks_arguments
-from hubbub.sdk.cache import CachedRelationship
+from hubbub.sdk.cache import CachedRelationship, CachedUser
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import (
     AvatarType,
@@ -20,7 +17,9 @@ from hubbub.sdk.enums import (
     to_string,
 )
 from hubbub.sdk.handles.base import Handle
-from hubbub.sdk.payloads import ProfilePayload, UserPayload
+
+if TYPE_CHECKING:
+    from hubbub.protocol.resources.identities import ExternalId, UserApplicationProfile
 
 STATUSES: Final = {
     "online": StatusType.ONLINE,
@@ -36,7 +35,7 @@ STATUSES: Final = {
 class UserHandle(Handle):
     """A user."""
 
-    def _data(self) -> UserPayload | None:
+    def _data(self) -> CachedUser | None:
         with self._core.lock:
             return self._core.cache.users.get(self._id) if self._alive else None
 
@@ -44,13 +43,13 @@ class UserHandle(Handle):
     def username(self) -> str:
         """Unique username; provisional accounts have a generated one."""
         data = self._data()
-        return (data.username or "") if data else ""
+        return data.username if data else ""
 
     @property
     def global_name(self) -> str | None:
         """Display name that the user chose, or None."""
         data = self._data()
-        return data.global_name if data and data.global_name is not UNSET else None
+        return data.global_name if data else None
 
     @property
     def display_name(self) -> str:
@@ -61,7 +60,7 @@ class UserHandle(Handle):
     def avatar(self) -> str | None:
         """Hash of the avatar image; None for a default avatar."""
         data = self._data()
-        return data.avatar if data and data.avatar is not UNSET else None
+        return data.avatar if data else None
 
     @checks_arguments
     def avatar_url(self, animated_type: AvatarType = AvatarType.GIF, static_type: AvatarType = AvatarType.PNG) -> str:
@@ -80,7 +79,7 @@ class UserHandle(Handle):
     def is_provisional(self) -> bool:
         """Whether this is a provisional account, which exists in this game only."""
         data = self._data()
-        return bool(data and ((data.flags or 0) | (data.public_flags or 0)) & UserFlags.PROVISIONAL_ACCOUNT)
+        return bool(data and (data.flags | data.public_flags) & UserFlags.PROVISIONAL_ACCOUNT)
 
     @property
     def status(self) -> StatusType:
@@ -156,50 +155,56 @@ class UserApplicationProfileHandle(Handle):
         super().__init__(core, id)
         self._index = index
 
-    def _data(self) -> ProfilePayload:
+    def _data(self) -> "UserApplicationProfile | None":
         with self._core.lock:
             profiles = self._core.cache.profiles.get(self._id, []) if self._alive else []
-        return profiles[self._index] if self._index < len(profiles) else ProfilePayload()
+        return profiles[self._index] if self._index < len(profiles) else None
+
+    def _external_id(self) -> "ExternalId | None":
+        data = self._data()
+        return (data.external_id or None) if data else None
 
     @property
     def username(self) -> str:
         """Name of the user in the game."""
-        return self._data().username or ""
+        data = self._data()
+        return (data.username or "") if data else ""
 
     @property
     def avatar_hash(self) -> str:
         """Hash of the user's avatar image in the game."""
-        return self._data().avatar_hash or ""
+        data = self._data()
+        return (data.avatar_hash or "") if data else ""
 
     @property
     def metadata(self) -> str:
         """Metadata that the game stored for the user, as JSON text; empty if there is none."""
-        metadata = self._data().metadata
-        if isinstance(metadata, str):
-            return metadata
-        return "" if metadata is None else json.dumps(metadata)
+        data = self._data()
+        return (data.metadata or "") if data else ""
 
     @property
     def provider_id(self) -> str | None:
         """ID of the identity provider configuration, or None."""
-        external = self._data().external_id
-        return external.provider_id if external else None
+        external_id = self._external_id()
+        return (external_id.provider_id or None) if external_id else None
 
     @property
     def provider_issued_user_id(self) -> str:
         """ID of the user at the identity provider; empty if there is none."""
-        external = self._data().external_id
-        return (external.provider_issued_user_id or "") if external else ""
+        external_id = self._external_id()
+        return (external_id.provider_issued_user_id or "") if external_id else ""
 
     @property
     def provider_type(self) -> ExternalIdentityProviderType:
         """Kind of identity provider."""
-        external = self._data().external_id
-        if external is None or external.provider_type is None:
+        external_id = self._external_id()
+        if external_id is None or not external_id.provider_type:
             return ExternalIdentityProviderType.NONE
-        provider_type = external.provider_type
-        if isinstance(provider_type, int):
-            return member_or_default(ExternalIdentityProviderType, provider_type, ExternalIdentityProviderType.UNKNOWN)
+        provider_type = external_id.provider_type
+        if provider_type.isdecimal():
+            return member_or_default(
+                ExternalIdentityProviderType, int(provider_type), ExternalIdentityProviderType.UNKNOWN
+            )
         return ExternalIdentityProviderType.__members__.get(provider_type, ExternalIdentityProviderType.UNKNOWN)
 
 
