@@ -7,10 +7,12 @@ from enum import IntEnum, StrEnum
 from typing import Final
 
 from hubbub.protocol.shared_enums import ActivityActionType as ActivityActionType
+from hubbub.protocol.shared_enums import ActivityPartyPrivacy as ActivityPartyPrivacy
 from hubbub.protocol.shared_enums import ActivityType as ActivityType
 from hubbub.protocol.shared_enums import ApplicationIntegrationType as ApplicationIntegrationType
 from hubbub.protocol.shared_enums import ChannelType as ChannelType
 from hubbub.protocol.shared_enums import CloseCode as CloseCode
+from hubbub.protocol.shared_enums import DisclosureType as DisclosureType
 from hubbub.protocol.shared_enums import GatewayOpcode as GatewayOpcode
 from hubbub.protocol.shared_enums import RelationshipType as RelationshipType
 from hubbub.protocol.shared_enums import StatusDisplayType as StatusDisplayType

@@ -113,6 +113,22 @@ class StatusDisplayType(Enumeration):
     DETAILS = 2
 
 
+class ActivityPartyPrivacy(Enumeration):
+    """Users who may join a party."""
+
+    PRIVATE = 0
+    """Users must be invited or send a join request."""
+    PUBLIC = 1
+    """Friends may join without asking."""
+
+
+class DisclosureType(Enumeration):
+    """Kind of disclosure about the messages of a game."""
+
+    MESSAGE_DATA_VISIBLE_ON_PLATFORM = 3
+    """The messages are also visible in the chat client."""
+
+
 class RelationshipType(Enumeration):
     """Relationship between two users."""
 

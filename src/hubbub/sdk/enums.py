@@ -8,12 +8,21 @@ from enum import IntEnum, IntFlag
 from typing import TypeVar
 
 from hubbub.protocol import shared_enums
-from hubbub.protocol.shared_enums import ActivityActionType, ActivityType, ApplicationIntegrationType, StatusDisplayType
+from hubbub.protocol.shared_enums import (
+    ActivityActionType,
+    ActivityType,
+    ApplicationIntegrationType,
+    DisclosureType,
+    StatusDisplayType,
+)
+from hubbub.protocol.shared_enums import ActivityPartyPrivacy as ActivityPartyPrivacy
 from hubbub.protocol.shared_enums import Enumeration as Enumeration
 from hubbub.protocol.shared_enums import RelationshipType as RelationshipType
 
 E = TypeVar("E", bound=IntEnum)
 
+DisclosureTypes = DisclosureType
+"""Kind of disclosure that the SDK inserts into a conversation."""
 IntegrationType = ApplicationIntegrationType
 """Where an application is installed: in a guild or for a user."""
 StatusDisplayTypes = StatusDisplayType
@@ -44,15 +53,6 @@ class ActivityActionTypes(Enumeration):
     """An invitation to join the sender."""
     JOIN_REQUEST = ActivityActionType.JOIN_REQUEST
     """A request to join the recipient."""
-
-
-class ActivityPartyPrivacy(Enumeration):
-    """Who may join a party."""
-
-    PRIVATE = 0
-    """Users must be invited or send a join request."""
-    PUBLIC = 1
-    """Friends may join without asking."""
 
 
 class ActivityTypes(Enumeration):
@@ -259,13 +259,6 @@ class StatusType(Enumeration):
     INVISIBLE = 5
     STREAMING = 6
     UNKNOWN = 7
-
-
-class DisclosureTypes(Enumeration):
-    """Kind of disclosure that the SDK inserts into a conversation."""
-
-    MESSAGE_DATA_VISIBLE_ON_PLATFORM = 3
-    """The messages are also visible in the chat client."""
 
 
 class AuthorizationTokenType(Enumeration):

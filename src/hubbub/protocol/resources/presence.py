@@ -10,8 +10,6 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command, Event
 from hubbub.protocol.resources.users import PartialUser
 
-PARTY_PUBLIC = 1
-"""Privacy of a party that friends may join without asking."""
 PLATFORMS = ("desktop", "xbox", "samsung", "ios", "android", "embedded", "ps4", "ps5")
 """Platforms on which an activity can be joined."""
 

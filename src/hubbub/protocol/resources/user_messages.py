@@ -30,8 +30,6 @@ USER_HISTORY_MS: Final = LOBBY_HISTORY_MS
 """Maximum age of messages that can be listed."""
 INVITE_LIFETIME_MS: Final = 6 * 3_600_000
 """Time after which an activity invite expires (spec/sdk.md#10.4)."""
-DISCLOSURE_MESSAGE_DATA_VISIBLE: Final = 3
-"""Disclosure that messages sent in the game are visible on the platform."""
 
 UserMetadata = Annotated[
     dict[
@@ -156,7 +154,7 @@ class Disclosures(Struct, kw_only=True):
     """The disclosures of an application and the caller's acknowledgements."""
 
     disclosures: list[int]
-    """Disclosures that apply to the application; 3 means that messages are visible on the platform."""
+    """Disclosures that apply to the application; a `DisclosureType` each."""
     acked_disclosures: list[int]
     """Disclosures that the user acknowledged."""
     all_acked: bool

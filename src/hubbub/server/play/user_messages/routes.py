@@ -1,7 +1,7 @@
 """HTTP handlers for messages between players, join secrets of activities, and disclosures of applications."""
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ChannelType, Scope
+from hubbub.protocol.enums import ChannelType, DisclosureType, Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import user_messages as wire
@@ -153,7 +153,7 @@ def _require_accessible(call: Call, application_id: int) -> applications.Applica
 def _disclosure_types(row: applications.ApplicationRow) -> list[int]:
     """Return the types of the disclosures that an application has to show to its users."""
     social_flags = ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
-    return [wire.DISCLOSURE_MESSAGE_DATA_VISIBLE] if row.flags & social_flags else []
+    return [DisclosureType.MESSAGE_DATA_VISIBLE_ON_PLATFORM] if row.flags & social_flags else []
 
 
 def _disclosures_view(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:

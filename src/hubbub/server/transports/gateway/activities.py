@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import activity_limits, changes
-from hubbub.protocol.enums import ActivityType
+from hubbub.protocol.enums import ActivityPartyPrivacy, ActivityType
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.resources import presence as wire
 from hubbub.protocol.resources.presence import SetActivity
@@ -230,7 +230,7 @@ def _activity_flags(activity: SetActivity) -> int:
         flags |= ActivityFlags.INSTANCE
     if _join_secret(activity) is not None:
         flags |= ActivityFlags.JOIN
-        if activity.party and activity.party.privacy == wire.PARTY_PUBLIC:
+        if activity.party and activity.party.privacy == ActivityPartyPrivacy.PUBLIC:
             flags |= PUBLIC_PARTY_FLAGS
     return flags
 
