@@ -3,6 +3,7 @@
 python -m bench [BENCHMARK ...] [--quick]
 
 - post, get: a message is created; 50 messages are read
+- postgres: the same and GET @me on PostgreSQL, against SQLite
 - growth: a message is created in a channel with a million stored messages
 - fanout: a message is delivered to a thousand sessions
 - flat: the cost of a delivery does not grow with the number of sessions
@@ -46,6 +47,7 @@ from bench.load import (
     request,
     wait_until_idle,
 )
+from bench.postgres import postgres_bench
 from bench.sdk import import_bench, pump_bench
 from bench.search import search_bench
 from bench.server import FRAME_BYTES
@@ -354,7 +356,7 @@ def store_figures() -> None:
 async def main() -> int:
     """Run the benchmarks, and print and store the figures. Return 1 if a limit was exceeded."""
     all_benchmarks = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
-    all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile"}
+    all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile", "postgres"}
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")
     parser.add_argument("benchmarks", nargs="*", help=f"all by default: {', '.join(sorted(all_benchmarks))}")
     parser.add_argument("--quick", action="store_true", help="measure briefly and store nothing")
@@ -367,6 +369,7 @@ async def main() -> int:
     benchmarks = benchmarks or all_benchmarks
     runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
         ({"post", "get"}, lambda: requests_bench(benchmarks, quick)),
+        ({"postgres"}, lambda: postgres_bench(note, quick)),
         ({"growth"}, lambda: growth_bench(quick)),
         ({"fanout"}, lambda: fanout_bench(quick)),
         ({"flat"}, lambda: flat_bench(quick)),

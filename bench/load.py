@@ -50,13 +50,21 @@ class Subject:
         unmapped_bytes = int(info.rss - getattr(info, "shared", 0))
         return unmapped_bytes, unmapped_bytes if in_use is None else in_use
 
+    def round_trips(self) -> int:
+        """Return the number of round trips to the database server so far."""
+        return int(self._ask("round_trips") or 0)
+
     def _collect(self) -> int | None:
+        return self._ask("gc", "in_use")
+
+    def _ask(self, command: str, field: str = "") -> int | None:
+        """Send a command and return a field of its result, which has the name of the command by default."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write("gc\n")
+        self.process.stdin.write(f"{command}\n")
         self.process.stdin.flush()
-        in_use: int | None = json.loads(self.process.stdout.readline())["in_use"]
-        return in_use
+        value: int | None = json.loads(self.process.stdout.readline())[field or command]
+        return value
 
     def stop(self) -> None:
         """Stop the process by closing its input."""

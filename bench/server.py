@@ -34,13 +34,17 @@ def print_document(document: dict[str, Any]) -> None:
     print(json.dumps(document), flush=True)
 
 
-async def serve_until_eof() -> None:
-    """Serve until standard input closes; the line `gc` collects garbage and prints the bytes in use."""
+async def serve_until_eof(database: Any = None) -> None:
+    """Serve until standard input closes.
+
+    The line `gc` collects garbage and prints the bytes in use; `round_trips` prints the round trips of the database."""
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         if line.strip() == "gc":
             gc.collect()
             print_document({"in_use": in_use()})
+        elif line.strip() == "round_trips":
+            print_document({"round_trips": getattr(database, "round_trips", 0)})
 
 
 async def hubbub(
@@ -87,7 +91,7 @@ async def hubbub(
         if player_arguments:
             extra_fields = await app.database.write(lambda tx: _create_players(app.make_call(tx), *player_arguments))
         print_document({"url": app.config.public_url, **extra_fields})
-        await serve_until_eof()
+        await serve_until_eof(app.database)
         await app.stop()
         return
 
@@ -111,7 +115,7 @@ async def hubbub(
     document = await app.database.write(lambda tx: create_world(app.make_call(tx, actor)))
     tune_garbage_collection()
     print_document({"url": app.config.public_url, **document})
-    await serve_until_eof()
+    await serve_until_eof(app.database)
     await app.stop()
 
 

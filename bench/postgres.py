@@ -1,0 +1,99 @@
+"""The cost of requests on PostgreSQL, against the same requests on SQLite in the same run.
+
+The CPU time of PostgreSQL is that of the processes that serve the connections of the server under test.
+"""
+
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+
+from bench.load import Subject, drive, request
+from bench.search import Embedded, Postgres, Store
+
+CONNECTIONS = 64
+ROUNDS = 3
+LIMITS = {"POST message": 2.0, "GET 50 messages": 2.0, "GET @me": 1.5}
+"""Maximum CPU time of our process on PostgreSQL, as a multiple of that on SQLite, by request."""
+POST_ROUND_TRIPS_MAX = 4
+
+
+async def postgres_bench(note: Callable[..., None], quick: bool) -> None:
+    """Measure each request on both stores, alternating, so that a slowdown of the machine affects both."""
+    count = 1_000 if quick else 4_000
+    with (
+        Postgres() as postgres,
+        tempfile.TemporaryDirectory() as embedded_folder,
+        tempfile.TemporaryDirectory() as postgres_folder,
+        Subject("hubbub", *Embedded().arguments(embedded_folder)) as embedded_subject,
+        Subject("hubbub", *postgres.arguments(postgres_folder)) as postgres_subject,
+    ):
+        setups: list[tuple[Store, Subject, str]] = [
+            (Embedded(), embedded_subject, embedded_folder),
+            (postgres, postgres_subject, postgres_folder),
+        ]
+        for name, limit in LIMITS.items():
+            for _, subject, _ in setups:
+                await drive(subject.info["url"], _requests(name, subject, 500), CONNECTIONS)
+            rounds: dict[str, list[_Cost]] = {store.name: [] for store, _, _ in setups}
+            for _ in range(ROUNDS):
+                for store, subject, folder in setups:
+                    rounds[store.name].append(await _measure(name, store, subject, folder, count))
+            embedded_cost, postgres_cost = (_median(costs) for costs in rounds.values())
+            note(
+                f"PostgreSQL: {name} / SQLite, CPU",
+                postgres_cost.own_us / embedded_cost.own_us,
+                limit,
+                "x",
+                f"{postgres_cost.own_us:.0f} us + PostgreSQL {postgres_cost.database_us:.0f} us, "
+                f"{postgres_cost.per_second:.0f}/s against {embedded_cost.own_us:.0f} us, "
+                f"{embedded_cost.per_second:.0f}/s",
+            )
+            if name == "POST message":
+                note("PostgreSQL: round trips of POST message", postgres_cost.round_trips, POST_ROUND_TRIPS_MAX, "")
+
+
+class _Cost:
+    """The cost of a request: CPU time in microseconds, round trips, and the rate at which it was measured."""
+
+    def __init__(self, own_us: float, database_us: float, round_trips: float, per_second: float) -> None:
+        self.own_us = own_us
+        self.database_us = database_us
+        self.round_trips = round_trips
+        self.per_second = per_second
+
+
+def _median(costs: list[_Cost]) -> _Cost:
+    return _Cost(
+        statistics.median(cost.own_us for cost in costs),
+        statistics.median(cost.database_us for cost in costs),
+        statistics.median(cost.round_trips for cost in costs),
+        statistics.median(cost.per_second for cost in costs),
+    )
+
+
+def _requests(name: str, subject: Subject, count: int) -> list[bytes]:
+    token = subject.info["user_token"]
+    path = f"/api/v10/channels/{subject.info['channel']}/messages"
+    if name == "POST message":
+        return [
+            request("POST", path, token, {"content": f"message number {number} says hello"}) for number in range(count)
+        ]
+    return [request("GET", "/api/v10/users/@me" if name == "GET @me" else f"{path}?limit=50", token)] * count
+
+
+async def _measure(name: str, store: Store, subject: Subject, folder: str, count: int) -> _Cost:
+    # Work that follows the requests, such as indexing, belongs to none of them.
+    await asyncio.sleep(0.5)
+    requests = _requests(name, subject, count)
+    own_seconds, database_seconds, round_trips = subject.cpu(), store.cpu(folder), subject.round_trips()
+    started = time.monotonic()
+    await drive(subject.info["url"], requests, CONNECTIONS)
+    duration_seconds = time.monotonic() - started
+    return _Cost(
+        (subject.cpu() - own_seconds) / count * 1e6,
+        (store.cpu(folder) - database_seconds) / count * 1e6,
+        (subject.round_trips() - round_trips) / count,
+        count / duration_seconds,
+    )
