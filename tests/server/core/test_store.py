@@ -13,7 +13,10 @@ import pytest
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.operation import Event
 from hubbub.server.core.event_dispatch import Dispatch, UserAudience
-from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, translate_placeholders
+from hubbub.server.core.postgres import PostgresDatabase
+from hubbub.server.core.postgres_connection import PostgresConnection
+from hubbub.server.core.postgres_statements import find_statement, translate_placeholders
+from hubbub.server.core.postgres_tx import PostgresSnapshot
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
 from tests.fixtures.databases import DURABLE_STORES, OpenDatabase
@@ -645,15 +648,19 @@ class TestPostgres:
         with pytest.raises(psycopg.errors.InFailedSqlTransaction):
             await notes.write(unit)
 
+    @pytest.mark.parametrize("quick", [False, True])
     async def test_terminated_connections_are_replaced_without_an_error(
-        self, notes: PostgresDatabase, postgres_database: str
+        self, notes: PostgresDatabase, postgres_database: str, quick: bool
     ) -> None:
+        await notes.write(insert_note(0), quick=quick)
+        assert await note_ids(notes) == [0]
         _terminate_connections(postgres_database)
-        assert await notes.write(insert_note(1)) == 1
+        assert await notes.write(insert_note(1), quick=quick) == 1
         _terminate_connections(postgres_database)
-        assert await note_ids(notes) == [1]
+        assert await note_ids(notes) == [0, 1]
 
-    async def test_a_unit_whose_connection_is_cut_has_no_effects(self, notes: PostgresDatabase) -> None:
+    @pytest.mark.parametrize("quick", [False, True])
+    async def test_a_unit_whose_connection_is_cut_has_no_effects(self, notes: PostgresDatabase, quick: bool) -> None:
         events = record_events(notes)
 
         def unit(tx: Tx) -> None:
@@ -661,7 +668,7 @@ class TestPostgres:
             tx.all("SELECT pg_terminate_backend(pg_backend_pid())")
 
         with pytest.raises(StoreUnavailable):
-            await notes.write(unit)
+            await notes.write(unit, quick=quick)
 
         assert (await note_ids(notes), events) == ([], [])
         await notes.check()
@@ -670,26 +677,143 @@ class TestPostgres:
         with pytest.raises(StoreUnavailable):
             await PostgresDatabase("postgresql://postgres@127.0.0.1:1/none").start()
 
+    @pytest.mark.parametrize("quick", [False, True])
     async def test_the_outcome_of_a_commit_with_a_lost_response_is_checked(
-        self, notes: PostgresDatabase, postgres_database: str, monkeypatch: pytest.MonkeyPatch
+        self, notes: PostgresDatabase, postgres_database: str, monkeypatch: pytest.MonkeyPatch, quick: bool
     ) -> None:
         events = record_events(notes)
-        commit = psycopg.Connection.commit
+        commit = PostgresConnection.commit
         terminated: list[int] = []
 
-        def commit_and_lose(connection: psycopg.Connection[Any]) -> None:
+        def commit_and_lose(connection: PostgresConnection) -> None:
             commit(connection)
             if not terminated:
                 terminated.append(1)
                 _terminate_connections(postgres_database)
-                connection.execute("SELECT 1")
+                connection.execute(find_statement("SELECT 1"))
 
-        monkeypatch.setattr(psycopg.Connection, "commit", commit_and_lose)
+        monkeypatch.setattr(PostgresConnection, "commit", commit_and_lose)
 
-        assert await notes.write(insert_note(1)) == 1
+        assert await notes.write(insert_note(1), quick=quick) == 1
         assert terminated
         assert await note_ids(notes) == [1]
         assert len(events) == 1
+
+    async def test_conflicting_quick_units_all_succeed(self, notes: PostgresDatabase) -> None:
+        events = record_events(notes)
+        await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (1, '0')"))
+        attempts: list[int] = []
+
+        def increment(tx: Tx) -> None:
+            reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
+            attempts.append(reached)
+            tx.value("SELECT pg_sleep(0.005)")
+            tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
+            tx.emit(TEST_EVENT, reached + 1, AUDIENCE)
+
+        await asyncio.gather(*(notes.write(increment, quick=True) for _ in range(24)))
+
+        assert await notes.read(lambda tx: tx.value("SELECT word FROM notes")) == "24"
+        assert len(attempts) > 24
+        assert [event.body for event in events] == [b"%d" % number for number in range(1, 25)]
+
+    async def test_units_on_the_event_loop_do_not_block_it(self, notes: PostgresDatabase) -> None:
+        started = asyncio.Event()
+
+        def wait_in_database(tx: Tx) -> threading.Thread:
+            started.set()
+            tx.value("SELECT pg_sleep(0.2)")
+            return threading.current_thread()
+
+        waiting = [
+            asyncio.create_task(notes.write(wait_in_database, quick=True)),
+            asyncio.create_task(notes.read(wait_in_database)),
+        ]
+        await started.wait()
+        assert await notes.write(insert_note(1), quick=True) == 1
+        assert await note_ids(notes) == [1]
+        assert not any(task.done() for task in waiting)
+        assert await asyncio.gather(*waiting) == [threading.main_thread()] * 2
+
+    async def test_closing_finishes_units_on_the_event_loop(self, notes: PostgresDatabase) -> None:
+        writes = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in range(40)]
+        reads = [asyncio.create_task(notes.read(lambda tx: tx.value("SELECT pg_sleep(0.01)"))) for _ in range(10)]
+        await asyncio.sleep(0)
+        await notes.close()
+
+        assert [await task for task in writes] == list(range(40))
+        await asyncio.gather(*reads)
+
+    async def test_an_ended_transaction_cannot_be_used(self, notes: PostgresDatabase) -> None:
+        transactions: list[Tx] = []
+        await notes.write(transactions.append)
+        await notes.write(transactions.append, quick=True)
+        await notes.read(transactions.append)
+        for tx in transactions:
+            with pytest.raises(RuntimeError, match="over"):
+                tx.run("DELETE FROM notes")
+
+    async def test_prepared_statements_survive_reads_and_rollbacks(self, notes: PostgresDatabase) -> None:
+        def query(tx: Tx) -> None:
+            tx.value("SELECT word FROM notes WHERE id = ? AND word <> 'prepared'", 1)
+
+        def query_and_reject(tx: Tx) -> None:
+            query(tx)
+            raise Rejected
+
+        def prepared_count(tx: Tx) -> Any:
+            return tx.value("SELECT COUNT(*) FROM pg_prepared_statements WHERE statement LIKE '%<> ''prepared''%'")
+
+        for _ in range(4):
+            await notes.read(query)
+            with pytest.raises(Rejected):
+                await notes.write(query_and_reject, quick=True)
+
+        # Each pool has one connection, because nothing ran concurrently. The counting query contains its own pattern.
+        assert await notes.read(prepared_count) == 1
+        assert await notes.write(prepared_count, quick=True) == 1
+
+    async def test_statements_are_prepared_again_after_a_schema_change(self, notes: PostgresDatabase) -> None:
+        await notes.write(insert_note(1))
+        for quick in (False, True):
+            for _ in range(4):
+                await notes.write(lambda tx: tx.all("SELECT * FROM notes"), quick=quick)
+                await notes.read(lambda tx: tx.all("SELECT * FROM notes"), long=not quick)
+        await notes.write(lambda tx: tx.run("ALTER TABLE notes ADD COLUMN length BIGINT DEFAULT 4"))
+
+        for quick in (False, True):
+            assert await notes.write(lambda tx: tx.all("SELECT * FROM notes"), quick=quick) == [(1, "word", 4)]
+            assert await notes.read(lambda tx: tx.all("SELECT * FROM notes"), long=not quick) == [(1, "word", 4)]
+
+    async def test_null_and_other_parameters_share_prepared_statements(self, notes: PostgresDatabase) -> None:
+        sql = "SELECT COALESCE(?, 0) + COALESCE(?, 0), CAST(? AS TEXT) AS shared"
+
+        def query(tx: Tx) -> list[Any]:
+            values = [(None, None, None), (1, None, "a"), (None, 2, None), (1, 2, "b"), (None, None, "c"), (3, 4, None)]
+            return [tx.one(sql, *parameters) for parameters in values]
+
+        expected = [(0, None), (1, "a"), (2, None), (3, "b"), (0, "c"), (7, None)]
+        for _ in range(4):
+            assert await notes.read(query) == expected
+
+    @pytest.mark.parametrize("quick", [False, True])
+    async def test_large_batches_and_results_are_transferred(self, notes: PostgresDatabase, quick: bool) -> None:
+        word = "x" * 2000
+        await notes.write(
+            lambda tx: tx.run_many("INSERT INTO notes VALUES (?, ?)", [(id, word) for id in range(5000)]), quick=quick
+        )
+
+        rows = await notes.read(lambda tx: tx.all("SELECT id, word FROM notes ORDER BY id"), long=not quick)
+        assert [row[0] for row in rows] == list(range(5000))
+        assert {row[1] for row in rows} == {word}
+
+    async def test_a_failed_batch_fails_its_unit(self, notes: PostgresDatabase) -> None:
+        with pytest.raises(psycopg.IntegrityError):
+            await notes.write(
+                lambda tx: tx.run_many("INSERT INTO notes VALUES (?, 'word')", [(1,), (1,), (2,)]), quick=True
+            )
+        assert await note_ids(notes) == []
+        assert await notes.write(insert_note(1), quick=True) == 1
 
 
 def _terminate_connections(url: str) -> None:
@@ -704,11 +828,11 @@ def _terminate_connections(url: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "translated"),
     [
-        ("SELECT ?", "SELECT %s"),
-        ("SELECT '?' || ?", "SELECT '?' || %s"),
-        ("a LIKE '50%' AND b = ?", "a LIKE '50%%' AND b = %s"),
-        ("SELECT 'it''s ?', \"odd?\", ? -- why?\n, ?", "SELECT 'it''s ?', \"odd?\", %s -- why?\n, %s"),
-        ("SELECT 7 % ?", "SELECT 7 %% %s"),
+        ("SELECT ?", "SELECT $1"),
+        ("SELECT '?' || ?", "SELECT '?' || $1"),
+        ("a LIKE '50%' AND b = ?", "a LIKE '50%' AND b = $1"),
+        ("SELECT 'it''s ?', \"odd?\", ? -- why?\n, ?", "SELECT 'it''s ?', \"odd?\", $1 -- why?\n, $2"),
+        ("SELECT 7 % ?", "SELECT 7 % $1"),
     ],
 )
 def test_placeholders_are_translated_outside_of_literals(sql: str, translated: str) -> None:

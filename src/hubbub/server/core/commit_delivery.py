@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +21,10 @@ class CommitDelivery:
     Any thread may add units; the event loop delivers them in the order in which they were added."""
 
     def __init__(self, database: Database, loop: asyncio.AbstractEventLoop) -> None:
+        """Create a queue; the thread of the loop calls this."""
         self._database = database
         self._loop = loop
+        self._thread_id = threading.get_ident()
         self._ready: deque[FinishedUnit] = deque()
         self._is_scheduled = False
 
@@ -32,7 +35,10 @@ class CommitDelivery:
         if not self._is_scheduled:
             self._is_scheduled = True
             try:
-                self._loop.call_soon_threadsafe(self.deliver)
+                if threading.get_ident() == self._thread_id:
+                    self._loop.call_soon(self.deliver)
+                else:
+                    self._loop.call_soon_threadsafe(self.deliver)
             except RuntimeError:
                 log.warning("The event loop closed before the result of a store operation was delivered")
 

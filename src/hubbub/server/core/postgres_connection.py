@@ -1,0 +1,333 @@
+"""Connections of the PostgreSQL store: libpq in pipeline mode, without blocking calls.
+
+A statement is sent with a request to flush its result, and a transaction ends with the only synchronization point. So a
+round trip is needed only where a result is needed: BEGIN goes with the first statement, and nothing waits for the end of a
+read or for a rollback. How a connection waits for its socket is left to a subclass.
+"""
+
+import logging
+import select
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import psycopg
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import InFailedSqlTransaction, error_from_result
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
+from psycopg.pq.abc import PGresult
+
+from hubbub.server.core.postgres_statements import (
+    PREPARE_USES_MIN,
+    PreparedStatement,
+    Statement,
+    StatementCache,
+    find_statement,
+    register_adapters,
+)
+
+log = logging.getLogger(__name__)
+
+C = TypeVar("C", bound="PostgresConnection")
+
+CONNECT_TIMEOUT_SECONDS: Final = 10
+RECONNECT_SECONDS_MAX: Final = 5.0
+"""How long a unit of work waits for a connection while the server restarts."""
+RECONNECT_INTERVAL_SECONDS: Final = 0.1
+
+BEGIN_WRITE: Final = find_statement("BEGIN ISOLATION LEVEL SERIALIZABLE")
+COMMIT: Final = find_statement("COMMIT")
+ROLLBACK: Final = find_statement("ROLLBACK")
+SELECT_TRANSACTION_ID: Final = find_statement("SELECT pg_current_xact_id()::text")
+_READ_SESSION: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+_TUPLES_OK: Final = ExecStatus.TUPLES_OK
+_COMMAND_OK: Final = ExecStatus.COMMAND_OK
+_AUTO_FORMATS: Final = [[PyFormat.AUTO] * count for count in range(64)]
+_CACHED_PLAN_ERROR: Final = "cached plan must not change result type"
+
+
+class ConnectionLost(Exception):
+    """The connection was lost; without a commit, nothing was stored."""
+
+
+class Reply:
+    """The result of a statement that was sent, once it was received."""
+
+    __slots__ = ("is_abandoned", "prepared", "result")
+
+    def __init__(self, prepared: PreparedStatement | None = None) -> None:
+        self.result: PGresult | None = None
+        self.is_abandoned = False
+        """Whether the transaction ended before the reply arrived, so that its error concerns no one."""
+        self.prepared = prepared
+        """The statement that is being prepared, or None."""
+
+
+class RoundTrips:
+    """The number of round trips of all connections of a store; threads may lose a count."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class PostgresConnection(ABC):
+    """A connection that runs one transaction at a time."""
+
+    def __init__(self, connection: psycopg.Connection, round_trips: RoundTrips) -> None:
+        self._connection = connection
+        self._pgconn = connection.pgconn
+        self._round_trips = round_trips
+        self._transformer = Transformer(connection)
+        self._statements = StatementCache()
+        self._expected: deque[Reply | None] = deque()
+        """Replies that were not received yet, in order; None for a synchronization point."""
+        self._begin: Statement | None = None
+        """The statement that begins the transaction, until it is sent."""
+        self._in_transaction = False
+        """Whether BEGIN was sent and neither COMMIT nor ROLLBACK."""
+        self._needs_sync = False
+        """Whether statements were sent since the last synchronization point."""
+        self._has_unanswered = False
+        """Whether statements of the transaction were sent since the last round trip."""
+        self.failure: psycopg.Error | None = None
+        """The error that aborted the transaction."""
+        self.is_lost = False
+        """Whether the connection can no longer be used."""
+        self._pgconn.nonblocking = 1
+        self._pgconn.enter_pipeline_mode()
+
+    @abstractmethod
+    def _wait(self, *, writable: bool = False) -> None:
+        """Wait until the socket is readable or, if `writable` is set, readable or writable."""
+
+    def begin(self, statement: Statement | None) -> None:
+        """Begin a transaction with this statement, or a read without any; nothing is sent yet."""
+        self._begin = statement
+        self.failure = None
+
+    def send(self, statement: Statement, parameters: Sequence[Any] = ()) -> Reply:
+        """Send a statement with the next round trip and return its reply, which is empty until then."""
+        if self.failure is not None:
+            raise InFailedSqlTransaction("current transaction is aborted") from self.failure
+        if self._begin is not None:
+            begin, self._begin = self._begin, None
+            self._in_transaction = True
+            self._send(begin, ())
+        return self._send(statement, parameters)
+
+    def _send(self, statement: Statement, parameters: Sequence[Any]) -> Reply:
+        values: Sequence[Any] = ()
+        types: tuple[int, ...] = ()
+        transformer, pgconn = self._transformer, self._pgconn
+        formats = None
+        if parameters:
+            count = len(parameters)
+            auto = _AUTO_FORMATS[count] if count < len(_AUTO_FORMATS) else [PyFormat.AUTO] * count
+            values = transformer.dump_sequence(parameters, auto)
+            types = transformer.types or ()
+            formats = transformer.formats
+        prepared = self._statements.find(statement, types, parameters)
+        reply = Reply()
+        try:
+            if prepared is None and statement.uses >= PREPARE_USES_MIN:
+                prepared = self._prepare(statement, types, parameters)
+            if prepared is not None:
+                pgconn.send_query_prepared(prepared.name, values, formats)
+            else:
+                statement.uses += 1
+                pgconn.send_query_params(statement.text, values, types, formats)
+        except psycopg.OperationalError as error:
+            self._lose(error)
+        self._expected.append(reply)
+        self._needs_sync = self._has_unanswered = True
+        return reply
+
+    def _prepare(self, statement: Statement, types: tuple[int, ...], parameters: Sequence[Any]) -> PreparedStatement:
+        oldest = self._statements.remove_oldest()
+        if oldest is not None:
+            self._pgconn.send_query_params(b"DEALLOCATE " + oldest.name, ())
+            self._expected.append(Reply())
+        prepared = self._statements.add(statement, types, parameters)
+        self._pgconn.send_prepare(prepared.name, statement.text, prepared.types)
+        self._expected.append(Reply(prepared))
+        return prepared
+
+    def execute(self, statement: Statement, parameters: Sequence[Any] = ()) -> PGresult:
+        """Send a statement and return its result."""
+        reply = self.send(statement, parameters)
+        self.exchange()
+        assert reply.result is not None
+        return reply.result
+
+    @property
+    def has_unanswered(self) -> bool:
+        """Whether statements of the transaction were sent since the last round trip."""
+        return self._has_unanswered
+
+    def exchange(self) -> None:
+        """Send what was queued and wait for all replies. Raise the first error among them."""
+        self._round_trips.count += 1
+        try:
+            self._pgconn.send_flush_request()
+        except psycopg.OperationalError as error:
+            self._lose(error)
+        self._receive()
+
+    def rows(self, result: PGresult) -> list[tuple[Any, ...]]:
+        """Return the rows of a result."""
+        if result.status != _TUPLES_OK:
+            return []
+        transformer = self._transformer
+        transformer.set_pgresult(result)
+        return transformer.load_rows(0, result.ntuples, tuple)
+
+    def commit(self) -> None:
+        """Commit and wait for the outcome. ConnectionLost means that the outcome is unknown.
+
+        Statements that were sent before must have been answered, see `exchange`."""
+        if not self._in_transaction:
+            return
+        reply = self.send(COMMIT)
+        self._sync()
+        self._round_trips.count += 1
+        self._receive()
+        self._in_transaction = False
+        if reply.result is None or reply.result.command_status != b"COMMIT":
+            raise InFailedSqlTransaction("the server rolled the transaction back")
+
+    def end(self) -> None:
+        """End the transaction, unless it is committed, without waiting for the outcome."""
+        self._begin = None
+        if self.is_lost:
+            return
+        try:
+            if self._needs_sync:
+                self._sync()
+            if self._in_transaction:
+                self._in_transaction = False
+                self._send(ROLLBACK, ())
+                self._sync()
+            for reply in self._expected:
+                if reply is not None:
+                    reply.is_abandoned = True
+            self._has_unanswered = False
+            self._pgconn.flush()
+        except (ConnectionLost, psycopg.OperationalError):
+            self.is_lost = True
+            log.info("A database connection broke at the end of a transaction")
+        self.failure = None
+
+    def skip_replies(self) -> None:
+        """Receive replies that nothing waits for, without blocking, and notice when the server closes the connection."""
+        try:
+            self._pgconn.consume_input()
+            while self._expected and not self._pgconn.is_busy():
+                self._take_reply()
+        except psycopg.OperationalError as error:
+            log.info("A database connection was closed: %s", error)
+            self.is_lost = True
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.is_lost = True
+        self._connection.close()
+
+    def _sync(self) -> None:
+        self._needs_sync = False
+        try:
+            self._pgconn.pipeline_sync()
+        except psycopg.OperationalError as error:
+            self._lose(error)
+        self._expected.append(None)
+
+    def _receive(self) -> None:
+        """Wait for all expected replies and raise the first error of this transaction."""
+        pgconn = self._pgconn
+        failure: psycopg.Error | None = None
+        self._has_unanswered = False
+        try:
+            while pgconn.flush():
+                self._wait(writable=True)
+                pgconn.consume_input()
+            while self._expected:
+                while pgconn.is_busy():
+                    self._wait()
+                    pgconn.consume_input()
+                reply = self._take_reply()
+                if reply is None or reply.result is None or reply.result.status in (_TUPLES_OK, _COMMAND_OK):
+                    continue
+                if failure is None and not reply.is_abandoned:
+                    failure = error_from_result(reply.result, encoding="utf-8")
+                    self._check_fatal(reply.result, failure)
+        except psycopg.OperationalError as error:
+            self._lose(failure or error)
+        if failure is not None:
+            self.failure = failure
+            raise failure
+
+    def _take_reply(self) -> Reply | None:
+        """Take and return the next reply, which has arrived; None for a synchronization point."""
+        reply = self._expected.popleft()
+        result = self._pgconn.get_result()
+        if reply is None or result is None:
+            return None
+        reply.result = result
+        if reply.prepared is not None and result.status != _COMMAND_OK:
+            self._statements.remove(reply.prepared)
+        # The end of the results of a statement; it never waits.
+        self._pgconn.get_result()
+        return reply
+
+    def _check_fatal(self, result: PGresult, error: psycopg.Error) -> None:
+        """Raise ConnectionLost if an error ends the connection, or if its prepared statements are outdated."""
+        severity = result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED)
+        if severity in (b"FATAL", b"PANIC") or self._pgconn.status == ConnStatus.BAD:
+            self._lose(error)
+        if error.sqlstate == "0A000" and _CACHED_PLAN_ERROR in str(error):
+            # The schema changed. The statements are prepared again on a new connection.
+            self._lose(error)
+
+    def _lose(self, error: psycopg.Error) -> None:
+        self.is_lost = True
+        raise ConnectionLost(str(error).strip()) from error
+
+
+class BlockingConnection(PostgresConnection):
+    """A connection that a thread waits for."""
+
+    def __init__(self, connection: psycopg.Connection, round_trips: RoundTrips) -> None:
+        super().__init__(connection, round_trips)
+        self._poll = select.poll()
+
+    def _wait(self, *, writable: bool = False) -> None:
+        self._poll.register(self._pgconn.socket, select.POLLIN | (select.POLLOUT if writable else 0))
+        self._poll.poll()
+
+
+def connect(url: str) -> psycopg.Connection:
+    """Open a connection whose values behave as on SQLite."""
+    connection = psycopg.connect(
+        url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS, client_encoding="utf8", prepare_threshold=None
+    )
+    register_adapters(connection)
+    return connection
+
+
+def connect_patiently(url: str, *, writes: bool) -> psycopg.Connection:
+    """Open a connection for writes or for reads, with retries while the server restarts."""
+    deadline = time.monotonic() + RECONNECT_SECONDS_MAX
+    while True:
+        try:
+            connection = connect(url)
+            if not writes:
+                connection.execute(_READ_SESSION)
+            return connection
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(RECONNECT_INTERVAL_SECONDS)

@@ -1,0 +1,170 @@
+"""Statements of the PostgreSQL store: placeholders, conversion of values, and the prepared statements of a connection."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import psycopg
+from psycopg.abc import AdaptContext, Buffer
+from psycopg.adapt import Dumper, Loader
+from psycopg.types.numeric import Int8Dumper
+
+PREPARE_USES_MIN: Final = 2
+"""Number of uses, on all connections, from which a statement is prepared."""
+PREPARED_MAX: Final = 512
+"""Maximum number of prepared statements of a connection."""
+
+_TOKEN = re.compile(
+    r"""
+    (?P<verbatim> '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ )
+    | (?P<placeholder> \? )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def translate_placeholders(sql: str) -> bytes:
+    """Convert `?` placeholders to `$1`, `$2` and so on, except in literals and comments."""
+    number = 0
+
+    def translate(token: re.Match[str]) -> str:
+        nonlocal number
+        if token["placeholder"] is None:
+            return token[0]
+        number += 1
+        return f"${number}"
+
+    return _TOKEN.sub(translate, sql).encode()
+
+
+class Statement:
+    """A statement of the platform in the syntax of PostgreSQL, shared by all connections."""
+
+    __slots__ = ("is_write", "text", "uses")
+
+    def __init__(self, sql: str) -> None:
+        self.text = translate_placeholders(sql)
+        self.is_write = not sql.startswith(("SELECT", "WITH"))
+        """Whether the statement may assign a transaction ID."""
+        self.uses = 0
+        """Number of uses so far, until the statement is prepared."""
+
+
+@lru_cache(maxsize=4096)
+def find_statement(sql: str) -> Statement:
+    """Return the statement of an SQL text."""
+    return Statement(sql)
+
+
+class PreparedStatement:
+    """A statement prepared on a connection, for parameters of certain types."""
+
+    __slots__ = ("name", "statement", "types")
+
+    def __init__(self, name: bytes, statement: Statement, types: tuple[int, ...]) -> None:
+        self.name = name
+        self.statement = statement
+        self.types = types
+        """The type OID of each parameter; 0 where the server infers the type."""
+
+    def accepts(self, types: tuple[int, ...], parameters: Sequence[Any]) -> bool:
+        """Return whether parameters of these types can be used: NULL has any type."""
+        return all(
+            own == given or parameter is None
+            for own, given, parameter in zip(self.types, types, parameters, strict=True)
+        )
+
+
+class StatementCache:
+    """The prepared statements of a connection. They survive the end of a transaction."""
+
+    def __init__(self) -> None:
+        self._by_types: dict[tuple[Statement, tuple[int, ...]], PreparedStatement] = {}
+        self._by_statement: dict[Statement, list[PreparedStatement]] = {}
+        self._count = 0
+        self._last_number = 0
+
+    def find(self, statement: Statement, types: tuple[int, ...], parameters: Sequence[Any]) -> PreparedStatement | None:
+        """Return the prepared statement for parameters of these types, or None."""
+        prepared = self._by_types.get((statement, types))
+        if prepared is None:
+            for candidate in self._by_statement.get(statement, ()):
+                if candidate.accepts(types, parameters):
+                    self._by_types[statement, types] = candidate
+                    return candidate
+        return prepared
+
+    def add(self, statement: Statement, types: tuple[int, ...], parameters: Sequence[Any]) -> PreparedStatement:
+        """Return a new prepared statement, which the caller prepares on the server.
+
+        A parameter that is NULL gets the type it had before, so that few combinations of types are prepared."""
+        for known in self._by_statement.get(statement, ()):
+            types = tuple(
+                own if parameter is None else given
+                for own, given, parameter in zip(known.types, types, parameters, strict=True)
+            )
+        self._last_number += 1
+        prepared = PreparedStatement(b"s%d" % self._last_number, statement, types)
+        self._by_types[statement, types] = prepared
+        self._by_statement.setdefault(statement, []).append(prepared)
+        self._count += 1
+        return prepared
+
+    def remove(self, prepared: PreparedStatement) -> None:
+        """Remove a statement that the server does not have."""
+        known = self._by_statement.get(prepared.statement, [])
+        if prepared not in known:
+            return
+        known.remove(prepared)
+        if not known:
+            del self._by_statement[prepared.statement]
+        for key in [key for key, value in self._by_types.items() if value is prepared]:
+            del self._by_types[key]
+        self._count -= 1
+
+    def remove_oldest(self) -> PreparedStatement | None:
+        """Remove and return the oldest statement if there are too many, otherwise return None."""
+        if self._count < PREPARED_MAX:
+            return None
+        prepared = next(iter(self._by_statement.values()))[0]
+        self.remove(prepared)
+        return prepared
+
+
+class _BoolDumper(Dumper):
+    """Stores booleans as 0 or 1, as SQLite does: boolean columns are SMALLINT or INTEGER in both stores."""
+
+    oid = psycopg.adapters.types["int8"].oid
+
+    def dump(self, obj: Any) -> bytes:
+        """Return the text of the number."""
+        return b"1" if obj else b"0"
+
+
+class _BoolLoader(Loader):
+    """Loads the result of a comparison as 0 or 1, as SQLite does."""
+
+    def load(self, data: Buffer) -> int:
+        """Return 1 for `t`, otherwise 0."""
+        return 1 if bytes(data) == b"t" else 0
+
+
+class _NumericLoader(Loader):
+    """Loads the SUM of BIGINT columns, which is NUMERIC, as an integer, as SQLite does."""
+
+    def load(self, data: Buffer) -> int | float:
+        """Return an int, or a float if there are decimals."""
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def register_adapters(context: AdaptContext) -> None:
+    """Register dumpers and loaders so that values behave as on SQLite."""
+    adapters = context.adapters
+    assert adapters is not None
+    # One integer width, so that a statement is prepared once and not once per parameter size.
+    adapters.register_dumper(int, Int8Dumper)
+    adapters.register_dumper(bool, _BoolDumper)
+    adapters.register_loader("bool", _BoolLoader)
+    adapters.register_loader("numeric", _NumericLoader)

@@ -1,0 +1,109 @@
+"""Transactions of the PostgreSQL store."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hubbub.server.core.postgres_connection import SELECT_TRANSACTION_ID, PostgresConnection, Reply
+from hubbub.server.core.postgres_statements import find_statement
+from hubbub.server.core.store import Snapshot, Tx
+
+
+class PostgresSnapshot:
+    """The transactions visible in a snapshot, parsed from `pg_current_snapshot()`: `xmin:xmax:running,...`."""
+
+    __slots__ = ("_running", "end")
+
+    def __init__(self, text: str) -> None:
+        _, xmax, running = text.split(":")
+        self.end = int(xmax)
+        self._running = frozenset(map(int, running.split(","))) if running else frozenset()
+
+    def covers(self, stamp: int) -> bool:
+        """Return whether the writes of the transaction with this stamp were visible."""
+        return stamp < self.end and stamp not in self._running
+
+
+class PostgresTx(Tx):
+    """One attempt at a unit of work."""
+
+    dialect = "postgres"
+
+    def __init__(self, connection: PostgresConnection, *, writes: bool) -> None:
+        super().__init__()
+        self._connection: PostgresConnection | None = connection
+        self._writes = writes
+        self._transaction_id: Reply | None = None
+        """The reply with the transaction ID, or None until it is requested."""
+        self._snapshot: PostgresSnapshot | None = None
+
+    @property
+    def transaction_id(self) -> int | None:
+        """The transaction ID, or None if the server did not report it."""
+        reply = self._transaction_id
+        if reply is None or reply.result is None or not reply.result.ntuples:
+            return None
+        value = reply.result.get_value(0, 0)
+        return None if value is None else int(value)
+
+    @property
+    def stamp(self) -> int:
+        """The transaction ID, which the first statement that writes requests; otherwise the first access assigns it."""
+        connection = self._open_connection()
+        if self._transaction_id is None:
+            if not self._writes:
+                raise TypeError("a read has no stamp")
+            self._transaction_id = connection.send(SELECT_TRANSACTION_ID)
+        if self._transaction_id.result is None:
+            connection.exchange()
+        number = self.transaction_id
+        assert number is not None
+        return number
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that this transaction sees."""
+        if self._snapshot is None:
+            self._snapshot = PostgresSnapshot(self.value("SELECT pg_current_snapshot()::text"))
+        return self._snapshot
+
+    def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Return every row."""
+        connection = self._open_connection()
+        reply = self._send(connection, sql, parameters)
+        connection.exchange()
+        assert reply.result is not None
+        return connection.rows(reply.result)
+
+    def run(self, sql: str, *parameters: Any) -> int:
+        """Execute a statement and return the number of affected rows."""
+        connection = self._open_connection()
+        reply = self._send(connection, sql, parameters)
+        connection.exchange()
+        assert reply.result is not None
+        count = reply.result.command_tuples
+        return -1 if count is None else count
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement once per row of parameters, all in one round trip."""
+        if rows:
+            connection = self._open_connection()
+            for row in rows:
+                self._send(connection, sql, row)
+            connection.exchange()
+
+    def end(self) -> None:
+        """Reject every further statement: the unit is over."""
+        self._connection = None
+
+    def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
+        statement = find_statement(sql)
+        reply = connection.send(statement, parameters)
+        if statement.is_write and self._writes and self._transaction_id is None:
+            # In the same round trip: events need it as their stamp, and a lost commit is looked up by it.
+            self._transaction_id = connection.send(SELECT_TRANSACTION_ID)
+        return reply
+
+    def _open_connection(self) -> PostgresConnection:
+        if self._connection is None:
+            raise RuntimeError("the transaction is over")
+        return self._connection
