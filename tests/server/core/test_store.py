@@ -288,6 +288,54 @@ async def test_values_are_equal_in_every_store(database: Database) -> None:
     ] == [int, int]
 
 
+async def test_sent_statements_take_effect_before_the_next_statement(notes: Database) -> None:
+    def unit(tx: Tx) -> list[Any]:
+        tx.send("INSERT INTO notes VALUES (?, ?)", 1, "a")
+        tx.send("UPDATE notes SET word = ? WHERE id = ?", "b", 1)
+        return tx.all("SELECT word FROM notes")
+
+    assert await notes.write(unit, quick=True) == [("b",)]
+    await notes.write(lambda tx: tx.send("INSERT INTO notes VALUES (2, 'c')"), quick=True)
+    assert await note_ids(notes) == [1, 2]
+
+
+async def test_a_sent_statement_that_fails_fails_its_unit(notes: Database) -> None:
+    events = record_events(notes)
+    await notes.write(insert_note(1))
+
+    def unit(tx: Tx) -> None:
+        tx.run("INSERT INTO notes VALUES (2, 'word')")
+        tx.send("INSERT INTO notes VALUES (1, 'word')")
+
+    def unit_that_rejects(tx: Tx) -> None:
+        tx.send("INSERT INTO notes VALUES (3, 'word')")
+        raise Rejected
+
+    with pytest.raises((sqlite3.IntegrityError, psycopg.IntegrityError)):
+        await notes.write(unit, quick=True)
+    with pytest.raises(Rejected):
+        await notes.write(unit_that_rejects, quick=True)
+
+    assert await notes.write(insert_note(4), quick=True) == 4
+    assert await note_ids(notes) == [1, 4]
+    assert len(events) == 2
+
+
+async def test_a_prefetched_query_returns_its_rows_and_sees_writes(notes: Database) -> None:
+    query = "SELECT word FROM notes WHERE id = ?"
+
+    def unit(tx: Tx) -> list[Any]:
+        tx.prefetch(query, 1)
+        tx.prefetch(query, 2)
+        results = [tx.value("SELECT COUNT(*) FROM notes"), tx.value(query, 1), tx.value(query, 1)]
+        tx.prefetch(query, 1)
+        tx.run("UPDATE notes SET word = 'new' WHERE id = 1")
+        return [*results, tx.value(query, 1), tx.value(query, 2)]
+
+    await notes.write(insert_note(1, "old"))
+    assert await notes.write(unit, quick=True) == [1, "old", "old", "new", None]
+
+
 async def test_one_and_value_return_none_without_a_row(notes: Database) -> None:
     assert await notes.read(lambda tx: (tx.one("SELECT 1 FROM notes"), tx.value("SELECT 1 FROM notes"))) == (None, None)
 
@@ -806,6 +854,32 @@ class TestPostgres:
         rows = await notes.read(lambda tx: tx.all("SELECT id, word FROM notes ORDER BY id"), long=not quick)
         assert [row[0] for row in rows] == list(range(5000))
         assert {row[1] for row in rows} == {word}
+
+    async def test_an_abandoned_statement_does_not_fail_the_next_unit(self, notes: PostgresDatabase) -> None:
+        await notes.write(insert_note(1), quick=True)
+
+        def unit(tx: Tx) -> None:
+            tx.send("INSERT INTO notes VALUES (1, 'word')")
+            raise Rejected
+
+        for id in range(2, 5):
+            with pytest.raises(Rejected):
+                await notes.write(unit, quick=True)
+            assert await notes.write(insert_note(id), quick=True) == id
+
+    async def test_only_statements_whose_results_are_needed_take_round_trips(self, notes: PostgresDatabase) -> None:
+        def unit(tx: Tx) -> None:
+            tx.prefetch("SELECT word FROM notes WHERE id = ?", 1)
+            tx.value("SELECT COUNT(*) FROM notes")
+            tx.value("SELECT word FROM notes WHERE id = ?", 1)
+            tx.send("INSERT INTO notes VALUES (1, 'word')")
+            tx.emit(TEST_EVENT, {}, AUDIENCE)
+
+        before = notes.round_trips
+        await notes.write(unit, quick=True)
+        assert notes.round_trips - before == 3
+        await notes.read(lambda tx: tx.value("SELECT COUNT(*) FROM notes"))
+        assert notes.round_trips - before == 4
 
     async def test_a_failed_batch_fails_its_unit(self, notes: PostgresDatabase) -> None:
         with pytest.raises(psycopg.IntegrityError):

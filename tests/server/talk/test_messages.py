@@ -20,6 +20,7 @@ from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.jobs import Job
+from hubbub.server.core.postgres import PostgresDatabase
 from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import actions, jobs, rules
@@ -103,6 +104,22 @@ async def test_creating_a_message_returns_it_and_notifies_channel_viewers(world:
     assert event["member"]["roles"] == []
     assert "user" not in event["member"]
     assert {key: event[key] for key in message} == message
+
+
+@pytest.mark.parametrize("store_config", ["postgres"], indirect=True)
+async def test_creating_a_message_takes_three_round_trips_to_the_database_server(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    database = world.app.database
+    assert isinstance(database, PostgresDatabase)
+    counts = []
+    for _ in range(5):
+        before = database.round_trips
+        (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).ok()
+        counts.append(database.round_trips - before)
+
+    # Jobs may run at the same time.
+    assert min(counts) == 3
 
 
 async def test_a_bot_without_the_content_intent_sees_only_its_own_content_and_its_mentions(world: World) -> None:

@@ -58,6 +58,8 @@ class Endpoint:
     """Whether the handler reads many rows."""
     is_quick: bool
     """Whether the operation is a frequent write of a few rows."""
+    prefetch: Callable[..., None] | None
+    """The function that announces queries of the handler before the permission check, or None."""
     media: tuple[str, ...]
     """Names of the body fields with images or sounds, which the HTTP server stores before the operation runs."""
     media_bytes: int
@@ -118,6 +120,8 @@ class Endpoint:
 
 def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
     """Check the permissions that the operation declares, then run its handler."""
+    if endpoint.prefetch is not None:
+        endpoint.prefetch(call, *arguments)
     if endpoint.guard is not None:
         endpoint.guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs)
     return endpoint.function(call, *arguments)
@@ -188,6 +192,7 @@ def build_endpoint(
         is_async=inspect.iscoroutinefunction(function),
         is_long=getattr(function, "__long__", False),
         is_quick=getattr(function, "__quick__", False),
+        prefetch=getattr(function, "__prefetch__", None),
         media=tuple(media),
         media_bytes=sum(map(data_uri_length_max, media.values())),
         rule=build_rule(operation, name),

@@ -86,8 +86,8 @@ class PostgresDatabase(Database):
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         """The functions that the threads run; None ends a thread."""
         self._threads: list[threading.Thread] = []
-        self._thread_connections: dict[bool, list[BlockingConnection]] = {True: [], False: []}
-        """The idle connections of the threads, by whether they write."""
+        self._idle: list[BlockingConnection] = []
+        """The idle connections of the threads."""
         self._write_lock = WriteLock()
         self._round_trips = RoundTrips()
         self._is_open = False
@@ -109,14 +109,14 @@ class PostgresDatabase(Database):
         self._commit_order = CommitOrder(self._delivery)
         await asyncio.to_thread(self._migrate)
         self._loop_writers = LoopConnections(
-            partial(connect_patiently, self._url, writes=True),
+            partial(connect_patiently, self._url),
             LOOP_WRITERS_MAX,
             self._round_trips,
             self._write_on_loop,
             self._fail,
         )
         self._loop_readers = LoopConnections(
-            partial(connect_patiently, self._url, writes=False),
+            partial(connect_patiently, self._url, only_reads=True),
             LOOP_READERS_MAX,
             self._round_trips,
             self._read_on_loop,
@@ -234,14 +234,13 @@ class PostgresDatabase(Database):
         while (task := self._tasks.get()) is not None:
             task()
 
-    def _on_connection(self, run: Callable[[PostgresConnection], T], *, writes: bool) -> T:
+    def _on_connection(self, run: Callable[[PostgresConnection], T]) -> T:
         """Run a function on an idle connection of the threads, and once more on a new one if the first was lost."""
-        idle = self._thread_connections[writes]
         for is_last_try in (False, True):
             try:
-                connection = idle.pop()
+                connection = self._idle.pop()
             except IndexError:
-                connection = BlockingConnection(connect_patiently(self._url, writes=writes), self._round_trips)
+                connection = BlockingConnection(connect_patiently(self._url), self._round_trips)
             try:
                 return run(connection)
             except ConnectionLost:
@@ -253,23 +252,22 @@ class PostgresDatabase(Database):
                 if connection.is_lost:
                     connection.close()
                 else:
-                    idle.append(connection)
+                    self._idle.append(connection)
         raise AssertionError("unreachable")
 
     def _close_idle(self) -> None:
         """Close the idle connections of the threads."""
-        for idle in self._thread_connections.values():
-            while idle:
-                try:
-                    idle.pop().close()
-                except IndexError:  # A thread took it first.
-                    break
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except IndexError:  # A thread took it first.
+                break
 
     def _read(self, unit: Unit) -> None:
         """Run a read, once more on a new connection if the first was lost, and deliver the result."""
         work, future = unit
         try:
-            result = self._on_connection(lambda connection: self._attempt_read(connection, work), writes=False)
+            result = self._on_connection(lambda connection: self._attempt_read(connection, work))
         except BaseException as error:
             self._fail(unit, error)
         else:
@@ -307,7 +305,7 @@ class PostgresDatabase(Database):
     def _try_once(self, unit: Unit) -> bool:
         """Run a unit once and deliver the result. Return False on a conflict."""
         try:
-            self._on_connection(lambda connection: self._attempt(connection, unit), writes=True)
+            self._on_connection(lambda connection: self._attempt(connection, unit))
         except _CONFLICTS:
             self._count_retry()
             return False
@@ -333,7 +331,7 @@ class PostgresDatabase(Database):
 
     def _attempt_read(self, connection: PostgresConnection, work: Callable[[Tx], T]) -> T:
         """Run a read over a snapshot, which begins with its first statement."""
-        connection.begin(None)
+        connection.begin(connection.begin_read)
         tx = PostgresTx(connection, writes=False)
         try:
             return work(tx)

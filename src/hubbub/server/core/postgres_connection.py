@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import psycopg
 from psycopg.adapt import PyFormat, Transformer
@@ -30,23 +30,24 @@ from hubbub.server.core.postgres_statements import (
 
 log = logging.getLogger(__name__)
 
-C = TypeVar("C", bound="PostgresConnection")
-
 CONNECT_TIMEOUT_SECONDS: Final = 10
 RECONNECT_SECONDS_MAX: Final = 5.0
 """How long a unit of work waits for a connection while the server restarts."""
 RECONNECT_INTERVAL_SECONDS: Final = 0.1
 
 BEGIN_WRITE: Final = find_statement("BEGIN ISOLATION LEVEL SERIALIZABLE")
+BEGIN_READ: Final = find_statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 COMMIT: Final = find_statement("COMMIT")
 ROLLBACK: Final = find_statement("ROLLBACK")
 SELECT_TRANSACTION_ID: Final = find_statement("SELECT pg_current_xact_id()::text")
 _READ_SESSION: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+"""Makes all transactions of a connection reads, so that a read needs no BEGIN: it ends at the synchronization point."""
 
 _TUPLES_OK: Final = ExecStatus.TUPLES_OK
 _COMMAND_OK: Final = ExecStatus.COMMAND_OK
 _AUTO_FORMATS: Final = [[PyFormat.AUTO] * count for count in range(64)]
-_CACHED_PLAN_ERROR: Final = "cached plan must not change result type"
+_OUTDATED_PLAN_FUNCTION: Final = b"RevalidateCachedQuery"
+"""The function of the server that reports that the columns of a prepared statement changed; its message is localized."""
 
 
 class ConnectionLost(Exception):
@@ -77,6 +78,9 @@ class RoundTrips:
 
 class PostgresConnection(ABC):
     """A connection that runs one transaction at a time."""
+
+    begin_read: Statement | None = None
+    """The statement that begins a read; None if all transactions of the connection are reads."""
 
     def __init__(self, connection: psycopg.Connection, round_trips: RoundTrips) -> None:
         self._connection = connection
@@ -216,7 +220,7 @@ class PostgresConnection(ABC):
                 if reply is not None:
                     reply.is_abandoned = True
             self._has_unanswered = False
-            self._pgconn.flush()
+            self._flush()
         except (ConnectionLost, psycopg.OperationalError):
             self.is_lost = True
             log.info("A database connection broke at the end of a transaction")
@@ -245,15 +249,19 @@ class PostgresConnection(ABC):
             self._lose(error)
         self._expected.append(None)
 
+    def _flush(self) -> None:
+        """Send all that was queued, which waits only if the buffer of the socket is full."""
+        while self._pgconn.flush():
+            self._wait(writable=True)
+            self._pgconn.consume_input()
+
     def _receive(self) -> None:
         """Wait for all expected replies and raise the first error of this transaction."""
         pgconn = self._pgconn
         failure: psycopg.Error | None = None
         self._has_unanswered = False
         try:
-            while pgconn.flush():
-                self._wait(writable=True)
-                pgconn.consume_input()
+            self._flush()
             while self._expected:
                 while pgconn.is_busy():
                     self._wait()
@@ -288,7 +296,7 @@ class PostgresConnection(ABC):
         severity = result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED)
         if severity in (b"FATAL", b"PANIC") or self._pgconn.status == ConnStatus.BAD:
             self._lose(error)
-        if error.sqlstate == "0A000" and _CACHED_PLAN_ERROR in str(error):
+        if result.error_field(DiagnosticField.SOURCE_FUNCTION) == _OUTDATED_PLAN_FUNCTION:
             # The schema changed. The statements are prepared again on a new connection.
             self._lose(error)
 
@@ -298,7 +306,9 @@ class PostgresConnection(ABC):
 
 
 class BlockingConnection(PostgresConnection):
-    """A connection that a thread waits for."""
+    """A connection that a thread waits for, used for reads and writes."""
+
+    begin_read = BEGIN_READ
 
     def __init__(self, connection: psycopg.Connection, round_trips: RoundTrips) -> None:
         super().__init__(connection, round_trips)
@@ -318,13 +328,13 @@ def connect(url: str) -> psycopg.Connection:
     return connection
 
 
-def connect_patiently(url: str, *, writes: bool) -> psycopg.Connection:
-    """Open a connection for writes or for reads, with retries while the server restarts."""
+def connect_patiently(url: str, *, only_reads: bool = False) -> psycopg.Connection:
+    """Open a connection, whose transactions may all be reads, with retries while the server restarts."""
     deadline = time.monotonic() + RECONNECT_SECONDS_MAX
     while True:
         try:
             connection = connect(url)
-            if not writes:
+            if only_reads:
                 connection.execute(_READ_SESSION)
             return connection
         except psycopg.OperationalError:

@@ -35,6 +35,8 @@ class PostgresTx(Tx):
         self._transaction_id: Reply | None = None
         """The reply with the transaction ID, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
+        self._prefetched: dict[tuple[Any, ...], Reply] = {}
+        """The replies of announced queries, by statement and parameters."""
 
     @property
     def transaction_id(self) -> int | None:
@@ -69,9 +71,12 @@ class PostgresTx(Tx):
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return every row."""
         connection = self._open_connection()
-        reply = self._send(connection, sql, parameters)
-        connection.exchange()
-        assert reply.result is not None
+        reply = self._prefetched.pop((sql, *parameters), None) if self._prefetched else None
+        if reply is None:
+            reply = self._send(connection, sql, parameters)
+        if reply.result is None:
+            connection.exchange()
+            assert reply.result is not None
         return connection.rows(reply.result)
 
     def run(self, sql: str, *parameters: Any) -> int:
@@ -91,6 +96,14 @@ class PostgresTx(Tx):
                 self._send(connection, sql, row)
             connection.exchange()
 
+    def send(self, sql: str, *parameters: Any) -> None:
+        """Execute a statement together with the next one."""
+        self._send(self._open_connection(), sql, parameters)
+
+    def prefetch(self, sql: str, *parameters: Any) -> None:
+        """Send a query together with the next statement."""
+        self._prefetched[sql, *parameters] = self._send(self._open_connection(), sql, parameters)
+
     def end(self) -> None:
         """Reject every further statement: the unit is over."""
         self._connection = None
@@ -98,9 +111,12 @@ class PostgresTx(Tx):
     def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
         statement = find_statement(sql)
         reply = connection.send(statement, parameters)
-        if statement.is_write and self._writes and self._transaction_id is None:
-            # In the same round trip: events need it as their stamp, and a lost commit is looked up by it.
-            self._transaction_id = connection.send(SELECT_TRANSACTION_ID)
+        if statement.is_write:
+            # A query that was announced before must see the write.
+            self._prefetched.clear()
+            if self._writes and self._transaction_id is None:
+                # In the same round trip: events need it as their stamp, and a lost commit is looked up by it.
+                self._transaction_id = connection.send(SELECT_TRANSACTION_ID)
         return reply
 
     def _open_connection(self) -> PostgresConnection:

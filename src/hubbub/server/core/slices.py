@@ -24,19 +24,26 @@ class Response(msgspec.Struct, frozen=True):
 
 
 def handles(
-    operation: Operation[Any, Any], *, writes: bool | None = None, long: bool = False, quick: bool = False
+    operation: Operation[Any, Any],
+    *,
+    writes: bool | None = None,
+    long: bool = False,
+    quick: bool = False,
+    prefetch: Callable[..., None] | None = None,
 ) -> Callable[[F], F]:
     """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`.
 
     By default a GET or HEAD runs in a read transaction and every other method in a write transaction; `writes`
     overrides this. `long` marks a read of many rows that must not block other requests. `quick` marks a frequent write
-    of a few rows, for which the hand-over to the store's thread would be a noticeable cost."""
+    of a few rows, for which the hand-over to the store's thread would be a noticeable cost. `prefetch` has the parameters
+    of the handler and announces its queries with `tx.prefetch` before the permissions are checked."""
 
     def mark(function: F) -> F:
         function.__operation__ = operation  # type: ignore[attr-defined]
         function.__writes__ = writes  # type: ignore[attr-defined]
         function.__long__ = long  # type: ignore[attr-defined]
         function.__quick__ = quick  # type: ignore[attr-defined]
+        function.__prefetch__ = prefetch  # type: ignore[attr-defined]
         return function
 
     return mark

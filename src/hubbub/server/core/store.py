@@ -75,6 +75,17 @@ class Tx(ABC):
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once per row of parameters."""
 
+    def send(self, sql: str, *parameters: Any) -> None:
+        """Execute a statement whose number of affected rows is not needed.
+
+        A store may send it together with the next statement, which then raises its error, or the commit does."""
+        self.run(sql, *parameters)
+
+    def prefetch(self, sql: str, *parameters: Any) -> None:
+        """Announce a query that `all`, `one`, `value`, `find` or `fetch` will run with the same arguments.
+
+        A store may send it together with the next statement, so that the query itself takes no round trip."""
+
     @property
     @abstractmethod
     def stamp(self) -> int:

@@ -105,6 +105,7 @@ def get_channel_standing(call: Call, channel_id: int) -> ChannelAccess:
     channel_access: ChannelAccess | None = call.standing_cache.get(("channel", channel_id))
     if channel_access is not None:
         return channel_access
+    store.prefetch_grants(call.tx, channel_id, call.user_id)
     channel_and_membership = store.find_channel_and_membership(call.tx, channel_id, call.user_id)
     if channel_and_membership is None:
         raise errors.UNKNOWN_CHANNEL()
@@ -112,7 +113,9 @@ def get_channel_standing(call: Call, channel_id: int) -> ChannelAccess:
     if ref.guild_id is None:
         channel_access = _build_private_standing(call, ref)
     else:
-        channel_access = _build_visible_standing(call, ref, membership, store.list_grants(call.tx, ref, call.user_id))
+        channel_access = _build_visible_standing(
+            call, ref, membership, store.list_grants(call.tx, ref.id, call.user_id)
+        )
     call.standing_cache["channel", channel_id] = channel_access
     return channel_access
 
@@ -168,13 +171,16 @@ def find_channel_standing(
     """Return a channel and a user's standing in it, whether or not they can see it; None if it does not exist.
 
     The standing is None if the user is not in the channel's guild, and for private channels."""
+    store.prefetch_grants(tx, channel_id, user_id)
     channel_and_membership = store.find_channel_and_membership(tx, channel_id, user_id)
     if channel_and_membership is None:
         return None
     ref, membership = channel_and_membership
     if ref.guild_id is None or not membership.is_member:
         return ref, None
-    return ref, _build_standing_from_grants(tx, now_ms, ref, user_id, membership, store.list_grants(tx, ref, user_id))
+    return ref, _build_standing_from_grants(
+        tx, now_ms, ref, user_id, membership, store.list_grants(tx, ref.id, user_id)
+    )
 
 
 def find_standing_and_role_ids(

@@ -93,6 +93,15 @@ _SELECT_GRANTS = (
     "WHERE mr.guild_id = ? AND mr.user_id = ? UNION ALL SELECT 0, id, permissions, position FROM roles WHERE id = ? "
     "UNION ALL SELECT 1, target_id, allow, deny FROM overwrites WHERE channel_id = ?"
 )
+# By the channel alone, so that it can be sent before the channel is read. The types are those of threads, which have the
+# overwrites of their parent.
+_SELECT_GRANTS_IN_CHANNEL = (
+    "SELECT 0, r.id, r.permissions, r.position FROM channels c JOIN member_roles mr ON mr.guild_id = c.guild_id "
+    "JOIN roles r ON r.id = mr.role_id WHERE c.id = ? AND mr.user_id = ? "
+    "UNION ALL SELECT 0, r.id, r.permissions, r.position FROM channels c JOIN roles r ON r.id = c.guild_id WHERE c.id = ? "
+    "UNION ALL SELECT 1, o.target_id, o.allow, o.deny FROM channels c JOIN overwrites o "
+    "ON o.channel_id = CASE WHEN c.type IN (10, 11, 12) THEN COALESCE(c.parent_id, c.id) ELSE c.id END WHERE c.id = ?"
+)
 _SELECT_GRANTS_WITH_MEMBER = (
     f"{_SELECT_GRANTS} UNION ALL SELECT 2, pending, flags, timed_out_until_ms FROM members WHERE guild_id = ? AND user_id = ? "
     "UNION ALL SELECT 3, r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
@@ -154,9 +163,14 @@ def find_channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[
     return channel_ref(row[:channel_width]), GuildMembership(*row[channel_width:])
 
 
-def list_grants(tx: Tx, ref: ChannelRef, user_id: int) -> Grants:
+def prefetch_grants(tx: Tx, channel_id: int, user_id: int) -> None:
+    """Announce that `list_grants` follows."""
+    tx.prefetch(_SELECT_GRANTS_IN_CHANNEL, channel_id, user_id, channel_id, channel_id)
+
+
+def list_grants(tx: Tx, channel_id: int, user_id: int) -> Grants:
     """Return a member's roles and the overwrites of a channel."""
-    return _group_grants(tx.all(_SELECT_GRANTS, ref.guild_id, user_id, ref.guild_id, ref.overwrites_channel_id))
+    return _group_grants(tx.all(_SELECT_GRANTS_IN_CHANNEL, channel_id, user_id, channel_id, channel_id))
 
 
 def _group_grants(rows: Iterable[tuple[int, ...]]) -> Grants:

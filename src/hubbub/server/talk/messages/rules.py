@@ -77,7 +77,7 @@ def require_send(call: Call, channel_access: ChannelAccess) -> Author:
 
 def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) -> Author:
     """Return a user, by default the caller, as a message author with their membership; raise UNKNOWN_USER."""
-    author = authors.find_author(call.tx, channel.guild_id, call.user_id if user_id is None else user_id)
+    author = authors.find_channel_author(call.tx, channel.id, call.user_id if user_id is None else user_id)
     if author is None:
         raise errors.UNKNOWN_USER()
     return author

@@ -134,11 +134,11 @@ def list_history_after(tx: Tx, channel_id: int, limit: int, after_id: int) -> li
 def insert(tx: Tx, row: MessageRow) -> None:
     """Insert a message."""
     if row.is_plain:
-        tx.run(_INSERT_PLAIN, *row[:6])
+        tx.send(_INSERT_PLAIN, *row[:6])
     elif row.is_plain_response:
-        tx.run(_INSERT_RESPONSE, *row[:6], row.webhook_id, row.application_id, row.extra)
+        tx.send(_INSERT_RESPONSE, *row[:6], row.webhook_id, row.application_id, row.extra)
     else:
-        tx.run(_INSERT, *row)
+        tx.send(_INSERT, *row)
 
 
 def update(tx: Tx, row: MessageRow) -> None:

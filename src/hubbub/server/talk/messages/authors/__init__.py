@@ -5,7 +5,9 @@ from hubbub.server.talk.messages.authors.store import (
     AUTHOR_WIDTH,
     author_columns,
     find_author,
+    find_channel_author,
     find_two_authors,
+    prefetch_channel_author,
     read_author,
 )
 
@@ -14,6 +16,8 @@ __all__ = [
     "AUTHOR_WIDTH",
     "author_columns",
     "find_author",
+    "find_channel_author",
     "find_two_authors",
+    "prefetch_channel_author",
     "read_author",
 ]

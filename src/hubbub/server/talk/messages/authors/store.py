@@ -25,11 +25,27 @@ _SELECT_AUTHOR: Final = (
     f"SELECT {author_columns()}, {AUTHOR_GUILD_COLUMNS} "
     "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
 )
+_SELECT_CHANNEL_AUTHOR: Final = (
+    f"SELECT {author_columns()}, {AUTHOR_GUILD_COLUMNS} FROM users u LEFT JOIN channels c ON c.id = ? "
+    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN guilds g ON g.id = c.guild_id "
+    "WHERE u.id = ?"
+)
 
 
 def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
     """Return a user with their membership in one query, or None."""
     row = tx.one(f"{_SELECT_AUTHOR}= ?", guild_id, guild_id, user_id)
+    return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
+
+
+def prefetch_channel_author(tx: Tx, channel_id: int, user_id: int) -> None:
+    """Announce that `find_channel_author` follows."""
+    tx.prefetch(_SELECT_CHANNEL_AUTHOR, channel_id, user_id)
+
+
+def find_channel_author(tx: Tx, channel_id: int, user_id: int) -> Author | None:
+    """Return a user with their membership in the guild of a channel in one query, or None."""
+    row = tx.one(_SELECT_CHANNEL_AUTHOR, channel_id, user_id)
     return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
 
 
