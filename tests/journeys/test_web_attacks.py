@@ -116,7 +116,7 @@ async def test_session_fixation(world: World, planted_kind: str) -> None:
 
     page = await victim_browser.log_in("mary")
 
-    assert page.url == "/settings/account"
+    assert page.url == "/app"
     session_token = victim_browser.cookies["hubbub_session"]
     assert session_token not in (planted_token, "")
     assert "hubbub_visitor" not in victim_browser.cookies

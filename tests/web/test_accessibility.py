@@ -66,7 +66,7 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
         await page.fill("#field-username", "mary")
         await page.fill("#field-password", PASSWORD)
         await page.get_by_role("button", name="Create account").click()
-        await page.wait_for_url("**/settings/account")
+        await page.wait_for_url("**/app")
         token = next(cookie["value"] for cookie in await page.context.cookies() if cookie["name"] == "hubbub_session")
         await web_world.guild(Actor(web_world, 0, token, "mary"), name="Town Square")
         await check_path("/settings/account")

@@ -36,7 +36,7 @@ async def register_with_keyboard(page: Any, web_world: World, name: str = "mary"
     await page.keyboard.press("Tab")
     await page.keyboard.type(PASSWORD)
     await page.keyboard.press("Enter")
-    await page.wait_for_url("**/settings/account")
+    await page.wait_for_url("**/app")
 
 
 async def click_and_wait_redirect(page: Any, button: str) -> dict[str, str]:

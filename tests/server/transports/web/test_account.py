@@ -54,7 +54,7 @@ async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
     assert "Password changed." in done.text
     assert (await other.open("/settings/account")).url.startswith("/login")
     again = await Browser(world).log_in("mary", "another good one")
-    assert again.url == "/settings/account"
+    assert again.url == "/app"
 
 
 async def test_sessions_are_listed_and_ended(world: World) -> None:

@@ -36,10 +36,11 @@ async def newest_token(world: World) -> str:
 
 
 async def register_in_browser(world: World) -> tuple[Browser, Page]:
-    """Register a user with an email address in a new browser."""
+    """Register a user with an email address in a new browser, and open the account page."""
     browser = Browser(world)
     page = await browser.open("/register")
-    return browser, await browser.submit(page, "Create account", username="mary", email=MARY, password=PASSWORD)
+    await browser.submit(page, "Create account", username="mary", email=MARY, password=PASSWORD)
+    return browser, await browser.open("/settings/account")
 
 
 async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: World) -> None:
@@ -58,7 +59,7 @@ async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: Worl
     reset = await other.open(f"/reset-password?token={await newest_token(mail_world)}")
     done = await other.submit(reset, "Change password", password="a new password")
     assert "Your password was changed." in done.text
-    assert (await other.log_in("mary", "a new password")).url == "/settings/account"
+    assert (await other.log_in("mary", "a new password")).url == "/app"
     assert (await browser.open("/settings/account")).url.startswith("/login")
 
 

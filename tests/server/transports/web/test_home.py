@@ -56,7 +56,11 @@ async def test_unknown_paths_respond_with_a_page_or_json(world: World) -> None:
         page = await browser.request("GET", path, headers={"Accept": "text/html,*/*;q=0.8"})
         assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
         assert "This page does not exist. Check the URL." in page.text
-        assert "/" in {url for _, url in page.links}
+        links = dict(page.links)
+        assert (links["Log in"], links["Home page"]) == ("/login", "/")
+    browser.sign_in_as(await world.user())
+    page = await browser.request("GET", "/nowhere", headers={"Accept": "text/html"})
+    assert (dict(page.links)["Open the chat"], dict(page.links)["Home page"]) == ("/app", "/")
     for method, path, headers in (
         ("GET", "/nowhere", {"Accept": "*/*"}),
         ("POST", "/nowhere", {"Accept": "text/html"}),

@@ -17,7 +17,7 @@ async def test_registration_signs_the_user_in(world: World) -> None:
 
     response = await browser.register("mary")
 
-    assert browser.history[-2].location == "/settings/account"
+    assert browser.history[-2].location == "/app"
     token = browser.cookies["hubbub_session"]
     me = (await world.request("GET", "/users/@me", headers={"Authorization": token})).ok()
     assert me["username"] == "mary"

@@ -5,7 +5,7 @@ from typing import Final
 from aiohttp import web
 
 from hubbub.protocol import errors
-from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, Page, PageRequest, page
+from hubbub.server.transports.web.page_requests import Page, PageRequest, page
 
 PATH: Final = "/"
 NOT_FOUND: Final = Page("GET", "/{lost}", is_public=True)
@@ -27,7 +27,7 @@ async def show_home(request: PageRequest) -> web.Response:
 @page("GET", "/settings", public=True)
 async def show_settings(request: PageRequest) -> web.Response:
     """Redirect to the first settings page."""
-    return request.redirect(DEFAULT_PAGE)
+    return request.redirect("/settings/account")
 
 
 async def show_not_found(request: PageRequest) -> web.Response:

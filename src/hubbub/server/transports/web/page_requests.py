@@ -20,7 +20,7 @@ from hubbub.server.core.mail import Mailbox
 from hubbub.server.transports.web.forms import CSRF_FIELD, Form, FormProblems
 from hubbub.server.transports.web.sessions import WebSession
 
-DEFAULT_PAGE: Final = "/settings/account"
+DEFAULT_PAGE: Final = "/app"
 """Page to show after login when the user did not request another one."""
 
 # `default-src 'none'` blocks every script, including scripts of this server: these pages need none.
