@@ -314,3 +314,19 @@ async def test_the_oldest_mfa_tickets_end_above_the_limit(world: World, monkeypa
         return list(response.json["errors"])
 
     assert [await verify(ticket) for ticket in tickets] == [["ticket"], ["code"], ["code"]]
+
+
+async def test_a_new_secret_comes_with_its_qr_code(world: World) -> None:
+    alice = await world.user("alice")
+
+    created = (await alice.post("/users/@me/mfa/totp/secret")).ok()
+
+    assert len(totp.clean_secret(created["secret"]) or "") == 32
+    assert created["otpauth_url"].startswith(f"otpauth://totp/Hubbub%3Aalice?secret={created['secret']}&")
+    code = created["qr_code"]
+    # A QR code has 17 modules plus 4 for each version, and a border of 4 modules on each side.
+    assert (code["size"] - 8 - 17) % 4 == 0
+    assert code["path"].startswith("M4 4h7v1h-7z")
+    other = (await alice.post("/users/@me/mfa/totp/secret")).ok()
+    assert other["secret"] != created["secret"]
+    assert (await alice.get("/users/@me")).ok()["mfa_enabled"] is False

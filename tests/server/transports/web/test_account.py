@@ -1,6 +1,7 @@
 """The account page: display name, password, two-factor authentication, sessions, data export and deletion."""
 
 import json
+import re
 
 from hubbub.server.identity.accounts import totp
 from tests.pages import PASSWORD, Browser
@@ -80,6 +81,8 @@ async def test_two_factor_authentication_is_enabled_and_disabled(world: World) -
     secret = dict(page.form("Turn on").values)["secret"]
     step = world.app.clock.now_ms() // 30_000
     assert secret in dict(page.links)["Open in an authenticator on this device"]
+
+    assert re.search(r'<svg class="qr-code" viewBox="0 0 (\d+) \1" .*?><path d="M4 4h7v1', page.body)
 
     wrong = await browser.submit(page, "Turn on", code="000000", password=PASSWORD)
     assert (wrong.status, secret in wrong.body.replace(" ", "")) == (400, True)

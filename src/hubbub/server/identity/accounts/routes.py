@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
 
@@ -168,6 +169,14 @@ async def require_password(operation: AsyncOperation, password: str) -> UserId:
 
 
 # Second factor
+
+
+@handles(wire.CREATE_TOTP_SECRET)
+def create_totp_secret(call: Call) -> wire.TotpSecret:
+    """Create a secret for two-factor authentication."""
+    secret = totp.new_secret()
+    url = totp.otpauth_url(secret, _require_own_user(call).username, host=urlsplit(call.config.web_url).netloc)
+    return wire.TotpSecret(secret=secret, otpauth_url=url, qr_code=totp.draw_qr_code(url))
 
 
 @handles(wire.ENABLE_TOTP)

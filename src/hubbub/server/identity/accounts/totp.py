@@ -1,4 +1,4 @@
-"""Authenticator codes (RFC 6238: SHA-1, six digits, thirty seconds) and backup codes."""
+"""Authenticator codes (RFC 6238: SHA-1, six digits, thirty seconds), their secrets as QR codes, and backup codes."""
 
 import base64
 import binascii
@@ -6,15 +6,54 @@ import hashlib
 import hmac
 import re
 import secrets
+from itertools import groupby
 from typing import Final
+from urllib.parse import quote, urlencode
 
-from hubbub.protocol.resources.accounts import TOTP_DIGITS, TOTP_STEP_SECONDS
+import segno
+
+from hubbub.protocol.resources.accounts import TOTP_DIGITS, TOTP_STEP_SECONDS, QrCode
 
 DRIFT_STEPS: Final = 1
 """Accepted clock drift in steps, both ways (RFC 6238 5.2)."""
 
 SECRET_BYTES_MIN: Final = 16
 """Minimum length of a decoded secret, in bytes."""
+
+
+SECRET_BYTES: Final = 20
+"""Length of a new secret in bytes: 160 bits (RFC 4226 4)."""
+
+QR_BORDER: Final = 4
+"""Width of the light border of a QR code, in modules (ISO/IEC 18004)."""
+
+
+def new_secret() -> str:
+    """Return a new random secret in base32."""
+    return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def otpauth_url(secret: str, username: str, *, host: str) -> str:
+    """Return the URL that adds a secret to an authenticator app, labeled with the username and the server's host."""
+    query = urlencode(
+        {"secret": secret, "issuer": f"Hubbub ({host})", "digits": TOTP_DIGITS, "period": TOTP_STEP_SECONDS},
+        quote_via=quote,
+    )
+    return f"otpauth://totp/{quote(f'Hubbub:{username}', safe='')}?{query}"
+
+
+def draw_qr_code(text: str) -> QrCode:
+    """Return the QR code of a text as path data: one rectangle for each run of dark modules in a row."""
+    matrix = segno.make(text, error="m", micro=False).matrix
+    rectangles = []
+    for y, row in enumerate(matrix, start=QR_BORDER):
+        x = QR_BORDER
+        for is_dark, modules in groupby(row):
+            width = len(list(modules))
+            if is_dark:
+                rectangles.append(f"M{x} {y}h{width}v1h-{width}z")
+            x += width
+    return QrCode(size=len(matrix) + 2 * QR_BORDER, path="".join(rectangles))
 
 
 def clean_secret(text: str) -> str | None:

@@ -1,11 +1,8 @@
 """Account settings: profile, password, authenticator, sessions, data export and account deletion."""
 
 import asyncio
-import base64
-import secrets
 from collections.abc import AsyncIterator
 from typing import Any, Final
-from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
@@ -17,8 +14,6 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 PATH: Final = "/settings/account"
 SECOND_FACTOR: Final = f"{PATH}/second-factor"
 DELETE: Final = f"{PATH}/delete"
-SECRET_BYTES: Final = 20
-"""Size of an authenticator secret: 160 bits (RFC 4226 4)."""
 
 
 async def _show_settings(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
@@ -86,24 +81,9 @@ async def end_other_sessions(request: PageRequest) -> web.Response:
 @page("GET", SECOND_FACTOR)
 async def show_second_factor(request: PageRequest) -> web.Response:
     """Show a new authenticator secret, or the form that turns the authenticator off."""
-    me = await request.current_user()
-    if me.mfa_enabled:
+    if (await request.current_user()).mfa_enabled:
         return request.render("second_factor_off.html")
-    return _show_secret(request, me, base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode())
-
-
-def _show_secret(request: PageRequest, me: users.MyUser, secret: str, error: ApiError | None = None) -> web.Response:
-    host = request.config.web_url.partition("://")[2]
-    label = quote(f"Hubbub:{me.username}", safe="")
-    query = urlencode({"secret": secret, "issuer": f"Hubbub ({host})", "digits": 6, "period": 30}, quote_via=quote)
-    context: dict[str, Any] = {
-        "secret": secret,
-        "grouped": " ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
-        "otpauth": f"otpauth://totp/{label}?{query}",
-    }
-    if error is None:
-        return request.render("second_factor_on.html", **context)
-    return request.render_errors("second_factor_on.html", error, fields=("password", "code"), **context)
+    return request.render("second_factor_on.html", totp=await request.call(accounts.CREATE_TOTP_SECRET))
 
 
 @page("POST", SECOND_FACTOR)
@@ -115,7 +95,9 @@ async def enable_second_factor(request: PageRequest) -> web.Response:
     try:
         enabled = await request.call(accounts.ENABLE_TOTP, body=body)
     except ApiError as error:
-        return _show_secret(request, await request.current_user(), secret, error)
+        # The authenticator already has this secret, so the page keeps it, without the QR code.
+        totp = {"secret": secret, "otpauth_url": None, "qr_code": None}
+        return request.render_errors("second_factor_on.html", error, fields=("password", "code"), totp=totp)
     return request.render("backup_codes.html", codes=enabled.backup_codes)
 
 
