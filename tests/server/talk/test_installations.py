@@ -311,3 +311,33 @@ async def test_webhook_incoming_requires_manage_webhooks(world: World) -> None:
     assert (await client.authorize(alice, "webhook.incoming")).errors("webhook_channel_id") == ["BASE_TYPE_REQUIRED"]
     body = {"webhook_channel_id": str(guild.general)}
     (await client.authorize(alice, "webhook.incoming", body=body)).rejected(403, 50013)
+
+
+async def test_users_list_the_applications_that_they_added_to_guilds(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+    member = await guild.member()
+    (await install(client, guild)).ok()
+
+    [added] = (await guild.owner.get("/users/@me/integrations")).ok()
+
+    assert (added["guild"]["id"], added["guild"]["name"], added["can_delete"]) == (str(guild.id), "Guild", True)
+    assert added["integration"]["application"]["bot"]["id"] == str(client.bot.id if client.bot else None)
+    assert (await member.get("/users/@me/integrations")).ok() == []
+    (await guild.owner.delete(f"/guilds/{guild.id}/integrations/{client.id}")).ok()
+    assert (await guild.owner.get("/users/@me/integrations")).ok() == []
+
+
+async def test_added_applications_follow_the_membership_and_permissions_of_the_user(world: World) -> None:
+    moderator = await world.user()
+    client, guild = await create_application(world), await world.guild(None, moderator)
+    role = await guild.role("mods", Permissions.MANAGE_GUILD)
+    await guild.add_role(moderator, role)
+    fields = {"response_type": None, "redirect_uri": None}
+    (await client.authorize(moderator, "bot", body={"guild_id": str(guild.id)}, **fields)).ok()
+    assert [entry["can_delete"] for entry in (await moderator.get("/users/@me/integrations")).ok()] == [True]
+
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{moderator.id}/roles/{role}")).ok()
+    assert [entry["can_delete"] for entry in (await moderator.get("/users/@me/integrations")).ok()] == [False]
+    (await moderator.delete(f"/guilds/{guild.id}/integrations/{client.id}")).rejected(403, 50013)
+    (await moderator.delete(f"/users/@me/guilds/{guild.id}")).ok()
+    assert (await moderator.get("/users/@me/integrations")).ok() == []

@@ -67,6 +67,28 @@ class Integration(Struct, kw_only=True):
     """User who installed the application; absent if unknown."""
 
 
+class IntegrationGuild(Struct, kw_only=True):
+    """The guild of an integration."""
+
+    id: GuildId
+    """ID of the guild."""
+    name: str
+    """Name of the guild."""
+    icon: str | None
+    """Icon hash of the guild; null if it has no icon."""
+
+
+class AddedIntegration(Struct, kw_only=True):
+    """An application that the current user added to a guild."""
+
+    guild: IntegrationGuild
+    """Guild that has the application."""
+    integration: Integration
+    """Integration of the application in the guild."""
+    can_delete: bool
+    """Whether the user has MANAGE_GUILD in the guild, which deleting the integration needs."""
+
+
 class PartialIntegration(Struct, kw_only=True):
     """The subset of an integration included in the audit log."""
 
@@ -159,6 +181,9 @@ _MANAGE_ERRORS: Final = (
     errors.TWO_FACTOR_REQUIRED,
 )
 _INTEGRATION_ERRORS: Final = (*_MANAGE_ERRORS, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY)
+
+LIST_MY_INTEGRATIONS = Operation("GET", "/users/@me/integrations", result=list[AddedIntegration], auth=Auth.USER)
+"""Lists at most 50 applications, newest first; guilds that the user left are not included."""
 
 LIST_GUILD_INTEGRATIONS = Operation(
     "GET",

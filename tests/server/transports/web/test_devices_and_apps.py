@@ -99,3 +99,22 @@ async def test_a_notice_is_shown_once(world: World) -> None:
 
     assert "Access revoked." in done.text
     assert "Access revoked." not in (await browser.open("/settings/apps")).text
+
+
+async def test_an_app_that_the_user_added_is_removed_from_a_guild(world: World) -> None:
+    client, guild = await create_application(world, name="Orchard"), await world.guild()
+    assert client.bot is not None
+    fields = {"response_type": None, "redirect_uri": None}
+    (await client.authorize(guild.owner, "bot", body={"guild_id": str(guild.id)}, **fields)).ok()
+    browser = Browser(world)
+    browser.sign_in_as(guild.owner)
+
+    page = await browser.open("/settings/apps")
+    assert "In Guild" in page.text
+    done = await browser.submit(page, "Remove Orchard from Guild")
+
+    assert "App removed from the guild." in done.text
+    assert "In Guild" not in done.text
+    (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).rejected(404, 10007)
+    again = await browser.submit(page, "Remove Orchard from Guild")
+    assert "App removed from the guild." in again.text

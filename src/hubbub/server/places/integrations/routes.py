@@ -1,8 +1,9 @@
 """HTTP handlers for integrations."""
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ApplicationIntegrationType
+from hubbub.protocol.enums import ApplicationIntegrationType, Scope
 from hubbub.protocol.ids import GuildId, IntegrationId
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import integrations as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
@@ -10,6 +11,7 @@ from hubbub.server.identity import applications, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import guilds
 from hubbub.server.places.integrations import actions, views
+from hubbub.server.places.standing import access
 
 
 @handles(wire.LIST_GUILD_INTEGRATIONS)
@@ -35,6 +37,31 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
         if application_id in rows_by_id and application_id not in bot_application_ids
     ]
     return integrations[: wire.INTEGRATIONS_MAX]
+
+
+@handles(wire.LIST_MY_INTEGRATIONS)
+def list_my_integrations(call: Call) -> list[wire.AddedIntegration]:
+    """List the applications that the current user added to guilds."""
+    installations = oauth2.installations.list_by_installer(call.tx, call.user_id, wire.INTEGRATIONS_MAX)
+    rows_by_id = applications.find_many(call.tx, [installation.application_id for installation in installations])
+    bots_by_id = users.find_many(call.tx, [row.bot_id for row in rows_by_id.values() if row.bot_id is not None])
+    guilds_by_id = guilds.find_many(call.tx, [installation.target_id for installation in installations])
+    added = []
+    for installation in installations:
+        row, guild = rows_by_id.get(installation.application_id), guilds_by_id.get(installation.target_id)
+        if row is None or guild is None or not guilds.membership.is_member(call.tx, guild.id, call.user_id):
+            continue
+        scopes = installation.scopes.split()
+        bot = bots_by_id.get(row.bot_id or 0) if Scope.BOT in scopes else None
+        standing = access.get_guild_standing(call, guild.id)
+        added.append(
+            wire.AddedIntegration(
+                guild=wire.IntegrationGuild(id=GuildId(guild.id), name=guild.name, icon=guild.icon),
+                integration=views.integration(row, bot, scopes),
+                can_delete=bool(standing.permissions & Permissions.MANAGE_GUILD),
+            )
+        )
+    return added
 
 
 @handles(wire.DELETE_GUILD_INTEGRATION)

@@ -1,10 +1,12 @@
-"""The list of authorized applications, where the user can revoke their access."""
+"""The lists of authorized applications and of those that the user added to guilds, where the user can remove them."""
+
+from typing import Any
 
 from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import oauth2
+from hubbub.protocol.resources import integrations, oauth2
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
@@ -14,8 +16,18 @@ PATH = "/settings/apps"
 @page("GET", PATH)
 async def show_apps(request: PageRequest) -> web.Response:
     """List the authorized applications with their scopes."""
-    authorizations = await request.call(oauth2.LIST_OAUTH2_AUTHORIZATIONS)
-    return request.render("apps.html", authorizations=authorizations, describe_scope=describe_scope)
+    return await _show_apps(request)
+
+
+async def _show_apps(request: PageRequest, error: ApiError | None = None) -> web.Response:
+    context: dict[str, Any] = {
+        "authorizations": await request.call(oauth2.LIST_OAUTH2_AUTHORIZATIONS),
+        "added": await request.call(integrations.LIST_MY_INTEGRATIONS),
+        "describe_scope": describe_scope,
+    }
+    if error is None:
+        return request.render("apps.html", **context)
+    return request.render_errors("apps.html", error, **context)
 
 
 @page("POST", PATH + r"/{authorization_id:\d+}/remove")
@@ -28,6 +40,18 @@ async def remove_app(request: PageRequest) -> web.Response:
         if error.kind is not errors.UNKNOWN_TOKEN:
             raise
     return request.redirect(PATH, notice="Access revoked. The app can no longer use your account.")
+
+
+@page("POST", PATH + r"/guilds/{guild_id:\d+}/{integration_id:\d+}/remove")
+async def remove_from_guild(request: PageRequest) -> web.Response:
+    """Remove an application that the user added from a guild. Its bot leaves the guild."""
+    values = (request.path_parameter("guild_id"), request.path_parameter("integration_id"))
+    try:
+        await request.call(integrations.DELETE_GUILD_INTEGRATION, *values)
+    except ApiError as error:
+        if error.kind is not errors.UNKNOWN_INTEGRATION:
+            return await _show_apps(request, error)
+    return request.redirect(PATH, notice="App removed from the guild.")
 
 
 def describe_scope(scope: str) -> str:

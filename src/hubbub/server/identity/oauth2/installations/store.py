@@ -57,6 +57,17 @@ def list_installations(tx: Tx, target_id: int) -> list[InstallationRow]:
     )
 
 
+def list_by_installer(tx: Tx, user_id: int, limit: int) -> list[InstallationRow]:
+    """Return the newest installations that a user made in guilds, newest first."""
+    return tx.fetch(
+        InstallationRow,
+        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE user_id = ? AND integration_type = 0 "
+        "ORDER BY created_ms DESC, application_id LIMIT ?",
+        user_id,
+        limit,
+    )
+
+
 def delete_installation(tx: Tx, application_id: int, integration_type: int, target_id: int) -> bool:
     """Delete an installation; return False if there was none."""
     return bool(
