@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.codec import timestamp
 from hubbub.protocol.enums import ActivityType, GatewayOpcode, InGameMessages, RelationshipType
 from tests.game import create_game
 from tests.server.play.joinable_activities import start_joinable_activity
@@ -17,6 +18,12 @@ DEFAULTS: dict[str, Any] = {
     "allow_activity_party_privacy_voice_channel": True,
     "allow_game_friend_dms_in_platform": True,
     "slayer_sdk_receive_dms_in_game": InGameMessages.UNSET,
+    "status": "online",
+    "custom_status": None,
+    "theme": "system",
+    "message_display_compact": False,
+    "font_scale": 100,
+    "reduced_motion": False,
 }
 
 
@@ -54,6 +61,54 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
     }
 
 
+async def test_appearance_is_stored_and_reaches_own_clients(world: World) -> None:
+    alice = await world.user()
+    session = await alice.connect()
+    appearance = {"theme": "dark", "message_display_compact": True, "font_scale": 125, "reduced_motion": True}
+
+    settings = await change_settings(alice, **appearance)
+
+    assert settings == DEFAULTS | appearance
+    assert await session.next("USER_SETTINGS_UPDATE") == settings
+    assert (await alice.connect()).ready["user_settings"] == settings
+
+
+async def test_a_custom_status_expires(world: World) -> None:
+    alice = await world.user()
+    now_ms = world.app.clock.now_ms()
+    await change_settings(alice, status="dnd")
+
+    settings = await change_settings(
+        alice,
+        custom_status={
+            "text": "  At   lunch ",
+            "emoji_name": "\N{HOT BEVERAGE}",
+            "expires_at": timestamp(now_ms + 60_000),
+        },
+    )
+
+    assert settings["status"] == "dnd"
+    assert settings["custom_status"] == {
+        "text": "At lunch",
+        "emoji_id": None,
+        "emoji_name": "\N{HOT BEVERAGE}",
+        "expires_at": timestamp(now_ms + 60_000),
+    }
+    assert (await alice.get(PATH)).ok() == settings
+    world.clock.advance(60_000)
+    assert (await alice.connect()).ready["user_settings"]["custom_status"] is None
+    assert (await alice.get(PATH)).ok()["custom_status"] is None
+
+
+async def test_a_custom_status_without_text_and_emoji_is_removed(world: World) -> None:
+    alice = await world.user()
+    assert (await change_settings(alice, custom_status={"text": "Busy"}))["custom_status"]["text"] == "Busy"
+
+    assert (await change_settings(alice, custom_status={"text": "  "}))["custom_status"] is None
+    await change_settings(alice, custom_status={"text": "Busy"})
+    assert (await change_settings(alice, custom_status=None))["custom_status"] is None
+
+
 @pytest.mark.parametrize(
     ("body", "path"),
     [
@@ -62,6 +117,14 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
         ({"restricted_guilds": ["here"]}, "restricted_guilds.0"),
         ({"restricted_guilds": [str(guild_id) for guild_id in range(201)]}, "restricted_guilds"),
         ({"slayer_sdk_receive_dms_in_game": 4}, "slayer_sdk_receive_dms_in_game"),
+        ({"status": "offline"}, "status"),
+        ({"theme": "sepia"}, "theme"),
+        ({"font_scale": 79}, "font_scale"),
+        ({"font_scale": 151}, "font_scale"),
+        ({"reduced_motion": "yes"}, "reduced_motion"),
+        ({"custom_status": {"text": "x" * 129}}, "custom_status.text"),
+        ({"custom_status": {"text": "x", "expires_at": "tomorrow"}}, "custom_status.expires_at"),
+        ({"custom_status": {"text": "x", "expires_at": "2020-01-01T00:00:00Z"}}, "custom_status.expires_at"),
     ],
 )
 async def test_invalid_settings_are_rejected_with_their_field(world: World, body: Any, path: str) -> None:
@@ -99,7 +162,7 @@ async def test_unknown_settings_are_ignored(world: World) -> None:
     alice = await world.user()
     session = await alice.connect()
 
-    assert await change_settings(alice, theme="dark") == DEFAULTS
+    assert await change_settings(alice, developer_mode=True) == DEFAULTS
     await session.assert_not_received("USER_SETTINGS_UPDATE")
 
 

@@ -49,6 +49,42 @@ async def test_a_new_name_and_avatar_are_stored_and_published(world: World) -> N
     assert (await alice.patch("/users/@me", json={"avatar": None})).ok()["avatar"] is None
 
 
+async def test_profile_details_are_stored_and_shown(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    session = await alice.connect()
+
+    user = (await alice.patch("/users/@me", json={"bio": " Boats. ", "accent_color": 0x336699, "locale": "de"})).ok()
+
+    assert (user["bio"], user["accent_color"], user["locale"]) == ("Boats.", 0x336699, "de")
+    assert (await session.next("USER_UPDATE"))["bio"] == "Boats."
+    profile = (await bob.get(f"/users/{alice.id}/profile")).ok()
+    assert (profile["bio"], profile["user"]["accent_color"]) == ("Boats.", 0x336699)
+    assert "bio" not in profile["user"]
+    (await bob.get("/users/1/profile")).rejected(404, 10013)
+    cleared = (await alice.patch("/users/@me", json={"bio": None, "accent_color": None})).ok()
+    assert (cleared["bio"], cleared["accent_color"], cleared["locale"]) == ("", None, "de")
+
+
+async def test_profile_details_are_validated(world: World) -> None:
+    alice = await world.user("alice")
+
+    for body, path, constant in (
+        ({"bio": "x" * 191}, "bio", "BASE_TYPE_MAX_LENGTH"),
+        ({"accent_color": 0x1000000}, "accent_color", "NUMBER_TYPE_MAX"),
+        ({"locale": "tlh"}, "locale", "BASE_TYPE_CHOICES"),
+    ):
+        assert (await alice.patch("/users/@me", json=body)).errors(path) == [constant], body
+
+
+async def test_bots_have_no_profile_details(world: World) -> None:
+    bot = await world.bot()
+
+    user = (await bot.patch("/users/@me", json={"bio": "Beep", "accent_color": 1, "locale": "de"})).ok()
+
+    assert (user["accent_color"], user["locale"], "bio" in user) == (None, "en-US", False)
+    (await bot.get(f"/users/{bot.id}/profile")).rejected(403, 20001)
+
+
 async def test_a_username_must_be_free_and_valid(world: World) -> None:
     alice, _ = await world.user("alice"), await world.user("bob")
 

@@ -14,10 +14,9 @@ from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.presence import Presence
-from hubbub.protocol.resources.users import AvatarDecoration, Collectibles, User
+from hubbub.protocol.resources.users import BIO_MAX, AvatarDecoration, Collectibles, User
 
 NICK_MAX = 32
-BIO_MAX = 190
 ACCESS_TOKEN_MAX = 10240
 MEMBER_ROLES_MAX = 350
 TIMEOUT_DAYS_MAX = 28

@@ -1,16 +1,57 @@
-"""User settings: who can contact the user, and join their activities (spec/sdk.md#9.3, 10.3, 11.3)."""
+"""User settings: who can contact the user and join their activities (spec/sdk.md#9.3, 10.3, 11.3), status, appearance."""
 
-from typing import Annotated, Final
+from datetime import datetime
+from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import InGameMessages
-from hubbub.protocol.ids import GuildId
+from hubbub.protocol.ids import EmojiId, GuildId, Timestamp
 from hubbub.protocol.operation import Auth, Event, Operation
 
 RESTRICTED_GUILDS_MAX: Final = 200
 """Maximum number of restricted guilds."""
+CUSTOM_STATUS_MAX: Final = 128
+"""Maximum length of the text of a custom status, in characters."""
+EMOJI_NAME_MAX: Final = 64
+"""Maximum length of the emoji of a custom status, in characters."""
+FONT_SCALE_MIN: Final = 80
+"""Smallest text size of the chat client, in percent."""
+FONT_SCALE_MAX: Final = 150
+"""Largest text size of the chat client, in percent."""
+
+ChosenStatus = Literal["online", "idle", "dnd", "invisible"]
+"""Online status that a user can choose."""
+Theme = Literal["system", "light", "dark"]
+"""Colors of the chat client; `system` follows the user's device."""
+FontScale = Annotated[int, Meta(ge=FONT_SCALE_MIN, le=FONT_SCALE_MAX)]
+
+
+class CustomStatus(Struct, kw_only=True):
+    """The custom status of a user."""
+
+    text: str | None
+    """Text of the status; null if it has only an emoji."""
+    emoji_id: EmojiId | None
+    """ID of a guild emoji; null for a Unicode emoji or none."""
+    emoji_name: str | None
+    """Unicode emoji, or the name of the guild emoji; null if the status has no emoji."""
+    expires_at: Timestamp | None
+    """Time at which the status is removed; null if it stays."""
+
+
+class SetCustomStatus(Struct, kw_only=True):
+    """A new custom status; without text and emoji, the status is removed."""
+
+    text: Annotated[str, Meta(max_length=CUSTOM_STATUS_MAX)] | None = None
+    """Text of the status."""
+    emoji_id: EmojiId | None = None
+    """ID of a guild emoji; null for a Unicode emoji."""
+    emoji_name: Annotated[str, Meta(max_length=EMOJI_NAME_MAX)] | None = None
+    """Unicode emoji, or the name of the guild emoji."""
+    expires_at: datetime | None = None
+    """Time at which the status is removed, in the future; null if it stays."""
 
 
 class FriendSources(Struct, kw_only=True):
@@ -39,6 +80,18 @@ class UserSettings(Struct, kw_only=True):
     """Whether messages of friends who are friends only in a game are stored and shown in the chat client."""
     slayer_sdk_receive_dms_in_game: int
     """Messages that games show; an `InGameMessages`."""
+    status: str = "online"
+    """Online status that the user chose; clients set it in new sessions."""
+    custom_status: CustomStatus | None = None
+    """Custom status, which clients show as an activity; null if there is none or it has expired."""
+    theme: str = "system"
+    """Colors of the chat client: `system`, `light` or `dark`."""
+    message_display_compact: bool = False
+    """Whether the chat client shows messages with little space between them."""
+    font_scale: int = 100
+    """Text size of the chat client in percent."""
+    reduced_motion: bool = False
+    """Whether the chat client shows no animations; if false, the user's device decides."""
 
 
 class UpdateUserSettings(Struct, kw_only=True):
@@ -56,6 +109,18 @@ class UpdateUserSettings(Struct, kw_only=True):
     """Whether messages of friends who are friends only in a game are stored and shown in the chat client."""
     slayer_sdk_receive_dms_in_game: InGameMessages | UnsetType = UNSET
     """Messages that games show."""
+    status: ChosenStatus | UnsetType = UNSET
+    """Online status in all sessions."""
+    custom_status: SetCustomStatus | None | UnsetType = UNSET
+    """New custom status; null removes it."""
+    theme: Theme | UnsetType = UNSET
+    """Colors of the chat client."""
+    message_display_compact: bool | UnsetType = UNSET
+    """Whether the chat client shows messages with little space between them."""
+    font_scale: FontScale | UnsetType = UNSET
+    """Text size of the chat client in percent."""
+    reduced_motion: bool | UnsetType = UNSET
+    """Whether the chat client shows no animations."""
 
 
 USER_SETTINGS_UPDATE = Event(

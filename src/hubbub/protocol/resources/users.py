@@ -7,11 +7,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.images import ImageData
+from hubbub.protocol.numbers import COLOR_MAX
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 
 USERNAME_MIN = 2
 USERNAME_MAX = 32
 GLOBAL_NAME_MAX = 32
+BIO_MAX = 190
 NO_DISCRIMINATOR = "0"
 """Value of `discriminator` since usernames are unique."""
 
@@ -135,6 +137,17 @@ class MyUser(User, kw_only=True):
     """Whether the email address is verified; always true for bots."""
     email: str | None | UnsetType = UNSET
     """Email address; absent without the scope `email`, null for bots."""
+    bio: str | UnsetType = UNSET
+    """Profile text; present only for the user's own clients."""
+
+
+class UserProfile(Struct, kw_only=True):
+    """The profile of a user, with the fields that other objects leave out."""
+
+    user: User
+    """User that the profile belongs to."""
+    bio: str
+    """Profile text; empty if there is none."""
 
 
 class UpdateMyUser(Struct, kw_only=True):
@@ -148,6 +161,12 @@ class UpdateMyUser(Struct, kw_only=True):
     """New avatar as a data URI; null removes it."""
     banner: ImageData | None | UnsetType = UNSET
     """New banner as a data URI; null removes it."""
+    accent_color: Annotated[int, Meta(ge=0, le=COLOR_MAX)] | None | UnsetType = UNSET
+    """New color of the profile as an RGB number; null removes it. Ignored for bots."""
+    bio: Annotated[str, Meta(max_length=BIO_MAX)] | None | UnsetType = UNSET
+    """New profile text; null removes it. Ignored for bots."""
+    locale: str | UnsetType = UNSET
+    """New locale; one of the locales of guilds and commands. Ignored for bots."""
 
 
 USER_UPDATE = Event("USER_UPDATE", MyUser, "Sent to the user's own sessions when the user changes.")
@@ -162,5 +181,9 @@ GET_MY_USER = Operation(
 
 # Members of shared guilds also receive GUILD_MEMBER_UPDATE, which the members resource, a tier above, declares.
 UPDATE_MY_USER = Operation("PATCH", "/users/@me", body=UpdateMyUser, result=MyUser, emits=(USER_UPDATE,))
+
+GET_USER_PROFILE = Operation(
+    "GET", "/users/{user_id}/profile", result=UserProfile, auth=Auth.USER, raises=(errors.UNKNOWN_USER,)
+)
 
 GET_USER = Operation("GET", "/users/{user_id}", result=User, raises=(errors.UNKNOWN_USER,))

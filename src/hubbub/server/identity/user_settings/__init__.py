@@ -1,4 +1,4 @@
-"""User settings: preferences about who may contact a user."""
+"""User settings: who may contact a user, their status, and the appearance of the chat client."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hubbub.server.identity.user_settings.store import find, find_many
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:
-    return {"user_settings": find(call.tx, call.user_id)} if call.actor.kind == "user" else {}
+    return {"user_settings": actions.find_current(call, call.user_id)} if call.actor.kind == "user" else {}
 
 
 SLICE = Slice(

@@ -12,12 +12,24 @@ from hubbub.server.identity import users
 from hubbub.server.identity.user_settings import rules, store
 
 
+def find_current(call: Call, user_id: int) -> wire.UserSettings:
+    """Return a user's settings without a custom status that has expired."""
+    settings = store.find(call.tx, user_id)
+    if settings.custom_status is not None and rules.is_expired(settings.custom_status, call.now_ms):
+        settings.custom_status = None
+    return settings
+
+
 def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Update the caller's settings and publish them if they changed."""
-    stored = store.find(call.tx, call.user_id)
+    stored = find_current(call, call.user_id)
     if body.restricted_guilds is not UNSET:
         rules.require_guilds(call, stored.restricted_guilds, body.restricted_guilds)
-    changes = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET}
+    changes: dict[str, Any] = {
+        name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET
+    }
+    if body.custom_status is not UNSET:
+        changes["custom_status"] = rules.require_custom_status(call, body.custom_status)
     updated = msgspec.structs.replace(stored, **changes)
     if updated.friend_source_flags.all:
         updated.friend_source_flags = store.ALL_FRIEND_SOURCES

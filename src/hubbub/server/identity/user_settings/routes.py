@@ -3,13 +3,13 @@
 from hubbub.protocol.resources import user_settings as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.user_settings import actions, store
+from hubbub.server.identity.user_settings import actions
 
 
 @handles(wire.GET_USER_SETTINGS)
 def get_user_settings(call: Call) -> wire.UserSettings:
     """Get the current user's settings."""
-    return store.find(call.tx, call.user_id)
+    return actions.find_current(call, call.user_id)
 
 
 @handles(wire.UPDATE_USER_SETTINGS)

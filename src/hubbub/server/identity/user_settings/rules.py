@@ -2,9 +2,34 @@
 
 from collections.abc import Collection, Sequence
 
+from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.resources import user_settings as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity.user_settings import store
+
+
+def require_custom_status(call: Call, requested: wire.SetCustomStatus | None) -> wire.CustomStatus | None:
+    """Return the custom status to store, or raise form errors. A status without text and emoji is None."""
+    if requested is None:
+        return None
+    text = " ".join((requested.text or "").split()) or None
+    if text is None and not requested.emoji_name:
+        return None
+    expires_ms = None if requested.expires_at is None else codec.milliseconds(requested.expires_at)
+    if expires_ms is not None and expires_ms <= call.now_ms:
+        raise errors.invalid(("custom_status", "expires_at"), "CUSTOM_STATUS_EXPIRED", "Choose a time in the future.")
+    return wire.CustomStatus(
+        text=text,
+        emoji_id=requested.emoji_id if requested.emoji_name else None,
+        emoji_name=requested.emoji_name or None,
+        expires_at=None if expires_ms is None else codec.timestamp(expires_ms),
+    )
+
+
+def is_expired(custom_status: wire.CustomStatus, now_ms: int) -> bool:
+    """Return whether a custom status has ended at `now_ms` (Unix milliseconds)."""
+    return custom_status.expires_at is not None and custom_status.expires_at <= codec.timestamp(now_ms)
 
 
 def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_guild_ids: Sequence[int]) -> None:

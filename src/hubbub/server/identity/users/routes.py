@@ -3,12 +3,14 @@
 from msgspec import UNSET
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import LOCALES
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity.users import actions, names, store, views
+from hubbub.server.identity.users.store import UserRow
 
 
 @handles(wire.GET_MY_USER)
@@ -29,11 +31,21 @@ def get_user(call: Call, user_id: UserId) -> wire.User:
     return views.user_view(row)
 
 
+@handles(wire.GET_USER_PROFILE)
+def get_user_profile(call: Call, user_id: UserId) -> wire.UserProfile:
+    """Get the profile of a user."""
+    row = store.find(call.tx, user_id)
+    if row is None:
+        raise errors.UNKNOWN_USER()
+    return wire.UserProfile(user=views.user_view(row), bio=row.bio)
+
+
 @handles(wire.UPDATE_MY_USER)
 def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
     """Update the current user.
 
-    Change the username, display name, avatar or banner. The username can be changed twice an hour."""
+    Change the username, display name, avatar, banner, color, profile text or locale. The username can be changed twice
+    an hour."""
     row = store.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
@@ -52,4 +64,17 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         row = row._replace(avatar=body.avatar.hash if body.avatar else None)
     if body.banner is not UNSET:
         row = row._replace(banner=body.banner.hash if body.banner else None)
-    return actions.update_profile(call, row)
+    return actions.update_profile(call, row if row.bot else _change_details(row, body))
+
+
+def _change_details(row: UserRow, body: wire.UpdateMyUser) -> UserRow:
+    """Return the row with the changed profile fields that only users have."""
+    if body.accent_color is not UNSET:
+        row = row._replace(accent_color=body.accent_color)
+    if body.bio is not UNSET:
+        row = row._replace(bio=(body.bio or "").strip())
+    if body.locale is not UNSET:
+        if body.locale not in LOCALES:
+            raise errors.invalid("locale", *errors.choices(sorted(LOCALES)))
+        row = row._replace(locale=body.locale)
+    return row

@@ -80,13 +80,15 @@ def insert(tx: Tx, row: UserRow) -> None:
 def update(tx: Tx, row: UserRow) -> None:
     """Update the columns of a user's profile."""
     tx.run(
-        "UPDATE users SET username = ?, global_name = ?, avatar = ?, banner = ?, accent_color = ?, bio = ? WHERE id = ?",
+        "UPDATE users SET username = ?, global_name = ?, avatar = ?, banner = ?, accent_color = ?, bio = ?, "
+        "locale = ? WHERE id = ?",
         row.username,
         row.global_name,
         row.avatar,
         row.banner,
         row.accent_color,
         row.bio,
+        row.locale,
         row.id,
     )
 

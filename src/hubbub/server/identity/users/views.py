@@ -57,6 +57,7 @@ def my_user(row: UserRow, actor: Actor, now_ms: int | None = None) -> wire.MyUse
         premium_type=row.premium_type if can_see_premium else PremiumType.NONE,
         verified=bool(row.verified or row.bot),
         email=row.email if can_see_email else UNSET,
+        bio=row.bio if actor.kind == "user" else UNSET,
     )
 
 
