@@ -18,7 +18,7 @@ const NEW_ENTRIES_DELAY_MS = 300;
 /** How long entries are kept (spec/http.md#3.11). */
 const KEPT_DAYS = 45;
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const AUDIT_LOG_SCREEN = { id: "audit-log", label: "Audit log", icon: "history", build };
 
 function build(view) {

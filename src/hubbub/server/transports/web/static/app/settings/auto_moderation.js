@@ -22,7 +22,7 @@ const TRIGGER_TEXTS = new Map([
   [MEMBER_PROFILE, "Names of members"],
 ]);
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const AUTO_MODERATION_SCREEN = {
   id: "auto-moderation",
   label: "Auto moderation",

@@ -9,7 +9,7 @@ import { actionButton, listEntry, lockedNotice } from "./layout.js";
 
 const PAGE_SIZE = 100;
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const BANS_SCREEN = { id: "bans", label: "Bans", icon: "block", build };
 
 function build(view) {

@@ -17,7 +17,7 @@ import { SORTING_HINT, makeSortable, moveHandle } from "./sortable_list.js";
 
 const TYPE_LABELS = new Map(CHANNEL_TYPES.map(([type, label]) => [type, label]));
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const CHANNELS_SCREEN = { id: "channels", label: "Channels", icon: "hash", build };
 
 function build(view, focusedId = null) {

@@ -64,7 +64,7 @@ export function createReload(node, load, show) {
  * Return the content of a screen with one form, whose values come from the API.
  *
  * @param {any} view
- * @param {import("./guild_settings.js").SettingsScreen} screen
+ * @param {import("./settings_dialog.js").SettingsScreen} screen
  * @param {object} options
  * @param {() => string | null} options.whyNotSee returns why the user cannot see the values, or null
  * @param {() => string | null} options.whyNotChange

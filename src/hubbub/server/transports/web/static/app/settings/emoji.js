@@ -24,7 +24,7 @@ const IMAGE_HINT = [
 ].join(" ");
 const NAME_HINT = `${EMOJI_NAME_MIN} to ${EMOJI_NAME_MAX} letters, digits and underscores.`;
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const EMOJI_SCREEN = { id: "emoji", label: "Emoji", icon: "smile", build };
 
 const maxOf = guild => slotsMax(guild, EMOJIS_MAX_BY_TIER, "MORE_EMOJI", MORE_EMOJI_EMOJIS_MAX);

@@ -8,7 +8,7 @@ import { textSetting } from "./fields.js";
 import { imageSetting } from "./upload_field.js";
 import { loadForm } from "./content_loader.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const GUILD_TAG_SCREEN = { id: "guild-tag", label: "Guild tag", icon: "tag", build };
 
 function build(view) {

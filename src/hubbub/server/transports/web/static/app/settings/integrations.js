@@ -10,7 +10,7 @@ import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, lockedNotice, settingsSection, statusLine } from "./layout.js";
 import { liveList } from "./live_list.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const INTEGRATIONS_SCREEN = { id: "integrations", label: "Apps", icon: "apps", build };
 
 function build(view, focusedId = null) {

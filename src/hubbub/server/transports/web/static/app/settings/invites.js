@@ -12,7 +12,7 @@ import { invitableChannels, openInviteCreation } from "./invite_creation.js";
 import { openTargetUsers } from "./invite_targets.js";
 import { liveList } from "./live_list.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const INVITES_SCREEN = { id: "invites", label: "Invites", icon: "invite", build };
 
 /** Return why the user cannot see the invites, or null. */

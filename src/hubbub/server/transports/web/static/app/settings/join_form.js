@@ -26,7 +26,7 @@ const TYPE_OPTIONS = [
   [MULTIPLE_CHOICE, "Choice"],
 ];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const JOIN_FORM_SCREEN = { id: "join-form", label: "Join form", icon: "edit", build };
 
 function build(view) {

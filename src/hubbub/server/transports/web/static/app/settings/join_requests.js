@@ -18,7 +18,7 @@ const STATUS_OPTIONS = [
   [JoinRequestStatus.REJECTED, "Rejected"],
 ];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: "Join requests", icon: "inbox", build };
 
 /** Return why the user cannot review requests, or null. */

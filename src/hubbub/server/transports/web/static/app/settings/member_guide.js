@@ -23,7 +23,7 @@ const ACTION_OPTIONS = [
   [NewMemberActionType.TALK, "Write in the channel"],
 ];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const MEMBER_GUIDE_SCREEN = { id: "member-guide", label: "Member guide", icon: "book", build };
 
 const EMPTY_GUIDE = { enabled: false, new_member_actions: [], resource_channels: [] };

@@ -32,7 +32,7 @@ const DELETE_OPTIONS = [
   [604_800, "Messages of the last 7 days"],
 ];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const MEMBERS_SCREEN = { id: "members", label: "Members", icon: "people", build };
 
 function build(view) {

@@ -35,7 +35,7 @@ const TYPE_OPTIONS = [
 /** An ID that no stored question has: the API creates a question for it. */
 const NEW_ID = "0";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const ONBOARDING_SCREEN = { id: "onboarding", label: "Onboarding", icon: "list", build };
 
 function build(view) {

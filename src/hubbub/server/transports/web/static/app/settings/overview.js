@@ -29,7 +29,7 @@ const NOTIFICATION_OPTIONS = [
   [DefaultMessageNotifications.ONLY_MENTIONS, "Only mentions"],
 ];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const OVERVIEW_SCREEN = { id: "overview", label: "Overview", icon: "settings", build };
 
 function build(view) {

@@ -9,7 +9,7 @@ import { textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, lockedNotice, settingsSection } from "./layout.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const OWNERSHIP_SCREEN = { id: "ownership", label: "Ownership", icon: "key", build };
 
 function build(view) {

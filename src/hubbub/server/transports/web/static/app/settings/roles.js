@@ -14,7 +14,7 @@ import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sorta
 /** Members change together, so the numbers are read once after them. */
 const COUNT_DELAY_MS = 500;
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const ROLES_SCREEN = { id: "roles", label: "Roles", icon: "shield", build };
 
 function build(view, focusedId = null) {

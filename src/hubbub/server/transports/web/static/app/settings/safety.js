@@ -34,7 +34,7 @@ const PAUSES = [
   },
 ];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const SAFETY_SCREEN = { id: "safety", label: "Safety", icon: "lock", build };
 
 function build(view) {

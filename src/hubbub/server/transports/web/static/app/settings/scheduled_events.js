@@ -15,7 +15,7 @@ import { SettingsForm, openActionDialog } from "./form.js";
 import { actionButton, listEntry, settingsSection, statusLine, viewOnlyNotice } from "./layout.js";
 import { liveList } from "./live_list.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const EVENTS_SCREEN = { id: "events", label: "Events", icon: "calendar", build };
 
 /** Return why the user cannot change an event, or null. */

@@ -20,7 +20,7 @@ import { readDataUrl, uploadSetting } from "./upload_field.js";
 
 const VOLUME_STEP = 0.05;
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const SOUNDBOARD_SCREEN = { id: "soundboard", label: "Soundboard", icon: "volume", build };
 
 const maxOf = guild => slotsMax(guild, SOUNDS_MAX_BY_TIER, "MORE_SOUNDBOARD", SOUNDS_MAX_MORE);

@@ -11,7 +11,7 @@ import { actionButton, listEntry } from "./layout.js";
 /** The permissions of a stage moderator; all are required (spec/http.md#3.9). */
 const MODERATOR_PERMISSIONS = [Permissions.MANAGE_CHANNELS, Permissions.MUTE_MEMBERS, Permissions.MOVE_MEMBERS];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const STAGES_SCREEN = { id: "stages", label: "Stages", icon: "voice", build };
 
 function build(view) {

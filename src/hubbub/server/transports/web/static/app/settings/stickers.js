@@ -24,7 +24,7 @@ const FILE_HINT = [
   `Best: a square of ${STICKER_SIDE_PIXELS_MAX} × ${STICKER_SIDE_PIXELS_MAX} pixels.`,
 ].join(" ");
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const STICKERS_SCREEN = { id: "stickers", label: "Stickers", icon: "sticker", build };
 
 const maxOf = guild => slotsMax(guild, STICKERS_MAX_BY_TIER, "MORE_STICKERS", STICKERS_MAX_MORE);

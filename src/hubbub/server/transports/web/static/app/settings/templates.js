@@ -10,7 +10,7 @@ import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
 import { createReload, loadContent } from "./content_loader.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "copy", build };
 
 function build(view) {

@@ -12,7 +12,7 @@ import { loadForm } from "./content_loader.js";
 /** The error code of a code that is not valid, or that another guild uses. */
 const INVITE_INVALID_OR_TAKEN = 50020;
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const VANITY_URL_SCREEN = { id: "vanity-url", label: "Vanity URL", icon: "globe", build };
 
 function build(view) {

@@ -13,7 +13,7 @@ import { actionButton, listEntry, lockedNotice, settingsSection, viewOnlyNotice 
 import { liveList } from "./live_list.js";
 import { imageSetting } from "./upload_field.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const WEBHOOKS_SCREEN = { id: "webhooks", label: "Webhooks", icon: "link", build };
 
 const MANAGE = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS;

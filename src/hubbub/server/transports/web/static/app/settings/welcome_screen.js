@@ -9,7 +9,7 @@ import { settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const WELCOME_SCREEN = { id: "welcome", label: "Welcome screen", icon: "hand", build };
 
 const isEnabled = view => (view.guild.features ?? []).includes("WELCOME_SCREEN_ENABLED");

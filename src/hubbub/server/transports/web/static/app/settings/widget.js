@@ -17,7 +17,7 @@ const STYLE_OPTIONS = [
   [WidgetStyle.SHIELD, "Badge"],
 ];
 
-/** @type {import("./guild_settings.js").SettingsScreen} */
+/** @type {import("./settings_dialog.js").SettingsScreen} */
 export const WIDGET_SCREEN = { id: "widget", label: "Widget", icon: "screen", build };
 
 function build(view) {
