@@ -14,7 +14,7 @@ RESTRICTED_GUILDS_MAX: Final = 200
 """Maximum number of restricted guilds."""
 CUSTOM_STATUS_MAX: Final = 128
 """Maximum length of the text of a custom status, in characters."""
-EMOJI_NAME_MAX: Final = 64
+CUSTOM_STATUS_EMOJI_MAX: Final = 64
 """Maximum length of the emoji of a custom status, in characters."""
 FONT_SCALE_MIN: Final = 80
 """Smallest text size of the chat client, in percent."""
@@ -48,7 +48,7 @@ class SetCustomStatus(Struct, kw_only=True):
     """Text of the status."""
     emoji_id: EmojiId | None = None
     """ID of a guild emoji; null for a Unicode emoji."""
-    emoji_name: Annotated[str, Meta(max_length=EMOJI_NAME_MAX)] | None = None
+    emoji_name: Annotated[str, Meta(max_length=CUSTOM_STATUS_EMOJI_MAX)] | None = None
     """Unicode emoji, or the name of the guild emoji."""
     expires_at: datetime | None = None
     """Time at which the status is removed, in the future; null if it stays."""

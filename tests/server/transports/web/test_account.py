@@ -132,11 +132,40 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
     assert (await Browser(world).log_in("mary")).status == 400
 
 
-async def test_a_guild_owner_must_transfer_ownership_before_deletion(world: World) -> None:
+async def test_guilds_are_transferred_or_deleted_before_the_account(world: World) -> None:
     browser = await signed_in_browser(world)
-    await world.guild(await api_user(browser))
+    mary, tom = await api_user(browser), await world.user("tom")
+    kept, deleted = await world.guild(mary, tom, name="Harbor"), await world.guild(mary, name="Attic")
 
-    page = await browser.submit(await browser.open("/settings/account/delete"), "Delete account", password=PASSWORD)
+    page = await browser.open("/settings/account/delete")
+    assert "2 guilds are left." in page.text
+    assert "Delete account" not in {text for form in page.forms for text, _, _ in form.buttons}
+    for username in ("ghost.user", "mary"):
+        wrong = await browser.submit(page, "Transfer guild", new_owner=username)
+        assert (wrong.status, 'id="error-new_owner"' in wrong.body) == (400, True)
+    page = await browser.submit(page, "Transfer guild", new_owner="@Tom")
+    assert "tom owns the guild now." in page.text
+    wrong = await browser.submit(page, "Delete guild", guild_name="Cellar")
+    assert (wrong.status, 'id="error-guild_name"' in wrong.body) == (400, True)
+    page = await browser.submit(page, "Delete guild", guild_name="Attic")
+    assert "Attic was deleted." in page.text
+    done = await browser.submit(page, "Delete account", password=PASSWORD)
 
-    assert page.status == 400
-    assert "transfer ownership" in page.text
+    assert "Your account was deleted." in done.text
+    assert (await tom.get(f"/guilds/{kept.id}")).ok()["owner_id"] == str(tom.id)
+    (await tom.get(f"/guilds/{deleted.id}")).rejected(404, 10004)
+
+
+async def test_a_guild_of_another_owner_is_neither_transferred_nor_deleted(world: World) -> None:
+    browser = await signed_in_browser(world)
+    mary, tom = await api_user(browser), await world.user("tom")
+    own, other = await world.guild(mary, name="Attic"), await world.guild(tom, mary, name="Harbor")
+    page = await browser.open("/settings/account/delete")
+    for form in page.forms:
+        form.action = form.action.replace(str(own.id), str(other.id))
+
+    await browser.submit(page, "Delete guild", guild_name="Harbor")
+    rejected = await browser.submit(page, "Transfer guild", new_owner="mary")
+
+    assert rejected.status == 400
+    assert (await tom.get(f"/guilds/{other.id}")).ok()["owner_id"] == str(tom.id)

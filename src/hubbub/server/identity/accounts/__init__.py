@@ -7,8 +7,10 @@ from hubbub.server.identity.accounts.actions import (
     ban,
     create_user,
     is_email_registered,
+    require_not_banned,
     reset_password,
     set_password,
+    sign_in,
     unban,
 )
 from hubbub.server.identity.accounts.routes import require_password, run_with_mfa
@@ -30,10 +32,12 @@ __all__ = [
     "is_banned",
     "is_email_registered",
     "passwords",
+    "require_not_banned",
     "require_password",
     "reset_password",
     "run_with_mfa",
     "set_password",
+    "sign_in",
     "signals",
     "unban",
 ]

@@ -1,4 +1,4 @@
-"""Account settings: profile, password, authenticator, sessions, data export and account deletion."""
+"""Account settings: profile, password, authenticator, passkeys, sessions and data export."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,18 +8,19 @@ from aiohttp import web
 
 from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import accounts, harvests, users
+from hubbub.protocol.resources import accounts, harvests, passkeys, users
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
 SECOND_FACTOR: Final = f"{PATH}/second-factor"
-DELETE: Final = f"{PATH}/delete"
+PASSKEY: Final = PATH + r"/passkeys/{passkey_id:\d{1,19}}/remove"
 
 
 async def _show_settings(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
     context: dict[str, Any] = {
         "me": await request.current_user(),
         "sessions": await request.call(accounts.LIST_AUTH_SESSIONS),
+        "passkeys": await request.call(passkeys.LIST_PASSKEYS),
     }
     if error is None:
         return request.render("account.html", **context)
@@ -113,6 +114,36 @@ async def disable_second_factor(request: PageRequest) -> web.Response:
     return request.redirect(PATH, notice="Two-factor authentication is off.")
 
 
+# Passkeys
+
+
+@page("GET", PASSKEY)
+async def show_remove_passkey(request: PageRequest) -> web.Response:
+    """Show the form that removes a passkey."""
+    return await _show_passkey(request)
+
+
+@page("POST", PASSKEY)
+async def remove_passkey(request: PageRequest) -> web.Response:
+    """Remove a passkey."""
+    body = {"password": request.form.text("password")}
+    try:
+        await request.call(passkeys.DELETE_PASSKEY, request.path_parameter("passkey_id"), body=body)
+    except ApiError as error:
+        return await _show_passkey(request, error)
+    return request.redirect(PATH, notice="Passkey removed.")
+
+
+async def _show_passkey(request: PageRequest, error: ApiError | None = None) -> web.Response:
+    passkey_id = request.path_parameter("passkey_id")
+    found = [row for row in await request.call(passkeys.LIST_PASSKEYS) if str(int(row.id)) == passkey_id]
+    if not found:
+        return request.redirect(PATH)
+    if error is None:
+        return request.render("remove_passkey.html", passkey=found[0])
+    return request.render_errors("remove_passkey.html", error, fields=("password",), passkey=found[0])
+
+
 # Data export
 
 
@@ -150,30 +181,3 @@ async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[
         if len(messages) < harvests.PAGE_MAX:
             break
     yield b"\n]}\n"
-
-
-# Account deletion
-
-
-@page("GET", DELETE)
-async def show_delete(request: PageRequest) -> web.Response:
-    """Show the confirmation page of account deletion."""
-    return request.render("delete_account.html", me=await request.current_user())
-
-
-@page("POST", DELETE)
-async def delete_account(request: PageRequest) -> web.Response:
-    """Delete the account."""
-    form = request.form
-    body = {"password": form.text("password")}
-    if form.trimmed("code"):
-        body["code"] = form.trimmed("code").replace(" ", "")
-    try:
-        await request.call(accounts.DELETE_ACCOUNT, body=body)
-    except ApiError as error:
-        return request.render_errors(
-            "delete_account.html", error, fields=("password", "code"), me=await request.current_user()
-        )
-    request.session.sign_out()
-    request.actor = None
-    return request.redirect("/login", notice="Your account was deleted.")

@@ -1,13 +1,14 @@
 """Login with an optional second step, registration and logout."""
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from aiohttp import web
 
-from hubbub.protocol import errors
+from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import accounts
+from hubbub.protocol.resources import accounts, passkeys
+from hubbub.server.core import relying_party
 from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest, page
 
 LOGIN_FIELDS: Final = ("login", "password")
@@ -17,6 +18,12 @@ REGISTER_FIELDS: Final = ("username", "global_name", "email", "password")
 MASKED_ERROR_CODES: Final = frozenset({"INVALID_LOGIN", "BASE_TYPE_BAD_LENGTH"})
 """Codes of form errors that are replaced at login, because they would reveal whether the username exists."""
 
+SCRIPT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Content-Security-Policy of the login pages: one script of this server uses passkeys. The forms work without it."""
+
 AUTHORIZE_PATHS: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
 
 
@@ -25,12 +32,24 @@ def _may_leave_site(request: PageRequest) -> bool:
     return request.next_path.startswith(AUTHORIZE_PATHS)
 
 
+def _login_context(request: PageRequest) -> dict[str, Any]:
+    """Return the values that every page of the login needs."""
+    context: dict[str, Any] = {
+        "next": request.next_path,
+        "external_redirect": _may_leave_site(request),
+        "has_passkeys": False,
+    }
+    if relying_party.find_relying_party(request.config.web_url) is not None:
+        context |= {"has_passkeys": True, "policy": SCRIPT_POLICY}
+    return context
+
+
 @page("GET", "/login", public=True)
 async def show_login(request: PageRequest) -> web.Response:
     """Show the login form."""
     if request.actor is not None:
         return request.redirect(request.next_path or DEFAULT_PAGE)
-    return request.render("login.html", next=request.next_path, external_redirect=_may_leave_site(request))
+    return request.render("login.html", **_login_context(request))
 
 
 @page("POST", "/login", public=True)
@@ -43,16 +62,10 @@ async def log_in(request: PageRequest) -> web.Response:
         )
     except ApiError as error:
         return request.render_errors(
-            "login.html",
-            _mask_login_error(error),
-            fields=LOGIN_FIELDS,
-            next=request.next_path,
-            external_redirect=_may_leave_site(request),
+            "login.html", _mask_login_error(error), fields=LOGIN_FIELDS, **_login_context(request)
         )
     if result.token is None:
-        return request.render(
-            "login_code.html", ticket=result.ticket, next=request.next_path, external_redirect=_may_leave_site(request)
-        )
+        return request.render("login_code.html", ticket=result.ticket, **_login_context(request))
     return _start_session(request, result.token)
 
 
@@ -69,13 +82,25 @@ async def log_in_with_code(request: PageRequest) -> web.Response:
         if error.errors and "ticket" in error.errors:
             return request.redirect(_login_path(request), notice="Your login timed out. Log in again.")
         return request.render_errors(
-            "login_code.html",
-            error,
-            fields=CODE_FIELDS,
-            ticket=ticket,
-            next=request.next_path,
-            external_redirect=_may_leave_site(request),
+            "login_code.html", error, fields=CODE_FIELDS, ticket=ticket, **_login_context(request)
         )
+    return _start_session(request, result.token)
+
+
+@page("POST", "/login/passkey", public=True)
+async def log_in_with_passkey(request: PageRequest) -> web.Response:
+    """Log in with the passkey that the script of the page requested from the browser."""
+    form = request.form
+    try:
+        credential = codec.decode(form.text("credential").encode(), dict[str, Any])
+    except ValueError:
+        credential = {}
+    try:
+        result = await request.call(
+            passkeys.AUTH_LOGIN_WITH_PASSKEY, body={"ticket": form.text("ticket") or "-", "credential": credential}
+        )
+    except ApiError as error:
+        return request.render_errors("login.html", _generalize(error), **_login_context(request))
     return _start_session(request, result.token)
 
 
@@ -126,6 +151,14 @@ def _start_session(request: PageRequest, token: str) -> web.Response:
 
 def _login_path(request: PageRequest) -> str:
     return f"/login?next={quote(request.next_path, safe='/')}" if request.next_path else "/login"
+
+
+def _generalize(error: ApiError) -> ApiError:
+    """Return the error without its field, because the form with a passkey has no visible fields."""
+    if not error.errors:
+        return error
+    _, messages = next(iter(error.messages_by_field()))
+    return errors.invalid("", "PASSKEY_INVALID", messages[0])
 
 
 def _mask_login_error(error: ApiError) -> ApiError:

@@ -12,7 +12,8 @@ from jinja2 import Environment
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import BodyT, Operation, ResultT
-from hubbub.protocol.resources import users
+from hubbub.protocol.resources import user_settings, users
+from hubbub.protocol.resources.user_settings import UserSettings
 from hubbub.protocol.resources.users import MyUser
 from hubbub.server.core.call import Actor
 from hubbub.server.core.config import Config
@@ -152,6 +153,8 @@ class PageRequest:
         """The logged-in user, or None."""
         self.mailbox = mailbox
         """The mailbox of a rehearsal, or None."""
+        self.appearance: UserSettings | None = None
+        """Settings of the logged-in user with the appearance of the page; None for the default appearance."""
         self.form = Form()
         """The submitted form of a POST; empty otherwise."""
         self._http = http
@@ -176,6 +179,13 @@ class PageRequest:
             self.http_request, operation, *values, actor=self.actor, body=body, query=query
         )
 
+    async def load_appearance(self) -> None:
+        """Read the appearance that the user chose. A page that cannot read it has the default appearance."""
+        try:
+            self.appearance = await self.call(user_settings.GET_USER_SETTINGS)
+        except ApiError:
+            self.appearance = None
+
     async def current_user(self) -> MyUser:
         """Return the account of the logged-in user."""
         if self._current_user is None:
@@ -199,12 +209,20 @@ class PageRequest:
     # Building the response
 
     def render(
-        self, template: str, *, status: int = 200, external_redirect: bool = False, client: bool = False, **context: Any
+        self,
+        template: str,
+        *,
+        status: int = 200,
+        external_redirect: bool = False,
+        client: bool = False,
+        policy: str = PAGE_POLICY,
+        **context: Any,
     ) -> web.Response:
         """Render a template.
 
         Set `external_redirect` when the form of the page may redirect to another site, which browsers check against
-        form-action (decisions/0038). Set `client` on pages that load the chat client's modules (decisions/0057).
+        form-action (decisions/0038). Set `client` on pages that load the chat client's modules (decisions/0057), and
+        `policy` on pages that need another Content-Security-Policy.
         """
         context.setdefault("problems", FormProblems())
         context.setdefault("form", self.form)
@@ -220,7 +238,7 @@ class PageRequest:
         if client:
             headers = client_headers(self.config, external_redirect=external_redirect)
         else:
-            headers = page_headers(external_redirect=external_redirect)
+            headers = page_headers(external_redirect=external_redirect, policy=policy)
         return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
 
     def render_errors(

@@ -22,6 +22,7 @@ from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.transports.http import HttpServer, fault_injection
 from hubbub.server.transports.web import (
     account,
+    account_deletion,
     activities,
     chat,
     connected_apps,
@@ -53,6 +54,7 @@ PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     consent,
     devices,
     account,
+    account_deletion,
     email,
     mailbox,
     connected_apps,
@@ -66,6 +68,9 @@ PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     *portal.PAGE_MODULES,
 )
 """Modules that define pages."""
+
+STYLED_PATHS: Final = ("/app", "/settings")
+"""First parts of the paths of pages that have the appearance that the user chose."""
 
 PageFunction = Callable[[PageRequest], Awaitable[web.Response]]
 
@@ -204,6 +209,8 @@ class WebServer:
                 )
         elif page_request.actor is None and not page.is_public:
             return page_request.redirect_to_login()
+        if page_request.actor is not None and request.path.startswith(STYLED_PATHS):
+            await page_request.load_appearance()
         return await function(page_request)
 
     def _is_same_origin(self, request: web.Request) -> bool:

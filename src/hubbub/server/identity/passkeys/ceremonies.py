@@ -1,0 +1,93 @@
+"""The registration and login ceremonies of Web Authentication, with the package `webauthn`."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import webauthn
+from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+from webauthn.helpers import structs
+from webauthn.registration.verify_registration_response import VerifiedRegistration
+
+from hubbub.protocol import codec, errors
+from hubbub.protocol.resources import passkeys as wire
+from hubbub.server.core.relying_party import RelyingParty
+
+TIMEOUT_MS: Final = wire.CHALLENGE_SECONDS * 1000
+
+
+def registration_options(
+    party: RelyingParty, *, user_id: int, username: str, name: str, challenge: bytes, known_ids: Sequence[bytes]
+) -> dict[str, Any]:
+    """Return the options to create a passkey that the authenticator stores and for which it verifies the user."""
+    options = webauthn.generate_registration_options(
+        rp_id=party.id,
+        rp_name="Hubbub",
+        user_id=str(int(user_id)).encode(),
+        user_name=username,
+        user_display_name=name,
+        challenge=challenge,
+        timeout=TIMEOUT_MS,
+        authenticator_selection=structs.AuthenticatorSelectionCriteria(
+            resident_key=structs.ResidentKeyRequirement.REQUIRED,
+            user_verification=structs.UserVerificationRequirement.REQUIRED,
+        ),
+        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=known_id) for known_id in known_ids],
+    )
+    return codec.decode(webauthn.options_to_json(options).encode(), dict[str, Any])
+
+
+def login_options(party: RelyingParty, challenge: bytes) -> dict[str, Any]:
+    """Return the options to log in with any passkey of this server."""
+    options = webauthn.generate_authentication_options(
+        rp_id=party.id,
+        challenge=challenge,
+        timeout=TIMEOUT_MS,
+        user_verification=structs.UserVerificationRequirement.REQUIRED,
+    )
+    return codec.decode(webauthn.options_to_json(options).encode(), dict[str, Any])
+
+
+def verify_registration(party: RelyingParty, credential: dict[str, Any], challenge: bytes) -> VerifiedRegistration:
+    """Return the verified new credential, or raise a form error."""
+    try:
+        return webauthn.verify_registration_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.id,
+            expected_origin=party.origin,
+            require_user_verification=True,
+        )
+    except Exception as error:
+        # The credential comes from the client; the package and its parsers raise many kinds of errors for bad ones.
+        raise invalid_credential() from error
+
+
+def verify_login(
+    party: RelyingParty, credential: dict[str, Any], challenge: bytes, *, public_key: bytes, sign_count: int
+) -> VerifiedAuthentication:
+    """Return the verified login, or raise a form error. A sign count that does not grow reveals a copied key."""
+    try:
+        return webauthn.verify_authentication_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.id,
+            expected_origin=party.origin,
+            credential_public_key=public_key,
+            credential_current_sign_count=sign_count,
+            require_user_verification=True,
+        )
+    except Exception as error:
+        raise invalid_credential() from error
+
+
+def read_credential_id(credential: dict[str, Any]) -> bytes:
+    """Return the ID of a credential, or raise a form error."""
+    try:
+        return webauthn.base64url_to_bytes(credential["id"])
+    except Exception as error:
+        raise invalid_credential() from error
+
+
+def invalid_credential() -> errors.ApiError:
+    """Return the error for a credential that is unknown or whose verification failed."""
+    return errors.invalid("credential", "PASSKEY_INVALID", "This passkey could not be verified. Try again.")
