@@ -22,6 +22,7 @@ FOLDERS = (
     "users",
     "calls",
     "settings",
+    "account",
     "guilds",
     "channels",
     "messages",

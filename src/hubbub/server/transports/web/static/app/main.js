@@ -3,6 +3,7 @@
 import { CloseCode } from "./generated/enums.js";
 import { Api } from "./network/api.js";
 import { Gateway } from "./network/gateway.js";
+import { followSettings } from "./network/own_presence.js";
 import { createContext } from "./state/context.js";
 import { State } from "./state/state.js";
 import { Router } from "./ui/router.js";
@@ -55,6 +56,7 @@ async function start() {
       ({ detail }) => detail.code === CloseCode.AUTHENTICATION_FAILED && goToLogin(),
     );
     state.listenTo(gateway);
+    followSettings(gateway);
     startAppFeatures(context);
     startCalls(context);
     new Shell(context, router).mount();

@@ -17,6 +17,8 @@ import { bindToChannel } from "./state/context.js";
 import { h, icon, setChildren } from "./ui/dom.js";
 import { createPart } from "./ui/layout_part.js";
 import { createLiveRegion } from "./ui/live_region.js";
+import { applyAppearance } from "./ui/appearance.js";
+import { loadModule } from "./ui/lazy_modules.js";
 import { closePopup } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
 import { channelTitle } from "./content/avatars.js";
@@ -86,6 +88,7 @@ export class Shell {
       if (element !== this.root && !element.matches(".notices")) element.remove();
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
+    this.root.addEventListener("account-settings", event => this.#openAccountSettings(event));
     document.addEventListener("keydown", event => this.#onKeydown(event));
     router.addEventListener("navigate", () => {
       // Navigating to the same message again scrolls to it again.
@@ -104,12 +107,19 @@ export class Shell {
 
   #onStateChange({ kind, id, guildId }) {
     const { state } = this.context;
+    if (kind === "ready" || kind === "settings") applyAppearance(state.settings);
     if (kind === "ready") this.#onReady();
     else if (kind === "call") this.callStrip.hidden = id === null;
     else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
     else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.route.guildId)) this.show();
     if (kind === "readStates" || kind === "messages" || kind === "ready") this.#drawTitle();
     if (kind === "relationships" && state.ready) this.#drawTitle();
+  }
+
+  /** Open the settings of the user; the event names a screen in `detail`, or null. */
+  async #openAccountSettings({ detail: screenId }) {
+    const settings = await loadModule(() => import("./account/account_settings.js"));
+    settings?.openAccountSettings(this.context, screenId);
   }
 
   #onReady() {

@@ -1,20 +1,58 @@
 /** The user's presence. Status and activities are sent together, because each update replaces the previous one. */
 
-import { Opcode } from "./enums.js";
+import { ActivityType, Opcode } from "./enums.js";
+
+/** Longest delay of a timer (HTML: a 32-bit integer). */
+const DELAY_MAX_MS = 2 ** 31 - 1;
 
 const presence = { status: "online", activities: [] };
+/** The custom status of the settings, or null. @type {any} */
+let customStatus = null;
+let expiryTimer;
 
 /** Change part of the presence and send it. @param {{status?: string, activities?: any[]}} changes */
 export function updatePresence(gateway, changes) {
   Object.assign(presence, changes);
+  const activities = [...(customStatus === null ? [] : [customActivity(customStatus)]), ...presence.activities];
   gateway.send(Opcode.PRESENCE_UPDATE, {
     since: presence.status === "idle" ? Date.now() : null,
     afk: false,
-    ...presence,
+    status: presence.status,
+    activities,
   });
 }
 
-/** Send the presence again when a new session starts. */
-export function restorePresence(gateway) {
-  gateway.addEventListener("READY", () => presence.status !== "online" && updatePresence(gateway, {}));
+function customActivity({ text, emoji_id: id, emoji_name: name }) {
+  return {
+    type: ActivityType.CUSTOM,
+    name: "Custom Status",
+    ...(text === null ? {} : { state: text }),
+    ...(name === null ? {} : { emoji: { id, name } }),
+  };
+}
+
+/** Use the status and the custom status of the settings, in every new session and after each change. */
+export function followSettings(gateway) {
+  gateway.addEventListener("READY", ({ detail }) => {
+    const hasPresence = presence.activities.length > 0;
+    use(detail.user_settings ?? {});
+    // A new session is online, without activities.
+    if (presence.status !== "online" || customStatus !== null || hasPresence) updatePresence(gateway, {});
+  });
+  gateway.addEventListener("USER_SETTINGS_UPDATE", ({ detail }) => {
+    const before = JSON.stringify([presence.status, customStatus]);
+    use(detail);
+    if (JSON.stringify([presence.status, customStatus]) !== before) updatePresence(gateway, {});
+  });
+  const use = settings => {
+    presence.status = settings.status ?? "online";
+    customStatus = settings.custom_status ?? null;
+    clearTimeout(expiryTimer);
+    if (!customStatus?.expires_at) return;
+    const delay = Math.min(Math.max(Date.parse(customStatus.expires_at) - Date.now(), 0), DELAY_MAX_MS);
+    expiryTimer = setTimeout(() => {
+      customStatus = null;
+      updatePresence(gateway, {});
+    }, delay);
+  };
 }

@@ -7,14 +7,9 @@ import { guildIcon } from "../content/avatars.js";
 import { guildBannerPath } from "../content/cdn_paths.js";
 import { choiceSetting, textSetting } from "./fields.js";
 import { SettingsForm } from "./form.js";
+import { localeOptions } from "./locales.js";
 import { settingsSection, viewOnlyNotice } from "./layout.js";
 import { imageSetting } from "./upload_field.js";
-
-/** The locales of a guild (spec/http.md#1.13). */
-const LOCALES =
-  "bg cs da de el en-GB en-US es-419 es-ES fi fr hi hr hu id it ja ko lt nl no pl pt-BR ro ru sv-SE th tr uk vi zh-CN zh-TW".split(
-    " ",
-  );
 
 const VERIFICATION_OPTIONS = [
   [VerificationLevel.NONE, "None"],
@@ -95,9 +90,4 @@ function channelOptions(state, guildId) {
     .filter(channel => channel.type === ChannelType.GUILD_TEXT && state.can(channel.id, Permissions.VIEW_CHANNEL))
     .sort((a, b) => a.position - b.position);
   return [[null, "No system messages"], ...channels.map(channel => [channel.id, `#${channel.name}`])];
-}
-
-function localeOptions() {
-  const names = new Intl.DisplayNames(undefined, { type: "language" });
-  return LOCALES.map(locale => [locale, names.of(locale) ?? locale]).sort((a, b) => a[1].localeCompare(b[1]));
 }

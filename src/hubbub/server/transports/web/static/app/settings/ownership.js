@@ -32,16 +32,20 @@ function build(view) {
       h(
         "div",
         { class: "row" },
-        actionButton("Delete guild", () => remove(view), { danger: true, why }),
+        actionButton("Delete guild", () => deleteGuild(view), { danger: true, why }),
       ),
     ),
   );
 }
 
-function transferControls(view, why) {
+/** Return a picker for a new owner and the button that transfers the guild; `view` has `context`, `guildId` and `guild`. */
+export function transferControls(view, why, onDone = () => {}) {
   let newOwner = null;
   const isPossible = ({ value }) => value !== view.guild.owner_id && !view.context.state.user(value)?.bot;
-  const button = actionButton("Transfer ownership", () => transfer(view, newOwner), { danger: true, why });
+  const button = actionButton("Transfer ownership", async () => (await transfer(view, newOwner)) && onDone(), {
+    danger: true,
+    why,
+  });
   button.disabled = true;
   const picker = entityPicker("New owner", {
     placeholder: "Choose a member",
@@ -85,9 +89,11 @@ async function transfer(view, choice) {
     },
   });
   if (isDone) showNotice(`${choice.label} owns the guild now.`, "done");
+  return isDone;
 }
 
-async function remove(view) {
+/** Delete a guild after confirmation; `view` has `context`, `guildId` and `guild`. Resolve to whether it was deleted. */
+export async function deleteGuild(view) {
   const { context, guildId, guild } = view;
   const isDone = await openActionDialog({
     title: `Delete ${guild.name}?`,
@@ -100,8 +106,9 @@ async function remove(view) {
       await context.api.request("DELETE", `/guilds/${guildId}`);
     },
   });
-  if (!isDone) return;
+  if (!isDone) return false;
   context.state.apply("GUILD_DELETE", { id: guildId });
   context.go("/app");
   showNotice(`${guild.name} was deleted.`, "done");
+  return true;
 }

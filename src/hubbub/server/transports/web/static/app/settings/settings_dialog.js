@@ -40,7 +40,7 @@ export class SettingsDialog {
     this.screens = groups.flatMap(([, screens]) => screens);
   }
 
-  /** What the settings belong to, shown below the title. */
+  /** Name of the subject of the settings, shown below the title. */
   get subject() {
     return "";
   }

@@ -9,6 +9,7 @@ export const GATEWAY_HANDLERS = {
   READY(state, data) {
     state.clear();
     state.me = data.user;
+    state.settings = data.user_settings ?? {};
     state.storeUser(data.user);
     for (const channel of data.private_channels ?? []) storePrivateChannel(state, channel);
     for (const relationship of data.relationships ?? []) storeRelationship(state, relationship);
@@ -33,6 +34,11 @@ export const GATEWAY_HANDLERS = {
     state.me = { ...state.me, ...data };
     state.storeUser(data);
     state.emitChange("me", data.id);
+  },
+
+  USER_SETTINGS_UPDATE(state, data) {
+    state.settings = data;
+    state.emitChange("settings");
   },
 
   // Guilds

@@ -13,7 +13,7 @@ const LOGS_MAX = 5;
 /**
  * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change. `kind` is one of:
  * - the name of a map of this class
- * - `messages`, `me`, and `ready` after READY
+ * - `messages`, `me`, `settings` for the settings of the user, and `ready` after READY
  * - what screens fetch from the API: `auditLog`, `autoModeration`, `integrations`, `invites`, `joinRequests`,
  *   `scheduledEvents`, `sounds`, `webhooks`
  * - `route` after a navigation, `drawn` after the messages of a channel were drawn
@@ -31,6 +31,8 @@ export class State extends EventTarget {
   clear() {
     /** @type {any} */
     this.me = this.me ?? null;
+    /** The settings of the user. @type {any} */
+    this.settings = this.settings ?? {};
     /** @type {Map<string, any>} */
     this.users = new Map();
     /** With `roles`, `emojis` and `stickers`; `unavailable` during an outage. @type {Map<string, any>} */

@@ -1,26 +1,23 @@
-/** The panel of the current user: name, status menu and settings menu. */
+/** The panel of the current user: name, status menu, settings and further pages. */
 
-import { restorePresence, updatePresence } from "../network/own_presence.js";
 import { iconButton } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
+import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { userAvatar } from "../content/avatars.js";
 
 const STATUS_LABELS = { online: "Online", idle: "Idle", dnd: "Do not disturb", invisible: "Invisible" };
 
 class AccountPanel extends LayoutPart {
-  static kinds = ["me"];
-  status = "online";
-
-  begin() {
-    restorePresence(this.context.gateway);
-  }
+  static kinds = ["me", "settings"];
 
   draw() {
     const { me, state } = this.context;
     if (!me) return;
     const name = state.displayName(me, null);
+    const status = this.#status;
+    const custom = customStatusText(state.settings.custom_status);
     setChildren(
       this,
       h(
@@ -32,52 +29,77 @@ class AccountPanel extends LayoutPart {
             type: "button",
             class: "account-button",
             "aria-haspopup": "menu",
-            "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change status`,
+            "aria-label": `${name}, ${[STATUS_LABELS[status], custom].filter(Boolean).join(", ")}: change status`,
             onclick: event => this.#openStatusMenu(event.currentTarget),
           },
-          userAvatar(me, name, this.status === "invisible" ? "offline" : this.status),
+          userAvatar(me, name, status === "invisible" ? "offline" : status),
           h(
             "span",
             { class: "account-name" },
             h("strong", { dir: "auto" }, name),
-            h("span", { class: "muted small" }, STATUS_LABELS[this.status]),
+            h("span", { class: "muted small", dir: "auto" }, custom || STATUS_LABELS[status]),
           ),
         ),
-        iconButton("more", "Settings", event => this.#openSettingsMenu(event.currentTarget), {
+        iconButton("settings", "User settings", () => this.#openSettings(null)),
+        iconButton("more", "Account menu", event => this.#openMoreMenu(event.currentTarget), {
           "aria-haspopup": "menu",
         }),
       ),
     );
   }
 
-  #openStatusMenu(anchor) {
-    const choose = status => {
-      this.status = status;
-      updatePresence(this.context.gateway, { status });
-      this.draw();
-    };
-    openMenu(
-      anchor,
-      "Status",
-      Object.entries(STATUS_LABELS).map(([status, label]) => ({
-        label,
-        mark: h("span", { class: `status ${status === "invisible" ? "offline" : status}`, "aria-hidden": "true" }),
-        isChosen: status === this.status,
-        onClick: () => choose(status),
-      })),
-    );
+  get #status() {
+    const { status } = this.context.state.settings;
+    return status in STATUS_LABELS ? status : "online";
   }
 
-  #openSettingsMenu(anchor) {
+  /** Open the settings of the user, at a screen or at the first one. The shell has the dialog. */
+  #openSettings(screenId) {
+    this.dispatchEvent(new CustomEvent("account-settings", { bubbles: true, detail: screenId }));
+  }
+
+  #openStatusMenu(anchor) {
+    const { api, state } = this.context;
+    const change = settings =>
+      runAndReport(async () => {
+        const changed = await api.request("PATCH", "/users/@me/settings", { json: settings });
+        state.apply("USER_SETTINGS_UPDATE", changed);
+      });
+    openMenu(anchor, "Status", [
+      ...Object.entries(STATUS_LABELS).map(([status, label]) => ({
+        label,
+        mark: h("span", { class: `status ${status === "invisible" ? "offline" : status}`, "aria-hidden": "true" }),
+        isChosen: status === this.#status,
+        onClick: () => change({ status }),
+      })),
+      {
+        label: state.settings.custom_status ? "Edit custom status" : "Set custom status",
+        icon: "smile",
+        onClick: () => this.#openSettings("status"),
+      },
+      state.settings.custom_status && {
+        label: "Clear custom status",
+        icon: "close",
+        onClick: () => change({ custom_status: null }),
+      },
+    ]);
+  }
+
+  #openMoreMenu(anchor) {
     const open = path => () => location.assign(path);
-    openMenu(anchor, "More", [
-      { label: "Account", onClick: open("/settings/account") },
-      { label: "Connected apps", onClick: open("/settings/apps") },
+    openMenu(anchor, "Account", [
+      { label: "User settings", onClick: () => this.#openSettings(null) },
       { label: "Subscriptions", onClick: open("/settings/subscriptions") },
       { label: "Developers", onClick: open("/developers") },
       { label: "Log out", icon: "leave", danger: true, onClick: () => logOut() },
     ]);
   }
+}
+
+/** Return a custom status as text; a guild emoji is left out. */
+function customStatusText(custom) {
+  if (!custom) return "";
+  return [custom.emoji_id ? null : custom.emoji_name, custom.text].filter(Boolean).join(" ");
 }
 
 /** Submit the same logout form as the button on every page. */

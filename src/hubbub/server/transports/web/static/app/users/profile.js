@@ -7,6 +7,7 @@ import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice, runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
 import { userAvatar, statusIndicator } from "../content/avatars.js";
+import { userBannerPath } from "../content/cdn_paths.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 
@@ -96,13 +97,24 @@ export async function openProfile(context, userId) {
     });
     if (!isLoaded) return;
   }
+  const bio = h("p", { class: "profile-bio", dir: "auto", hidden: true });
+  if (!user.bot)
+    api.request("GET", `/users/${userId}/profile`).then(
+      profile => {
+        bio.textContent = profile.bio;
+        bio.hidden = !profile.bio;
+      },
+      () => {},
+    );
   const member = state.member(guildId, userId);
   const status = state.statusOf(userId),
     activity = state.presences.get(userId)?.activities?.[0];
   const roles = (state.guilds.get(guildId)?.roles ?? [])
     .filter(role => member?.roles.includes(role.id))
     .sort((a, b) => b.position - a.position);
+  const banner = userBannerPath(user);
   openDialog(state.displayName(user, guildId), close => [
+    banner ? h("img", { class: "profile-banner", src: banner, alt: "" }) : null,
     h(
       "div",
       { class: "profile-head" },
@@ -132,6 +144,7 @@ export async function openProfile(context, userId) {
           : null,
       ),
     ),
+    bio,
     roles.length
       ? h(
           "ul",

@@ -1,0 +1,58 @@
+/** User settings: colors, density, text size and motion. Changes apply at once, on all devices. */
+
+import { h } from "../ui/dom.js";
+import { applyAppearance } from "../ui/appearance.js";
+import { showError } from "../ui/notices.js";
+import { choiceSetting } from "../settings/fields.js";
+
+const THEMES = [
+  ["system", "Like my device"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+const DENSITIES = [
+  [false, "Comfortable"],
+  [true, "Compact"],
+];
+/** The style sheet has a rule for each of these sizes. */
+const SCALES = [80, 90, 100, 110, 125, 150].map(scale => [scale, scale === 100 ? "100% (default)" : `${scale}%`]);
+const MOTIONS = [
+  [false, "Like my device"],
+  [true, "Reduced: no animations"],
+];
+
+/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+export const APPEARANCE_SCREEN = { id: "appearance", label: "Appearance", icon: "screen", build };
+
+function build(view) {
+  const { api, state } = view.context;
+  const fields = {
+    theme: choiceSetting("Theme", THEMES),
+    message_display_compact: choiceSetting("Density", DENSITIES, { hint: "How much space is between messages." }),
+    font_scale: choiceSetting("Text size", SCALES, { unknown: scale => `${scale}%` }),
+    reduced_motion: choiceSetting("Motion", MOTIONS),
+  };
+  const load = () => {
+    for (const [name, field] of Object.entries(fields)) field.write(state.settings[name]);
+  };
+  for (const [name, field] of Object.entries(fields))
+    field.node.addEventListener("change", async () => {
+      const change = { [name]: field.read() };
+      applyAppearance({ ...state.settings, ...change });
+      try {
+        state.apply("USER_SETTINGS_UPDATE", await api.request("PATCH", "/users/@me/settings", { json: change }));
+      } catch (error) {
+        showError(error);
+        applyAppearance(state.settings);
+        load();
+      }
+    });
+  view.onChange(({ kind }) => kind === "settings" && load());
+  load();
+  return h(
+    "div",
+    { class: "settings-section" },
+    h("p", { class: "hint" }, "Changes apply at once, on all your devices."),
+    Object.values(fields).map(field => field.node),
+  );
+}

@@ -1,0 +1,50 @@
+/** User settings: blocked people. */
+
+import { RelationshipType } from "../network/enums.js";
+import { h, reconcile } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { userAvatar } from "../content/avatars.js";
+import { removeRelationship } from "../users/profile.js";
+import { actionButton, listEntry, statusLine } from "../settings/layout.js";
+
+/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+export const BLOCKED_SCREEN = { id: "blocked", label: "Blocked people", icon: "block", build };
+
+function build(view) {
+  const { context } = view;
+  const { state } = context;
+  const list = h("ul", { class: "settings-list", "aria-label": "Blocked people" });
+  const status = statusLine("");
+  const draw = () => {
+    const blocked = [...state.relationships.values()].filter(({ type }) => type === RelationshipType.BLOCKED);
+    status.textContent = blocked.length
+      ? "They cannot message you, and their messages in guilds are hidden."
+      : "You have not blocked anyone. You can block people in their profile.";
+    reconcile(
+      list,
+      blocked.map(({ id, user }) => entry(user ?? state.user(id) ?? { id, username: "Unknown user" })),
+    );
+  };
+  const entry = user => {
+    const name = state.displayName(user, null);
+    const unblock = async () => {
+      if (!(await removeRelationship(context, user.id))) return;
+      showNotice(`You unblocked ${name}.`, "done");
+      view.main.focus();
+    };
+    return {
+      key: user.id,
+      version: JSON.stringify([name, user.avatar]),
+      build: () =>
+        listEntry({
+          mark: userAvatar(user, name),
+          title: name,
+          details: [`@${user.username}`],
+          actions: [actionButton("Unblock", unblock, { name: `Unblock ${name}` })],
+        }),
+    };
+  };
+  view.onChange(({ kind }) => (kind === "relationships" || kind === "ready") && draw());
+  draw();
+  return [status, list];
+}

@@ -1,0 +1,17 @@
+/** Fields for the password and the two-factor code of the user. */
+
+import { PASSWORD_MAX } from "../generated/limits.js";
+import { textSetting } from "../settings/fields.js";
+
+/** Return a field for the current password of the user. */
+export const currentPasswordSetting = () =>
+  textSetting("Your password", {
+    type: "password",
+    autocomplete: "current-password",
+    required: true,
+    maxlength: PASSWORD_MAX,
+  });
+
+/** Return a field for a code of the user's authenticator. */
+export const codeSetting = hint =>
+  textSetting("Code", { hint, autocomplete: "one-time-code", required: true, maxlength: 24, class: "digits-input" });

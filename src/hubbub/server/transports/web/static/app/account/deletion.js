@@ -1,0 +1,99 @@
+/** The page that deletes the account: first the guilds that the user owns, one by one, then the account. */
+
+import { h } from "../ui/dom.js";
+import { guildIcon } from "../content/avatars.js";
+import { openActionDialog } from "../settings/form.js";
+import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
+import { deleteGuild, transferControls } from "../settings/ownership.js";
+import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
+
+const TITLE = "Delete account";
+
+/** Open the page; `leave` returns to the screen that it belongs to. */
+export function openDeletion(view, leave) {
+  const { state } = view.context;
+  const owned = [...state.guilds.values()].filter(guild => guild.owner_id === state.me.id);
+  const reopen = () => openDeletion(view, leave);
+  view.onChange(({ kind }) => {
+    const now = [...state.guilds.values()].filter(guild => guild.owner_id === state.me.id);
+    if (kind === "guilds" && now.map(({ id }) => id).join() !== owned.map(({ id }) => id).join()) reopen();
+  });
+  view.openPage(
+    TITLE,
+    "Account",
+    leave,
+    h(
+      "div",
+      { class: "settings-form" },
+      settingsSection(
+        "1. Your guilds",
+        owned.length
+          ? [
+              h(
+                "p",
+                null,
+                "Someone else must own these guilds, or they must be deleted, before you can delete your account.",
+              ),
+              h(
+                "ul",
+                { class: "settings-list", "aria-label": "Guilds that you own" },
+                owned.map(guild => guildEntry(view, guild, reopen)),
+              ),
+            ]
+          : h("p", null, "You do not own a guild."),
+      ),
+      settingsSection(
+        "2. Your account",
+        h(
+          "ul",
+          { class: "plain-list" },
+          h("li", null, "You leave all guilds and groups immediately."),
+          h("li", null, "Connected games and apps lose access to your account."),
+          h("li", null, "Your messages stay, attributed to “Deleted User”."),
+          h("li", null, "Your username becomes available to others."),
+        ),
+        h(
+          "div",
+          { class: "row" },
+          actionButton("Delete account", () => deleteAccount(view), {
+            danger: true,
+            why: owned.length ? "Transfer or delete your guilds first." : null,
+          }),
+          owned.length ? h("span", { class: "muted small" }, "Transfer or delete your guilds first.") : null,
+        ),
+      ),
+    ),
+  );
+}
+
+function guildEntry(view, guild, reopen) {
+  const guildView = { context: view.context, guildId: guild.id, guild };
+  const transfer = () =>
+    view.openPage(`Transfer ${guild.name}`, TITLE, reopen, transferControls(guildView, null, reopen));
+  return listEntry({
+    mark: guildIcon(guild),
+    title: guild.name,
+    details: [guild.member_count === 1 ? "You are the only member." : null],
+    actions: [
+      actionButton("Transfer", transfer, { name: `Transfer ${guild.name}` }),
+      actionButton("Delete", async () => (await deleteGuild(guildView)) && reopen(), {
+        danger: true,
+        name: `Delete ${guild.name}`,
+      }),
+    ],
+  });
+}
+
+async function deleteAccount({ context }) {
+  const { api, state } = context;
+  const fields = { password: currentPasswordSetting() };
+  if (state.me.mfa_enabled) fields.code = codeSetting("From your authenticator, or a backup code.");
+  const isDone = await openActionDialog({
+    title: `Delete ${state.me.username}?`,
+    text: "This cannot be undone.",
+    label: TITLE,
+    fields,
+    run: values => api.request("POST", "/users/@me/delete", { json: values }),
+  });
+  if (isDone) location.assign("/login");
+}

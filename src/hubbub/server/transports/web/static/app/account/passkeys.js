@@ -1,0 +1,160 @@
+/** The passkeys of the user: a list, and their registration with the browser. */
+
+import { PASSKEY_NAME_MAX } from "../generated/limits.js";
+import { ApiError } from "../network/api.js";
+import { h } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { formatTime } from "../ui/times.js";
+import { textSetting } from "../settings/fields.js";
+import { openActionDialog } from "../settings/form.js";
+import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
+import { liveList } from "../settings/live_list.js";
+import { currentPasswordSetting } from "./credential_fields.js";
+
+const PATH = "/users/@me/passkeys";
+
+/** Return why this browser cannot use passkeys here, or null. */
+function whyNoPasskeys() {
+  if (!window.isSecureContext) return "Passkeys need HTTPS.";
+  if (/^[\d.]+$|:/.test(location.hostname.replaceAll(/[[\]]/g, ""))) return "Passkeys need a server with a host name.";
+  return window.PublicKeyCredential === undefined ? "This browser does not support passkeys." : null;
+}
+
+/** Return the section with the passkeys of the user. */
+export function passkeysSection(view) {
+  const { api } = view.context;
+  const why = whyNoPasskeys();
+  const list = liveList({
+    label: "Passkeys",
+    emptyText: "You have no passkeys.",
+    fetch: () => api.request("GET", PATH),
+    entry: passkey => passkeyEntry(view, passkey, () => list.load()),
+  });
+  const add = async () => {
+    if (await register(view)) await list.load();
+  };
+  return settingsSection(
+    "Passkeys",
+    h(
+      "p",
+      null,
+      "Log in with your fingerprint, face, PIN or security key instead of your password and code. A passkey cannot be guessed, and works on this site only.",
+    ),
+    ...list.nodes,
+    h(
+      "div",
+      { class: "row" },
+      actionButton("Add passkey", add, { why }),
+      why === null ? null : h("span", { class: "muted small" }, why),
+    ),
+  );
+}
+
+function passkeyEntry({ context, main }, passkey, onChange) {
+  const path = `${PATH}/${passkey.id}`;
+  const rename = async () => {
+    const field = nameSetting();
+    field.write(passkey.name);
+    const isDone = await openActionDialog({
+      title: `Rename ${passkey.name}`,
+      label: "Rename",
+      danger: false,
+      fields: { name: field },
+      run: values => context.api.request("PATCH", path, { json: values }),
+    });
+    if (isDone) await onChange();
+  };
+  const remove = async () => {
+    const isDone = await openActionDialog({
+      title: `Remove ${passkey.name}?`,
+      text: "You can no longer log in with it. Delete it from your device or password manager too.",
+      label: "Remove passkey",
+      fields: { password: currentPasswordSetting() },
+      run: values => context.api.request("POST", `${path}/delete`, { json: values }),
+    });
+    if (!isDone) return;
+    await onChange();
+    showNotice(`${passkey.name} was removed.`, "done");
+    main.focus();
+  };
+  const used = passkey.last_used_at ? `, last used on ${formatTime(passkey.last_used_at)}` : ", never used";
+  return {
+    key: passkey.id,
+    version: JSON.stringify(passkey),
+    build: () =>
+      listEntry({
+        title: passkey.name,
+        details: [`Added on ${formatTime(passkey.created_at)}${used}`],
+        actions: [
+          actionButton("Rename", rename, { name: `Rename ${passkey.name}` }),
+          actionButton("Remove", remove, { danger: true, name: `Remove ${passkey.name}` }),
+        ],
+      }),
+  };
+}
+
+const nameSetting = () =>
+  textSetting("Name", {
+    hint: "For example the device or the password manager.",
+    maxlength: PASSKEY_NAME_MAX,
+    required: true,
+  });
+
+/** Register a passkey. Resolve to whether it was created. */
+async function register({ context }) {
+  const fields = { name: nameSetting(), password: currentPasswordSetting() };
+  const isDone = await openActionDialog({
+    title: "Add passkey",
+    text: "Your browser asks where to keep the passkey and how to verify you.",
+    label: "Continue",
+    danger: false,
+    fields,
+    run: async ({ name, password }) => {
+      const { ticket, options } = await context.api.request("POST", `${PATH}/challenge`, { json: { password } });
+      const credential = await createCredential(options);
+      await context.api.request("POST", PATH, { json: { ticket, name, credential } });
+    },
+  });
+  if (isDone) showNotice("Passkey added. You can log in with it.", "done");
+  return isDone;
+}
+
+async function createCredential(options) {
+  const descriptors = (options.excludeCredentials ?? []).map(known => ({ ...known, id: toBytes(known.id) }));
+  try {
+    const credential = /** @type {any} */ (
+      await navigator.credentials.create({
+        publicKey: {
+          ...options,
+          challenge: toBytes(options.challenge),
+          user: { ...options.user, id: toBytes(options.user.id) },
+          excludeCredentials: descriptors,
+        },
+      })
+    );
+    const { clientDataJSON, attestationObject } = credential.response;
+    return {
+      id: credential.id,
+      rawId: credential.id,
+      type: credential.type,
+      response: { clientDataJSON: toText(clientDataJSON), attestationObject: toText(attestationObject) },
+    };
+  } catch (error) {
+    const message =
+      error.name === "InvalidStateError"
+        ? "This device already has a passkey for your account."
+        : "The passkey was not created. Try again.";
+    throw new ApiError(0, 0, message);
+  }
+}
+
+/** Return the bytes of a base64url text. */
+const toBytes = text =>
+  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), byte => byte.charCodeAt(0));
+
+/** Return bytes as base64url text. */
+const toText = buffer =>
+  btoa(String.fromCharCode(...new Uint8Array(buffer)))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");

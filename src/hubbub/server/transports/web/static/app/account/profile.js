@@ -1,0 +1,135 @@
+/** User settings: avatar, banner, color, display name and profile text. */
+
+import { BIO_MAX, GLOBAL_NAME_MAX } from "../generated/limits.js";
+import { formField } from "../ui/controls.js";
+import { h, setChildren } from "../ui/dom.js";
+import { userAvatar } from "../content/avatars.js";
+import { userBannerPath } from "../content/cdn_paths.js";
+import { textSetting } from "../settings/fields.js";
+import { SettingsForm, reportAtField } from "../settings/form.js";
+import { settingsSection } from "../settings/layout.js";
+import { imageSetting } from "../settings/upload_field.js";
+
+/** Color of the field before the user chooses one. */
+const DEFAULT_COLOR = 0x0d6b62;
+
+/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+export const PROFILE_SCREEN = { id: "profile", label: "Profile", icon: "people", build };
+
+function build(view) {
+  const { context } = view;
+  const { me } = context.state;
+  const card = h("div", { class: "profile-card", role: "group", "aria-label": "Preview" });
+  const fields = {
+    avatar: imageSetting("Avatar", {
+      hint: "At least 128 by 128 pixels looks best.",
+      imageClass: "avatar",
+      preview: value => userAvatar({ ...me, avatar: value }, me.global_name ?? me.username),
+    }),
+    banner: imageSetting("Banner", {
+      imageClass: "banner",
+      preview: value =>
+        value
+          ? h("img", { src: userBannerPath({ ...me, banner: value }), alt: "", class: "banner" })
+          : h("span", { class: "muted small" }, "No banner"),
+    }),
+    global_name: textSetting("Display name", {
+      hint: "Leave it empty to use your username.",
+      maxlength: GLOBAL_NAME_MAX,
+      isNullable: true,
+      autocomplete: "nickname",
+    }),
+    accent_color: accentSetting(),
+    bio: textSetting("About you", {
+      hint: `People see it in your profile. At most ${BIO_MAX} characters.`,
+      multiline: true,
+      maxlength: BIO_MAX,
+    }),
+  };
+  const drawCard = () => {
+    const values = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
+    const name = values.global_name?.trim() || me.username;
+    setChildren(
+      card,
+      bannerNode(me, values),
+      h(
+        "div",
+        { class: "profile-card-text" },
+        values.avatar?.startsWith("data:")
+          ? h("span", { class: "avatar" }, h("img", { src: values.avatar, alt: "" }))
+          : userAvatar({ ...me, avatar: values.avatar }, name),
+        h("p", { class: "profile-card-name", dir: "auto" }, name),
+        h("p", { class: "muted small" }, `@${me.username}`),
+        values.bio ? h("p", { class: "profile-card-bio", dir: "auto" }, values.bio) : null,
+      ),
+    );
+  };
+  const form = new SettingsForm(fields, me, {
+    save: async changes => {
+      const name = ["avatar", "banner"].find(image => image in changes) ?? "global_name";
+      const changed = await reportAtField(name, context.api.request("PATCH", "/users/@me", { json: changes }));
+      context.state.apply("USER_UPDATE", changed);
+      return changed;
+    },
+    onInput: () => {
+      drawCard();
+      view.drawBar();
+    },
+  });
+  view.useForm(form);
+  view.onChange(({ kind }) => kind === "me" && form.load(context.state.me));
+  return h(
+    "div",
+    { class: "settings-form" },
+    card,
+    settingsSection("Name", fields.global_name.node, fields.bio.node),
+    settingsSection("Images", fields.avatar.node, fields.banner.node, fields.accent_color.node),
+  );
+}
+
+function bannerNode(me, { banner, accent_color: color }) {
+  const src = banner?.startsWith("data:") ? banner : userBannerPath({ ...me, banner });
+  if (src) return h("img", { class: "profile-card-banner", src, alt: "" });
+  const style = color === null ? null : { background: `#${color.toString(16).padStart(6, "0")}` };
+  return h("div", { class: "profile-card-banner", style });
+}
+
+/** Return a color field whose value can be null. @returns {import("../settings/fields.js").SettingsField} */
+function accentSetting() {
+  let value = null;
+  const input = h("input", { type: "color", class: "color" });
+  const field = formField("Color", input, "Shown above your profile if you have no banner.");
+  const remove = h("button", { type: "button", class: "button small quiet", "aria-label": "Remove color" }, "Remove");
+  const text = h("span", { class: "muted small" });
+  const draw = () => {
+    input.value = `#${(value ?? DEFAULT_COLOR).toString(16).padStart(6, "0")}`;
+    remove.hidden = value === null;
+    text.textContent = value === null ? "No color" : input.value;
+  };
+  input.addEventListener("input", () => {
+    value = Number.parseInt(input.value.slice(1), 16);
+    draw();
+  });
+  remove.addEventListener("click", () => {
+    value = null;
+    draw();
+    input.focus();
+    field.node.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  const row = h("div", { class: "row" });
+  field.node.insertBefore(row, input);
+  row.append(input, text, remove);
+  return {
+    node: field.node,
+    read: () => value,
+    write(stored) {
+      value = stored ?? null;
+      draw();
+    },
+    setError: field.setError,
+    setDisabled(disabled) {
+      input.disabled = disabled;
+      remove.disabled = disabled;
+    },
+  };
+}

@@ -1,0 +1,165 @@
+/** User settings: two-factor authentication with a QR code and backup codes, and passkeys. */
+
+import { h } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { openActionDialog } from "../settings/form.js";
+import { actionButton, settingsSection } from "../settings/layout.js";
+import { passkeysSection } from "./passkeys.js";
+import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+export const SECURITY_SCREEN = { id: "security", label: "Security", icon: "shield", build };
+
+function build(view) {
+  const { state } = view.context;
+  const isEnabled = state.me.mfa_enabled;
+  view.onChange(({ kind }) => kind === "me" && state.me.mfa_enabled !== isEnabled && view.show(SECURITY_SCREEN.id));
+  return h(
+    "div",
+    { class: "settings-form" },
+    settingsSection(
+      "Two-factor authentication",
+      h(
+        "p",
+        null,
+        isEnabled
+          ? "Two-factor authentication is on. You need a code from your authenticator to log in."
+          : "A code in addition to your password protects your account if the password is stolen. You need an authenticator app or a password manager that generates 6-digit codes.",
+      ),
+      h(
+        "div",
+        { class: "row" },
+        isEnabled
+          ? actionButton("Turn off", () => disable(view), { danger: true, name: "Turn off two-factor authentication" })
+          : h("button", { type: "button", class: "button", onclick: () => setUp(view) }, "Set up"),
+      ),
+    ),
+    passkeysSection(view),
+  );
+}
+
+/** Open the page with a new secret. */
+function setUp(view) {
+  return runAndReport(async () => {
+    const secret = await view.context.api.request("POST", "/users/@me/mfa/totp/secret");
+    view.requestPage(() => showSecret(view, secret));
+  });
+}
+
+function showSecret(view, { secret, otpauth_url: url, qr_code: code }) {
+  const fields = {
+    code: codeSetting("The 6-digit code that your authenticator shows."),
+    password: currentPasswordSetting(),
+  };
+  const turnOn = async event => {
+    event.preventDefault();
+    const button = event.submitter;
+    button.disabled = true;
+    for (const field of Object.values(fields)) field.setError(null);
+    const json = { secret, code: fields.code.read().replaceAll(" ", ""), password: fields.password.read() };
+    try {
+      const { backup_codes: codes } = await view.context.api.request("POST", "/users/@me/mfa/totp/enable", { json });
+      showBackupCodes(view, codes);
+    } catch (error) {
+      const invalid = Object.keys(fields).filter(name => name in (error.errors ?? {}));
+      for (const name of invalid.reverse()) fields[name].setError(error.errors[name]._errors[0].message);
+      if (!invalid.length) showNotice(error.sentence ?? "Something went wrong. Try again.", "problem");
+    } finally {
+      button.disabled = false;
+    }
+  };
+  view.openPage(
+    "Set up two-factor authentication",
+    SECURITY_SCREEN.label,
+    () => view.show(SECURITY_SCREEN.id),
+    h(
+      "form",
+      { class: "settings-form", onsubmit: turnOn },
+      settingsSection(
+        "1. Scan this code with your authenticator",
+        qrCode(code),
+        h("p", null, "If you cannot scan it, type this key:"),
+        h("code", { class: "secret" }, secret.match(/.{1,4}/g).join(" ")),
+        authenticatorLink(url),
+      ),
+      settingsSection(
+        "2. Enter the code that it shows",
+        fields.code.node,
+        fields.password.node,
+        h("div", { class: "row" }, h("button", { type: "submit", class: "button" }, "Turn on")),
+      ),
+    ),
+  );
+}
+
+/** Return the link that opens an authenticator; `h` accepts no URL of this scheme. */
+function authenticatorLink(url) {
+  const link = h("a", null, "Open in an authenticator on this device");
+  if (url.startsWith("otpauth://totp/")) link.setAttribute("href", url);
+  return h("p", null, link);
+}
+
+function qrCode({ size, path: data }) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", `0 0 ${Number(size)} ${Number(size)}`);
+  svg.setAttribute("class", "qr-code");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", "QR code with the key below");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", data);
+  svg.append(path);
+  return svg;
+}
+
+function showBackupCodes(view, codes) {
+  const copy = () =>
+    runAndReport(async () => {
+      await navigator.clipboard.writeText(codes.join("\n"));
+      showNotice("Backup codes copied.", "done");
+    });
+  view.openPage(
+    "Save your backup codes",
+    SECURITY_SCREEN.label,
+    () => view.show(SECURITY_SCREEN.id),
+    h(
+      "div",
+      { class: "settings-form" },
+      h(
+        "p",
+        null,
+        "Two-factor authentication is on. Each of these codes replaces a code of your authenticator once, if you lose it. They are not shown again.",
+      ),
+      h(
+        "ul",
+        { class: "backup-codes", "aria-label": "Backup codes" },
+        codes.map(code => h("li", null, h("code", null, code))),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        navigator.clipboard ? h("button", { type: "button", class: "button", onclick: copy }, "Copy") : null,
+        h(
+          "button",
+          { type: "button", class: "button quiet", onclick: () => view.show(SECURITY_SCREEN.id) },
+          "I saved them",
+        ),
+      ),
+    ),
+  );
+}
+
+async function disable({ context }) {
+  const isDone = await openActionDialog({
+    title: "Turn off two-factor authentication?",
+    text: "You log in with your password only.",
+    label: "Turn off",
+    fields: { password: currentPasswordSetting(), code: codeSetting("From your authenticator, or a backup code.") },
+    run: ({ password, code }) =>
+      context.api.request("POST", "/users/@me/mfa/totp/disable", {
+        json: { password, code: code.replaceAll(" ", "") },
+      }),
+  });
+  if (isDone) showNotice("Two-factor authentication is off.", "done");
+}

@@ -1,0 +1,94 @@
+/** User settings: login sessions. */
+
+import { h } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { formatTime } from "../ui/times.js";
+import { openActionDialog } from "../settings/form.js";
+import { actionButton, listEntry } from "../settings/layout.js";
+import { createReload } from "../settings/content_loader.js";
+import { liveList } from "../settings/live_list.js";
+
+const BROWSERS = [
+  ["Edg/", "Edge"],
+  ["OPR/", "Opera"],
+  ["Firefox/", "Firefox"],
+  ["Chrome/", "Chrome"],
+  ["Safari/", "Safari"],
+];
+const SYSTEMS = [
+  ["Android", "Android"],
+  ["iPhone", "iPhone"],
+  ["iPad", "iPad"],
+  ["Windows", "Windows"],
+  ["Mac OS", "macOS"],
+  ["Linux", "Linux"],
+];
+
+/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+export const SESSIONS_SCREEN = { id: "sessions", label: "Sessions", icon: "history", build };
+
+function build(view) {
+  const { api } = view.context;
+  const endOthers = h(
+    "button",
+    { type: "button", class: "button small danger settings-more", hidden: true, onclick: () => removeOthers() },
+    "Log out all other sessions",
+  );
+  const list = liveList({
+    label: "Sessions",
+    emptyText: "",
+    fetch: () => api.request("GET", "/auth/sessions"),
+    entry: session => sessionEntry(view, session, () => list.load()),
+    onDraw: sessions => {
+      endOthers.hidden = sessions.length < 2;
+    },
+  });
+  const removeOthers = async () => {
+    const isDone = await openActionDialog({
+      title: "Log out all other sessions?",
+      text: "All other devices and programs have to log in again. This one stays logged in.",
+      label: "Log out all others",
+      run: () => api.request("DELETE", "/auth/sessions"),
+    });
+    if (!isDone) return;
+    await list.load();
+    showNotice("All your other sessions were logged out.", "done");
+    view.main.focus();
+  };
+  createReload(endOthers, list.load, () => {});
+  return [
+    h("p", { class: "hint settings-intro" }, "Log out any session that you do not recognize."),
+    ...list.nodes,
+    endOthers,
+  ];
+}
+
+function sessionEntry({ context, main }, session, onEnded) {
+  const name = programName(session.user_agent);
+  const end = async () => {
+    const isDone = await runAndReport(() => context.api.request("DELETE", `/auth/sessions/${session.id}`));
+    await onEnded();
+    if (isDone) showNotice(`${name} was logged out.`, "done");
+    main.focus();
+  };
+  const details = [`Logged in on ${formatTime(session.created_at)}`, session.ip ? `from ${session.ip}` : null];
+  return {
+    key: session.id,
+    version: session.id,
+    build: () =>
+      listEntry({
+        title: session.current ? [name, " ", h("span", { class: "tag" }, "This session")] : name,
+        details: [details.filter(Boolean).join(" ")],
+        actions: session.current ? [] : [actionButton("Log out", end, { name: `Log out ${name}` })],
+      }),
+  };
+}
+
+/** Return the browser and the system of a User-Agent header. */
+function programName(userAgent) {
+  if (!userAgent) return "Unknown program";
+  const find = names => names.find(([part]) => userAgent.includes(part))?.[1];
+  const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
+  if (browser === undefined) return userAgent.split(" ")[0].slice(0, 40);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

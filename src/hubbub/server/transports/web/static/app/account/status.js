@@ -1,0 +1,100 @@
+/** User settings: the online status and the custom status with its end. */
+
+import { CUSTOM_STATUS_MAX } from "../generated/limits.js";
+import { h } from "../ui/dom.js";
+import { formatTime } from "../ui/times.js";
+import { emojiSetting } from "../settings/emoji_field.js";
+import { choiceSetting, textSetting } from "../settings/fields.js";
+import { SettingsForm } from "../settings/form.js";
+import { settingsSection } from "../settings/layout.js";
+
+const STATUS_OPTIONS = [
+  ["online", "Online"],
+  ["idle", "Idle"],
+  ["dnd", "Do not disturb"],
+  ["invisible", "Invisible: others see you as offline"],
+];
+
+const TODAY = "today";
+/** Ends of a custom status: null for none, minutes from now, or the end of the day. */
+const END_OPTIONS = [
+  [null, "Do not clear"],
+  [30, "In 30 minutes"],
+  [60, "In 1 hour"],
+  [240, "In 4 hours"],
+  [TODAY, "At the end of today"],
+];
+
+/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+export const STATUS_SCREEN = { id: "status", label: "Status", icon: "smile", build };
+
+function build(view) {
+  const { context } = view;
+  const fields = {
+    status: choiceSetting("Status", STATUS_OPTIONS, { hint: "Stays until you change it, on all your devices." }),
+    text: textSetting("Text", { maxlength: CUSTOM_STATUS_MAX, placeholder: "What are you doing?" }),
+    emoji: emojiSetting(view, "Emoji"),
+    end: choiceSetting("Clear", END_OPTIONS, { unknown: end => `On ${formatTime(end)}` }),
+  };
+  const form = new SettingsForm(fields, formValues(context.state.settings), {
+    save: async ({ status, ...custom }) => {
+      const json = status === undefined ? {} : { status };
+      if (Object.keys(custom).length) json.custom_status = readCustomStatus(view, fields);
+      const request = context.api.request("PATCH", "/users/@me/settings", { json });
+      const settings = await request.catch(error => Promise.reject(renameErrors(error)));
+      context.state.apply("USER_SETTINGS_UPDATE", settings);
+      return formValues(settings);
+    },
+    onInput: () => view.drawBar(),
+  });
+  view.useForm(form);
+  view.onChange(({ kind }) => kind === "settings" && form.load(formValues(context.state.settings)));
+  return h(
+    "div",
+    { class: "settings-form" },
+    settingsSection("Online status", fields.status.node),
+    settingsSection(
+      "Custom status",
+      h("p", { class: "hint" }, "People see it below your name."),
+      fields.emoji.node,
+      fields.text.node,
+      fields.end.node,
+    ),
+  );
+}
+
+function formValues({ status, custom_status: custom }) {
+  return {
+    status: status ?? "online",
+    text: custom?.text ?? "",
+    emoji: custom ?? null,
+    end: custom?.expires_at ?? null,
+  };
+}
+
+/** Return the custom status in the form as the API takes it; null if it has neither text nor emoji. */
+function readCustomStatus(view, { text, emoji, end }) {
+  const chosen = emoji.read();
+  const name = chosen?.emoji_id ? view.guild.emojis.find(({ id }) => id === chosen.emoji_id)?.name : chosen?.emoji_name;
+  if (!text.read().trim() && !name) return null;
+  return {
+    text: text.read().trim() || null,
+    emoji_id: name ? (chosen.emoji_id ?? null) : null,
+    emoji_name: name ?? null,
+    expires_at: endTime(end.read()),
+  };
+}
+
+function endTime(end) {
+  if (end === TODAY) return new Date(new Date().setHours(24, 0, 0, 0)).toISOString();
+  return typeof end === "number" ? new Date(Date.now() + end * 60_000).toISOString() : end;
+}
+
+/** Move the errors of the custom status to the fields of the form. */
+function renameErrors(error) {
+  const { text, expires_at: end, emoji_name: emoji } = error.errors?.custom_status ?? {};
+  error.errors = Object.fromEntries(
+    Object.entries({ ...error.errors, text, end, emoji }).filter(([, value]) => value !== undefined),
+  );
+  return error;
+}
