@@ -64,7 +64,6 @@ WITHOUT_SCREEN = {
     "unassign_guild_role_connection": "Members unlink a role themselves, which is not in the settings.",
     "update_guild_integration": EXTERNAL_ACCOUNTS,
     "update_guild_role_connections_configuration": "Conditions of linked roles are not offered yet.",
-    "update_my_guild_member": OWN_MEMBERSHIP,
     "update_my_guild_member_nick": OWN_MEMBERSHIP,
 }
 """Operations without a screen, with the reason."""
