@@ -23,33 +23,33 @@ HOUR_MS = 3_600_000
 async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/welcome-screen"
+    path = f"/guilds/{guild.id}/welcome-screen"
     stranger, bob = await world.user(), await guild.member()
-    assert (await guild.owner.get(url)).ok() == {"description": None, "welcome_channels": []}
+    assert (await guild.owner.get(path)).ok() == {"description": None, "welcome_channels": []}
     for actor in (stranger, bob):
-        (await actor.get(url)).rejected(404, 10069)
+        (await actor.get(path)).rejected(404, 10069)
     emoji = {"emoji_id": None, "emoji_name": "👋"}
     body = {
         "enabled": True,
         "description": "hello",
         "welcome_channels": [{"channel_id": str(guild.general), "description": "talk", **emoji}],
     }
-    screen = (await guild.owner.patch(url, json=body)).ok()
+    screen = (await guild.owner.patch(path, json=body)).ok()
     assert screen == {key: body[key] for key in ("description", "welcome_channels")}
     assert "WELCOME_SCREEN_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
     (entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"description", "welcome_channels", "features"}
     for actor in (stranger, bob):
-        assert (await actor.get(url)).ok() == screen
-    (await guild.owner.patch(url, json={"description": None})).ok()
+        assert (await actor.get(path)).ok() == screen
+    (await guild.owner.patch(path, json={"description": None})).ok()
     await session.assert_not_received("GUILD_UPDATE")
     assert [change["key"] for change in (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]["changes"]] == [
         "description"
     ]
     (await guild.owner.delete(f"/channels/{guild.general}")).ok()
-    assert (await bob.get(url)).ok()["welcome_channels"] == []
-    (await bob.patch(url, json={})).rejected(403, 50013)
-    (await stranger.patch(url, json={})).rejected(403, 50001)
+    assert (await bob.get(path)).ok()["welcome_channels"] == []
+    (await bob.patch(path, json={})).rejected(403, 50013)
+    (await stranger.patch(path, json={})).rejected(403, 50001)
     (await stranger.get("/guilds/1/welcome-screen")).rejected(404, 10004)
 
 
@@ -73,9 +73,9 @@ async def test_an_invalid_welcome_screen_names_the_invalid_field(world: World, b
 
 async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -> None:
     guild = await world.guild()
-    url = f"/guilds/{guild.id}/new-member-welcome"
+    path = f"/guilds/{guild.id}/new-member-welcome"
     bob = await guild.member()
-    empty = await bob.get(url)
+    empty = await bob.get(path)
     assert (empty.status, empty.body) == (204, b"")
     body = {
         "enabled": True,
@@ -85,17 +85,17 @@ async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -
         ],
         "resource_channels": [{"channel_id": str(guild.general), "title": "rules", "description": "read"}],
     }
-    assert (await guild.owner.put(url, json=body)).ok() == {"guild_id": str(guild.id), **body}
-    assert (await bob.get(url)).ok() == {"guild_id": str(guild.id), **body}
+    assert (await guild.owner.put(path, json=body)).ok() == {"guild_id": str(guild.id), **body}
+    assert (await bob.get(path)).ok() == {"guild_id": str(guild.id), **body}
     assert len(await guild.audit_entries(AuditLogAction.HOME_SETTINGS_CREATE)) == 1
-    (await guild.owner.put(url, json={**body, "enabled": False})).ok()
+    (await guild.owner.put(path, json={**body, "enabled": False})).ok()
     assert (await guild.audit_entries(AuditLogAction.HOME_SETTINGS_UPDATE))[0]["changes"] == [
         {"key": "enabled", "old_value": True, "new_value": False}
     ]
     invalid = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
-    assert (await guild.owner.put(url, json=invalid)).errors("resource_channels.0.channel_id")
-    (await bob.put(url, json=body)).rejected(403, 50013)
-    (await (await world.user()).get(url)).rejected(403, 50001)
+    assert (await guild.owner.put(path, json=invalid)).errors("resource_channels.0.channel_id")
+    (await bob.put(path, json=body)).rejected(403, 50013)
+    (await (await world.user()).get(path)).rejected(403, 50001)
 
 
 # Onboarding
@@ -109,16 +109,16 @@ async def create_channels(guild: Guild, count: int = 7) -> list[str]:
 async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/onboarding"
+    path = f"/guilds/{guild.id}/onboarding"
     bob = await guild.member()
     empty = {"guild_id": str(guild.id), "prompts": [], "default_channel_ids": [], "enabled": False, "mode": 0}
-    assert (await bob.get(url)).ok() == empty
+    assert (await bob.get(path)).ok() == empty
     role, channels = await guild.role("chess"), await create_channels(guild)
     option = {"title": "chess", "description": "a game", "role_ids": [str(role)], "channel_ids": channels[:1]}
     prompt = {"id": "0", "title": "What do you like?", "options": [{**option, "emoji_name": "♟"}], "required": True}
     body = {"prompts": [prompt], "default_channel_ids": channels, "enabled": True, "mode": 0}
 
-    created = (await guild.owner.put(url, json=body)).ok()
+    created = (await guild.owner.put(path, json=body)).ok()
 
     assert (created["enabled"], created["default_channel_ids"]) == (True, channels)
     (created_prompt,) = created["prompts"]
@@ -136,42 +136,42 @@ async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: W
     (created_option,) = created_prompt["options"]
     assert {key: created_option[key] for key in option} == option
     assert created_option["emoji"] == {"id": None, "name": "♟", "animated": False}
-    assert (await bob.get(url)).ok() == created
+    assert (await bob.get(path)).ok() == created
     update = await session.next("GUILD_UPDATE")
     assert "GUILD_ONBOARDING" in update["features"]
     assert len(await guild.audit_entries(AuditLogAction.ONBOARDING_CREATE)) == 1
     assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_CREATE))[0]["target_id"] == created_prompt["id"]
 
     updated_prompt = {**created_prompt, "title": "And now?", "options": [{"id": created_option["id"], "title": "go"}]}
-    changed = (await guild.owner.put(url, json={"prompts": [updated_prompt]})).ok()
+    changed = (await guild.owner.put(path, json={"prompts": [updated_prompt]})).ok()
     assert changed["prompts"][0]["id"] == created_prompt["id"]
     assert changed["prompts"][0]["options"][0]["id"] == created_option["id"]
     assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_UPDATE))[0]["target_id"] == created_prompt["id"]
-    (await guild.owner.put(url, json={"prompts": None, "mode": 1})).ok()
+    (await guild.owner.put(path, json={"prompts": None, "mode": 1})).ok()
     assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_DELETE))[0]["target_id"] == created_prompt["id"]
     assert (await guild.audit_entries(AuditLogAction.ONBOARDING_UPDATE))[0]["changes"] == [
         {"key": "mode", "old_value": 0, "new_value": 1}
     ]
-    (await guild.owner.put(url, json={"enabled": False})).ok()
+    (await guild.owner.put(path, json={"enabled": False})).ok()
     assert "GUILD_ONBOARDING" not in (await session.next("GUILD_UPDATE"))["features"]
 
 
 async def test_onboarding_requires_seven_channels_of_which_five_are_writable(world: World) -> None:
     guild = await world.guild()
-    url = f"/guilds/{guild.id}/onboarding"
+    path = f"/guilds/{guild.id}/onboarding"
     channels = await create_channels(guild)
-    (await guild.owner.put(url, json={"enabled": True})).rejected(400, 350000)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels[:6]})).rejected(400, 350000)
+    (await guild.owner.put(path, json={"enabled": True})).rejected(400, 350000)
+    (await guild.owner.put(path, json={"enabled": True, "default_channel_ids": channels[:6]})).rejected(400, 350000)
     for channel in channels[:3]:
         await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).rejected(400, 350000)
+    (await guild.owner.put(path, json={"enabled": True, "default_channel_ids": channels})).rejected(400, 350000)
     await guild.overwrite(int(channels[0]), guild.id, target_type=OverwriteType.ROLE)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).ok()
-    (await guild.owner.put(url, json={"default_channel_ids": channels[:6]})).rejected(400, 350001)
+    (await guild.owner.put(path, json={"enabled": True, "default_channel_ids": channels})).ok()
+    (await guild.owner.put(path, json={"default_channel_ids": channels[:6]})).rejected(400, 350001)
     prompt = {"id": "0", "title": "more", "options": [{"title": "all", "channel_ids": channels[6:]}]}
     body = {"default_channel_ids": channels[:6], "prompts": [prompt]}
-    (await guild.owner.put(url, json=body)).rejected(400, 350001)
-    (await guild.owner.put(url, json={**body, "mode": 1})).ok()
+    (await guild.owner.put(path, json=body)).rejected(400, 350001)
+    (await guild.owner.put(path, json={**body, "mode": 1})).ok()
 
 
 @pytest.mark.parametrize(
@@ -204,18 +204,18 @@ async def test_an_invalid_onboarding_names_the_invalid_field(world: World, body:
 
 async def test_updating_onboarding_requires_manage_guild_and_manage_roles(world: World) -> None:
     guild = await world.guild()
-    url = f"/guilds/{guild.id}/onboarding"
+    path = f"/guilds/{guild.id}/onboarding"
     stranger = await world.user()
-    (await stranger.get(url)).rejected(403, 50001)
-    (await stranger.put(url, json={})).rejected(403, 50001)
+    (await stranger.get(path)).rejected(403, 50001)
+    (await stranger.put(path, json={})).rejected(403, 50001)
     for permissions in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES):
-        (await (await guild.member(permissions)).put(url, json={})).rejected(403, 50013)
+        (await (await guild.member(permissions)).put(path, json={})).rejected(403, 50013)
     manager = await guild.member(Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
-    (await manager.put(url, json={})).ok()
+    (await manager.put(path, json={})).ok()
     above = await guild.role("above")
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(above), "position": 9}])).ok()
     body = {"prompts": [{"id": "0", "title": "x", "options": [{"title": "x", "role_ids": [str(above)]}]}]}
-    assert (await manager.put(url, json=body)).errors("prompts.0.options.0.role_ids.0")
+    assert (await manager.put(path, json=body)).errors("prompts.0.options.0.role_ids.0")
 
 
 # The vanity URL
@@ -224,13 +224,13 @@ async def test_updating_onboarding_requires_manage_guild_and_manage_roles(world:
 async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/vanity-url"
-    (await guild.owner.get(url)).rejected(403, 50101)
-    (await guild.owner.patch(url, json={"code": "town"})).rejected(403, 50101)
+    path = f"/guilds/{guild.id}/vanity-url"
+    (await guild.owner.get(path)).rejected(403, 50101)
+    (await guild.owner.patch(path, json={"code": "town"})).rejected(403, 50101)
     await world.grant_to_guild(guild, "VANITY_URL")
     assert (await session.next("GUILD_UPDATE"))["features"] == ["VANITY_URL"]
-    assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
-    assert (await guild.owner.patch(url, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
+    assert (await guild.owner.get(path)).ok() == {"code": None, "uses": 0}
+    assert (await guild.owner.patch(path, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
     assert (await session.next("GUILD_UPDATE"))["vanity_url_code"] == "town-square"
     entry = (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]
     assert {"key": "vanity_url_code", "new_value": "town-square"} in entry["changes"]
@@ -238,10 +238,10 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
     invite = (await bob.get("/invites/TOWN-square")).ok()
     assert (invite["guild"]["id"], invite["channel"]["id"]) == (str(guild.id), str(guild.general))
     (await bob.post("/invites/town-square")).ok()
-    assert (await guild.owner.get(url)).ok()["uses"] == 1
+    assert (await guild.owner.get(path)).ok()["uses"] == 1
     (await guild.owner.delete("/invites/town-square")).rejected(404, 10006)
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
-    assert (await guild.owner.patch(url, json={"code": None})).ok() == {"code": None, "uses": 0}
+    assert (await guild.owner.patch(path, json={"code": None})).ok() == {"code": None, "uses": 0}
     (await bob.get("/invites/town-square")).rejected(404, 10006)
 
 
@@ -250,16 +250,16 @@ async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None
     for vanity_guild in (guild, other):
         await world.grant_to_guild(vanity_guild, "VANITY_URL")
     (await other.owner.patch(f"/guilds/{other.id}/vanity-url", json={"code": "taken"})).ok()
-    url = f"/guilds/{guild.id}/vanity-url"
+    path = f"/guilds/{guild.id}/vanity-url"
     for code in ("taken", "x", "no spaces", "-dash", "ünïcode"):
-        (await guild.owner.patch(url, json={"code": code})).rejected(400, 50020)
-    assert (await guild.owner.patch(url, json={"code": "x" * 33})).errors("code")
+        (await guild.owner.patch(path, json={"code": code})).rejected(400, 50020)
+    assert (await guild.owner.patch(path, json={"code": "x" * 33})).errors("code")
     (await other.owner.delete(f"/guilds/{other.id}")).ok()
-    (await guild.owner.patch(url, json={"code": "taken"})).ok()
+    (await guild.owner.patch(path, json={"code": "taken"})).ok()
     bob, stranger = await guild.member(), await world.user()
     for actor, code in ((bob, 50013), (stranger, 50001)):
-        (await actor.get(url)).rejected(403, code)
-        (await actor.patch(url, json={"code": None})).rejected(403, code)
+        (await actor.get(path)).rejected(403, code)
+        (await actor.patch(path, json={"code": None})).rejected(403, code)
 
 
 # The widget
@@ -267,12 +267,12 @@ async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None
 
 async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     guild = await world.guild()
-    url = f"/guilds/{guild.id}/widget"
-    assert (await guild.owner.get(url)).ok() == {"enabled": False, "channel_id": None}
-    for page in (f"{url}.json", f"{url}.png"):
+    path = f"/guilds/{guild.id}/widget"
+    assert (await guild.owner.get(path)).ok() == {"enabled": False, "channel_id": None}
+    for page in (f"{path}.json", f"{path}.png"):
         (await world.request("GET", page)).rejected(403, 50004)
     session = await guild.owner.connect(presence={"status": "idle", "activities": [{"name": "chess", "type": 0}]})
-    (await guild.owner.patch(url, json={"enabled": True})).ok()
+    (await guild.owner.patch(path, json={"enabled": True})).ok()
     assert (await session.next("GUILD_UPDATE"))["widget_enabled"] is True
     lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     hidden = await guild.channel("Den", type=ChannelType.GUILD_VOICE)
@@ -281,7 +281,7 @@ async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     await session.send(GatewayOpcode.VOICE_STATE_UPDATE, state)
     await session.next("VOICE_STATE_UPDATE")
 
-    widget = (await world.request("GET", f"{url}.json")).ok()
+    widget = (await world.request("GET", f"{path}.json")).ok()
 
     assert (widget["id"], widget["name"], widget["presence_count"]) == (str(guild.id), "Guild", 1)
     assert widget["instant_invite"] is None
@@ -298,20 +298,20 @@ async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
 async def test_a_widget_with_a_channel_creates_an_invite(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/widget"
-    (await guild.owner.patch(url, json={"enabled": True, "channel_id": str(guild.general)})).ok()
+    path = f"/guilds/{guild.id}/widget"
+    (await guild.owner.patch(path, json={"enabled": True, "channel_id": str(guild.general)})).ok()
     (entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"widget_enabled", "widget_channel_id"}
-    invite_url = (await world.request("GET", f"{url}.json")).ok()["instant_invite"]
+    invite_url = (await world.request("GET", f"{path}.json")).ok()["instant_invite"]
     code = invite_url.rpartition("/")[2]
     assert (await session.next("INVITE_CREATE"))["code"] == code
     assert await guild.audit_entries(AuditLogAction.INVITE_CREATE) == []
-    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] == invite_url
+    assert (await world.request("GET", f"{path}.json")).ok()["instant_invite"] == invite_url
     (await (await world.user()).post(f"/invites/{code}")).ok()
     (await guild.owner.delete(f"/invites/{code}")).ok()
-    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] != invite_url
-    assert (await guild.owner.patch(url, json={"channel_id": None})).ok() == {"enabled": True, "channel_id": None}
-    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] is None
+    assert (await world.request("GET", f"{path}.json")).ok()["instant_invite"] != invite_url
+    assert (await guild.owner.patch(path, json={"channel_id": None})).ok() == {"enabled": True, "channel_id": None}
+    assert (await world.request("GET", f"{path}.json")).ok()["instant_invite"] is None
 
 
 async def test_a_manager_can_only_choose_channels_they_can_view(world: World) -> None:
@@ -342,15 +342,15 @@ async def test_a_manager_can_only_choose_channels_they_can_view(world: World) ->
 
 async def test_widget_settings_require_manage_guild(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
-    url = f"/guilds/{guild.id}/widget"
+    path = f"/guilds/{guild.id}/widget"
     bob, stranger = await guild.member(), await world.user()
     for actor, code in ((bob, 50013), (stranger, 50001)):
-        (await actor.get(url)).rejected(403, code)
-        (await actor.patch(url, json={})).rejected(403, code)
-    (await guild.owner.patch(url, json={"channel_id": str(other.general)})).rejected(404, 10003)
+        (await actor.get(path)).rejected(403, code)
+        (await actor.patch(path, json={})).rejected(403, code)
+    (await guild.owner.patch(path, json={"channel_id": str(other.general)})).rejected(404, 10003)
     category = guild.channels["Text Channels"]
-    (await guild.owner.patch(url, json={"channel_id": str(category)})).rejected(400, 50024)
-    assert (await guild.owner.patch(url, json={"enabled": 3})).errors("enabled")
+    (await guild.owner.patch(path, json={"channel_id": str(category)})).rejected(400, 50024)
+    assert (await guild.owner.patch(path, json={"enabled": 3})).errors("enabled")
     (await world.request("GET", "/guilds/1/widget.json")).rejected(404, 10004)
 
 
@@ -401,15 +401,15 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     bot = await world.bot(name="helper")
-    url = f"/guilds/{guild.id}/integrations"
-    assert (await guild.owner.get(url)).ok() == []
+    path = f"/guilds/{guild.id}/integrations"
+    assert (await guild.owner.get(path)).ok() == []
     await world.write(
         lambda call: members.membership.add(call, guild.id, bot.id, permissions=Permissions.ADMINISTRATOR),
         actor=guild.owner.id,
     )
     created = await session.next("INTEGRATION_CREATE")
     assert await session.next("GUILD_INTEGRATIONS_UPDATE") == {"guild_id": str(guild.id)}
-    (integration,) = (await guild.owner.get(url)).ok()
+    (integration,) = (await guild.owner.get(path)).ok()
     assert created == integration | {"guild_id": str(guild.id)}
     assert (integration["name"], integration["type"], integration["account"]["name"]) == ("helper", "discord", "helper")
     assert integration["application"]["bot"]["id"] == str(bot.id)
@@ -417,7 +417,7 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     assert (await session.next("INTEGRATION_UPDATE"))["application"]["bot"]["username"] == "butler"
 
     bot_session = await bot.connect()
-    assert (await guild.owner.delete(f"{url}/{integration['id']}")).status == 204
+    assert (await guild.owner.delete(f"{path}/{integration['id']}")).status == 204
 
     assert await session.next("INTEGRATION_DELETE") == {
         "id": integration["id"],
@@ -435,19 +435,19 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     assert [logged["id"] for logged in log["integrations"]] == [integration["id"]]
     (kick_entry,) = await guild.audit_entries(AuditLogAction.MEMBER_KICK)
     assert (kick_entry["target_id"], kick_entry["options"]) == (str(bot.id), {"integration_type": "discord"})
-    assert (await guild.owner.get(url)).ok() == []
-    (await guild.owner.delete(f"{url}/{integration['id']}")).rejected(404, 10005)
+    assert (await guild.owner.get(path)).ok() == []
+    (await guild.owner.delete(f"{path}/{integration['id']}")).rejected(404, 10005)
 
 
 async def test_integrations_require_manage_guild(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    url = f"/guilds/{guild.id}/integrations"
+    path = f"/guilds/{guild.id}/integrations"
     for actor, code in ((bot, 50013), (await world.user(), 50001)):
-        (await actor.get(url)).rejected(403, code)
-        (await actor.delete(f"{url}/{bot.application_id}")).rejected(403, code)
+        (await actor.get(path)).rejected(403, code)
+        (await actor.delete(f"{path}/{bot.application_id}")).rejected(403, code)
     uninstalled_bot = await world.bot()
-    (await guild.owner.delete(f"{url}/{uninstalled_bot.application_id}")).rejected(404, 10005)
+    (await guild.owner.delete(f"{path}/{uninstalled_bot.application_id}")).rejected(404, 10005)
 
 
 # Incident actions
@@ -456,35 +456,35 @@ async def test_integrations_require_manage_guild(world: World) -> None:
 async def test_incident_actions_disable_invites_until_they_expire(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/incident-actions"
+    path = f"/guilds/{guild.id}/incident-actions"
     until = codec.timestamp(NOW_MS + HOUR_MS)
     body = {"invites_disabled_until": until, "dms_disabled_until": None}
-    assert (await guild.owner.put(url, json=body)).ok() == body
+    assert (await guild.owner.put(path, json=body)).ok() == body
     assert (await session.next("GUILD_UPDATE"))["incidents_data"] == body
     assert (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]["changes"][0]["key"] == "incidents_data"
     created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     bob = await world.user()
     (await bob.post(f"/invites/{created['code']}")).rejected(400, 40006)
     dms_disabled = {"dms_disabled_until": until}
-    assert (await guild.owner.put(url, json=dms_disabled)).ok() == {**body, **dms_disabled}
+    assert (await guild.owner.put(path, json=dms_disabled)).ok() == {**body, **dms_disabled}
     world.clock.advance(HOUR_MS)
     (await bob.post(f"/invites/{created['code']}")).ok()
     no_actions = {"invites_disabled_until": None, "dms_disabled_until": None}
-    assert (await guild.owner.put(url, json=no_actions)).ok() == no_actions
+    assert (await guild.owner.put(path, json=no_actions)).ok() == no_actions
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["incidents_data"] is None
 
 
 async def test_incident_actions_last_at_most_a_day(world: World) -> None:
     guild = await world.guild()
-    url = f"/guilds/{guild.id}/incident-actions"
+    path = f"/guilds/{guild.id}/incident-actions"
     one_day_later = codec.timestamp(NOW_MS + 24 * HOUR_MS)
-    (await guild.owner.put(url, json={"invites_disabled_until": one_day_later})).ok()
+    (await guild.owner.put(path, json={"invites_disabled_until": one_day_later})).ok()
     too_late = codec.timestamp(NOW_MS + 24 * HOUR_MS + 1)
-    assert (await guild.owner.put(url, json={"dms_disabled_until": too_late})).errors("dms_disabled_until")
-    assert (await guild.owner.put(url, json={"invites_disabled_until": "soon"})).errors("invites_disabled_until")
+    assert (await guild.owner.put(path, json={"dms_disabled_until": too_late})).errors("dms_disabled_until")
+    assert (await guild.owner.put(path, json={"invites_disabled_until": "soon"})).errors("invites_disabled_until")
     bob, stranger = await guild.member(), await world.user()
-    (await bob.put(url, json={})).rejected(403, 50013)
-    (await stranger.put(url, json={})).rejected(403, 50001)
+    (await bob.put(path, json={})).rejected(403, 50013)
+    (await stranger.put(path, json={})).rejected(403, 50001)
 
 
 # Two-factor
@@ -493,21 +493,21 @@ async def test_incident_actions_last_at_most_a_day(world: World) -> None:
 async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/mfa"
-    (await guild.owner.post(url, json={"level": 1})).rejected(401, 60003)
+    path = f"/guilds/{guild.id}/mfa"
+    (await guild.owner.post(path, json={"level": 1})).rejected(401, 60003)
     await world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", guild.owner.id))
-    (await guild.owner.post(url, json={"level": 2})).rejected(400, 50017)
-    assert (await guild.owner.post(url, json={"level": 1})).ok() == {"level": 1}
+    (await guild.owner.post(path, json={"level": 2})).rejected(400, 50017)
+    assert (await guild.owner.post(path, json={"level": 1})).ok() == {"level": 1}
     assert (await session.next("GUILD_UPDATE"))["mfa_level"] == 1
     assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (
         await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
     )[0]["changes"]
     bob = await guild.member(Permissions.ADMINISTRATOR)
-    (await bob.post(url, json={"level": 0})).rejected(403, 50013)
+    (await bob.post(path, json={"level": 0})).rejected(403, 50013)
     (await bob.patch(f"/guilds/{guild.id}", json={"name": "Other"})).rejected(401, 60003)
     bot = await world.bot(guild)
-    (await bot.post(url, json={"level": 0})).rejected(403, 20001)
-    (await (await world.user()).post(url, json={"level": 0})).rejected(403, 50001)
+    (await bot.post(path, json={"level": 0})).rejected(403, 20001)
+    (await (await world.user()).post(path, json={"level": 0})).rejected(403, 50001)
 
 
 # Integrations of connected accounts
@@ -516,18 +516,18 @@ async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None
 async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
     guild = await world.guild(owner := await world.user())
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
-    url = f"/guilds/{guild.id}/integrations"
+    integrations_path = f"/guilds/{guild.id}/integrations"
     requests = (
-        ("POST", url, {"type": "twitch", "id": "1"}),
-        ("PATCH", f"{url}/{bot.application_id}", {"expire_behavior": 0}),
-        ("POST", f"{url}/{bot.application_id}/sync", None),
+        ("POST", integrations_path, {"type": "twitch", "id": "1"}),
+        ("PATCH", f"{integrations_path}/{bot.application_id}", {"expire_behavior": 0}),
+        ("POST", f"{integrations_path}/{bot.application_id}/sync", None),
     )
 
     for method, path, body in requests:
         (await bot.request(method, path, json=body)).rejected(403, 20001)
         (await (await world.user()).request(method, path, json=body)).rejected(403, 50001)
-    (await owner.post(url, json={"type": "twitch", "id": "1"})).rejected(404, 10005)
-    (await owner.post(f"{url}/5/sync")).rejected(404, 10005)
+    (await owner.post(integrations_path, json={"type": "twitch", "id": "1"})).rejected(404, 10005)
+    (await owner.post(f"{integrations_path}/5/sync")).rejected(404, 10005)
     for method, path, body in requests[1:]:
         response = await owner.request(method, path, json=body)
         response.rejected(400, 50035)

@@ -42,15 +42,15 @@ async def is_pending(guild: Guild, actor: Actor) -> bool:
 async def test_the_form_is_updated_and_read(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/member-verification"
-    (await guild.owner.get(url)).rejected(404, 10068)
+    path = f"/guilds/{guild.id}/member-verification"
+    (await guild.owner.get(path)).rejected(404, 10068)
     form = await enable_form(guild, TERMS_FIELD, TEXT_FIELD, PARAGRAPH_FIELD, CHOICE_FIELD, description="read this")
     assert form == {
         "version": codec.timestamp(NOW_MS),
         "form_fields": [TERMS_FIELD, TEXT_FIELD, PARAGRAPH_FIELD, CHOICE_FIELD],
         "description": "read this",
     }
-    assert (await guild.owner.get(url)).ok() == form
+    assert (await guild.owner.get(path)).ok() == form
     assert "MEMBER_VERIFICATION_GATE_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
     entries = (
         await guild.owner.get(
@@ -59,17 +59,17 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     ).ok()["audit_log_entries"]
     assert {change["key"] for change in entries[0]["changes"]} == {"form_fields", "description"}
     world.clock.advance(1000)
-    changed = (await guild.owner.patch(url, json={"form_fields": [TERMS_FIELD]})).ok()
+    changed = (await guild.owner.patch(path, json={"form_fields": [TERMS_FIELD]})).ok()
     assert changed["version"] == codec.timestamp(NOW_MS + 1000)
     bob, stranger = await guild.invited_member(), await world.user()
-    assert (await bob.get(url)).ok() == changed
-    (await bob.patch(url, json={})).rejected(403, 50013)
-    (await stranger.get(url)).rejected(403, 50001)
-    (await stranger.patch(url, json={})).rejected(403, 50001)
+    assert (await bob.get(path)).ok() == changed
+    (await bob.patch(path, json={})).rejected(403, 50013)
+    (await stranger.get(path)).rejected(403, 50001)
+    (await stranger.patch(path, json={})).rejected(403, 50001)
 
 
 @pytest.mark.parametrize(
-    ("fields", "path"),
+    ("fields", "error_path"),
     [
         ([{"field_type": "TERMS"}], "form_fields.0.values"),
         ([{"field_type": "MULTIPLE_CHOICE", "label": "x"}], "form_fields.0.choices"),
@@ -79,10 +79,10 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
         ([TEXT_FIELD] * 6, "form_fields"),
     ],
 )
-async def test_an_invalid_form_names_the_invalid_field(world: World, fields: list[Any], path: str) -> None:
+async def test_an_invalid_form_names_the_invalid_field(world: World, fields: list[Any], error_path: str) -> None:
     guild = await world.guild()
-    url = f"/guilds/{guild.id}/member-verification"
-    assert (await guild.owner.patch(url, json={"form_fields": fields})).errors(path)
+    path = f"/guilds/{guild.id}/member-verification"
+    assert (await guild.owner.patch(path, json={"form_fields": fields})).errors(error_path)
 
 
 async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: World) -> None:
@@ -198,12 +198,12 @@ async def test_a_request_is_approved(world: World) -> None:
     page = (await moderator.get(f"/guilds/{guild.id}/requests")).ok()
     assert page == {"total": 1, "guild_join_requests": [request]}
     assert await is_pending(guild, bob)
-    url = f"/guilds/{guild.id}/requests/{request['id']}"
-    approved = (await moderator.patch(url, json={"action": "APPROVED"})).ok()
+    path = f"/guilds/{guild.id}/requests/{request['id']}"
+    approved = (await moderator.patch(path, json={"action": "APPROVED"})).ok()
     assert (approved["application_status"], approved["actioned_by_user"]["id"]) == ("APPROVED", str(moderator.id))
     assert (await session.next("GUILD_JOIN_REQUEST_UPDATE"))["request"] == approved
     assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
-    assert (await moderator.patch(url, json={"action": "REJECTED"})).errors("action") == ["JOIN_REQUEST_NOT_SUBMITTED"]
+    assert (await moderator.patch(path, json={"action": "REJECTED"})).errors("action") == ["JOIN_REQUEST_NOT_SUBMITTED"]
     assert (await moderator.get(f"/guilds/{guild.id}/requests?status=APPROVED")).ok()["total"] == 1
     assert (await moderator.get(f"/guilds/{guild.id}/requests")).ok()["total"] == 0
 
@@ -213,11 +213,11 @@ async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
     bob = await guild.invited_member()
     session = await bob.connect()
     request = (await submit_form(bob, guild, form, "chess")).ok()
-    url = f"/guilds/{guild.id}/requests/{request['id']}"
-    assert (await moderator.patch(url, json={"action": "REJECTED", "rejection_reason": "x" * 161})).errors(
+    path = f"/guilds/{guild.id}/requests/{request['id']}"
+    assert (await moderator.patch(path, json={"action": "REJECTED", "rejection_reason": "x" * 161})).errors(
         "rejection_reason"
     )
-    rejected = (await moderator.patch(url, json={"action": "REJECTED", "rejection_reason": "no"})).ok()
+    rejected = (await moderator.patch(path, json={"action": "REJECTED", "rejection_reason": "no"})).ok()
     assert (rejected["application_status"], rejected["rejection_reason"]) == ("REJECTED", "no")
     assert (await session.next("GUILD_DELETE"))["id"] == str(guild.id)
     assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok()["application_status"] == "REJECTED"
@@ -261,42 +261,42 @@ async def test_requests_are_paged(world: World) -> None:
     for _ in range(3):
         ids.append((await submit_form(await guild.invited_member(), guild, form, "x")).ok()["id"])
         world.clock.advance(1000)
-    url = f"/guilds/{guild.id}/requests"
+    path = f"/guilds/{guild.id}/requests"
 
     async def list_ids(query: str) -> list[str]:
-        return [request["id"] for request in (await moderator.get(f"{url}?{query}")).ok()["guild_join_requests"]]
+        return [request["id"] for request in (await moderator.get(f"{path}?{query}")).ok()["guild_join_requests"]]
 
     assert await list_ids("") == ids[::-1]
     assert await list_ids("limit=1") == ids[2:]
     assert await list_ids(f"before={ids[1]}") == ids[:1]
     assert await list_ids(f"after={ids[1]}&before={ids[1]}") == ids[2:]
     for request_id in (ids[2], ids[0]):
-        (await moderator.patch(f"{url}/{request_id}", json={"action": "APPROVED"})).ok()
+        (await moderator.patch(f"{path}/{request_id}", json={"action": "APPROVED"})).ok()
         world.clock.advance(1000)
     assert await list_ids("status=APPROVED") == [ids[0], ids[2]]
-    assert (await moderator.get(f"{url}?limit=101")).errors("limit")
-    assert (await moderator.get(f"{url}?status=OTHER")).errors("status")
+    assert (await moderator.get(f"{path}?limit=101")).errors("limit")
+    assert (await moderator.get(f"{path}?status=OTHER")).errors("status")
 
 
 async def test_reading_and_reviewing_requests_requires_permissions(world: World) -> None:
     guild, form, moderator = await create_guild_with_approval(world)
     request = (await submit_form(await guild.invited_member(), guild, form, "x")).ok()
-    url = f"/guilds/{guild.id}/requests"
+    path = f"/guilds/{guild.id}/requests"
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     session = await manager.connect()
-    assert (await manager.get(url)).ok() == {"total": 1}
-    (await manager.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50013)
+    assert (await manager.get(path)).ok() == {"total": 1}
+    (await manager.patch(f"{path}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50013)
     member, stranger = await world.bot(guild), await world.user()
-    (await member.get(url)).rejected(403, 50013)
-    (await stranger.get(url)).rejected(403, 50001)
-    (await stranger.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50001)
-    (await moderator.patch(f"{url}/1", json={"action": "APPROVED"})).rejected(404, 0)
-    assert (await moderator.patch(f"{url}/{request['id']}", json={})).errors("action") == ["BASE_TYPE_REQUIRED"]
-    assert (await moderator.patch(f"{url}/{request['id']}", json={"action": "STARTED"})).errors("action")
-    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).ok()
+    (await member.get(path)).rejected(403, 50013)
+    (await stranger.get(path)).rejected(403, 50001)
+    (await stranger.patch(f"{path}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50001)
+    (await moderator.patch(f"{path}/1", json={"action": "APPROVED"})).rejected(404, 0)
+    assert (await moderator.patch(f"{path}/{request['id']}", json={})).errors("action") == ["BASE_TYPE_REQUIRED"]
+    assert (await moderator.patch(f"{path}/{request['id']}", json={"action": "STARTED"})).errors("action")
+    (await moderator.patch(f"{path}/{request['id']}", json={"action": "APPROVED"})).ok()
     await session.assert_not_received("GUILD_JOIN_REQUEST_UPDATE")
-    (await member.put(f"{url}/@me", json={"version": form["version"], "form_fields": []})).rejected(403, 20001)
-    form_url = f"/guilds/{guild.id}/member-verification"
-    (await guild.owner.patch(form_url, json={"manual_approval": False})).ok()
-    (await moderator.get(url)).rejected(403, 50001)
-    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50001)
+    (await member.put(f"{path}/@me", json={"version": form["version"], "form_fields": []})).rejected(403, 20001)
+    form_path = f"/guilds/{guild.id}/member-verification"
+    (await guild.owner.patch(form_path, json={"manual_approval": False})).ok()
+    (await moderator.get(path)).rejected(403, 50001)
+    (await moderator.patch(f"{path}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50001)

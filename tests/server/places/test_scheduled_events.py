@@ -103,34 +103,34 @@ async def test_invalid_event_fields_are_rejected(world: World, guild: Guild, bod
 
 async def test_the_channel_must_match_the_guild_and_entity_type(world: World, guild: Guild) -> None:
     other = await world.guild(guild.owner)
-    url = f"/guilds/{guild.id}/scheduled-events"
-    (await guild.owner.post(url, json=channel_event(guild.channels["stage"], EventEntityType.VOICE))).rejected(
+    path = f"/guilds/{guild.id}/scheduled-events"
+    (await guild.owner.post(path, json=channel_event(guild.channels["stage"], EventEntityType.VOICE))).rejected(
         400, 50024
     )
     (
-        await guild.owner.post(url, json=channel_event(guild.channels["Lounge"], EventEntityType.STAGE_INSTANCE))
+        await guild.owner.post(path, json=channel_event(guild.channels["Lounge"], EventEntityType.STAGE_INSTANCE))
     ).rejected(400, 50024)
-    (await guild.owner.post(url, json=channel_event(other.channels["General"]))).rejected(404, 10003)
-    (await guild.owner.post(url, json=channel_event(1))).rejected(404, 10003)
+    (await guild.owner.post(path, json=channel_event(other.channels["General"]))).rejected(404, 10003)
+    (await guild.owner.post(path, json=channel_event(1))).rejected(404, 10003)
 
 
 async def test_creating_an_event_requires_permissions_in_its_channel(world: World, guild: Guild) -> None:
     stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
-    url = f"/guilds/{guild.id}/scheduled-events"
+    path = f"/guilds/{guild.id}/scheduled-events"
     unprivileged = await guild.member()
     for body in (external_event(), channel_event(lounge), channel_event(stage, EventEntityType.STAGE_INSTANCE)):
-        (await unprivileged.post(url, json=body)).rejected(403, 50013)
+        (await unprivileged.post(path, json=body)).rejected(403, 50013)
     planner = await guild.member(Permissions.CREATE_EVENTS)
-    (await planner.post(url, json=external_event())).ok()
-    (await planner.post(url, json=channel_event(lounge))).ok()
-    (await planner.post(url, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).rejected(403, 50013)
+    (await planner.post(path, json=external_event())).ok()
+    (await planner.post(path, json=channel_event(lounge))).ok()
+    (await planner.post(path, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).rejected(403, 50013)
     await guild.overwrite(stage, planner.id, allow=STAGE_MODERATOR_PERMISSIONS)
-    (await planner.post(url, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).ok()
+    (await planner.post(path, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).ok()
     await guild.overwrite(lounge, planner.id, deny=Permissions.CONNECT)
-    (await planner.post(url, json=channel_event(lounge))).rejected(403, 50013)
+    (await planner.post(path, json=channel_event(lounge))).rejected(403, 50013)
     await guild.overwrite(lounge, planner.id, deny=Permissions.VIEW_CHANNEL)
-    (await planner.post(url, json=channel_event(lounge))).rejected(403, 50001)
-    (await (await world.user()).post(url, json=external_event())).rejected(403, 50001)
+    (await planner.post(path, json=channel_event(lounge))).rejected(403, 50001)
+    (await (await world.user()).post(path, json=external_event())).rejected(403, 50001)
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
@@ -162,10 +162,10 @@ async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild
         )
 
     await world.write(insert_events)
-    url = f"/guilds/{guild.id}/scheduled-events"
-    (await guild.owner.post(url, json=external_event())).rejected(400, 30038)
+    path = f"/guilds/{guild.id}/scheduled-events"
+    (await guild.owner.post(path, json=external_event())).rejected(400, 30038)
     (await guild.owner.patch(event_path(guild, first), json={"status": EventStatus.CANCELED})).ok()
-    (await guild.owner.post(url, json=external_event())).ok()
+    (await guild.owner.post(path, json=external_event())).ok()
 
 
 # Updating
@@ -305,10 +305,10 @@ async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -
     event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
     other = await create_event(guild.owner, guild, external_event())
     body = {"channel_id": str(stage), "topic": "x"}
-    url = "/stage-instances"
-    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": "1"})).rejected(404, 10070)
-    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": other["id"]})).rejected(400, 50091)
-    opened = (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": event["id"]})).ok()
+    path = "/stage-instances"
+    (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": "1"})).rejected(404, 10070)
+    (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": other["id"]})).rejected(400, 50091)
+    opened = (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": event["id"]})).ok()
     started = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
     assert (started["status"], started["entity_id"]) == (EventStatus.ACTIVE, opened["id"])
     await guild.owner.delete(event_path(guild, event))
@@ -457,8 +457,8 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
     entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE)
     assert entry["options"] == {"event_exception_id": exception["event_exception_id"]}
     assert (await guild.owner.get(event_path(guild, event))).ok()["guild_scheduled_event_exceptions"] == [exception]
-    url = event_path(guild, event, "exceptions", exception["event_exception_id"])
-    later = (await guild.owner.patch(url, json={"scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS)})).ok()
+    path = event_path(guild, event, "exceptions", exception["event_exception_id"])
+    later = (await guild.owner.patch(path, json={"scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS)})).ok()
     assert later["scheduled_end_time"] == timestamp(MONDAY_MS + 4 * HOUR_MS)
     assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE") == later | {"guild_id": str(guild.id)}
     assert (await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE))["target_id"] == event[
@@ -472,13 +472,13 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["scheduled_start_time"] == timestamp(
         MONDAY_MS + 7 * DAY_MS
     )
-    assert (await guild.owner.delete(url)).status == 204
+    assert (await guild.owner.delete(path)).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE"))["event_id"] == event["id"]
     assert (await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE))["options"] == {
         "event_exception_id": exception["event_exception_id"]
     }
-    (await guild.owner.delete(url)).rejected(404, 10070)
-    (await guild.owner.patch(url, json={})).rejected(404, 10070)
+    (await guild.owner.delete(path)).rejected(404, 10070)
+    (await guild.owner.patch(path, json={})).rejected(404, 10070)
 
 
 async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -> None:
@@ -550,23 +550,23 @@ async def test_exceptions_require_an_occurrence_and_permissions(world: World, gu
     event = await create_event(guild.owner, guild, weekly_event())
     once = await create_event(guild.owner, guild, external_event())
     field = "original_scheduled_start_time"
-    url = event_path(guild, event, "exceptions")
-    assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS + 1)})).errors(field)
-    assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS - 7 * DAY_MS)})).errors(field)
-    assert (await guild.owner.post(url, json={})).errors(field) == ["BASE_TYPE_REQUIRED"]
+    path = event_path(guild, event, "exceptions")
+    assert (await guild.owner.post(path, json={field: timestamp(MONDAY_MS + 1)})).errors(field)
+    assert (await guild.owner.post(path, json={field: timestamp(MONDAY_MS - 7 * DAY_MS)})).errors(field)
+    assert (await guild.owner.post(path, json={})).errors(field) == ["BASE_TYPE_REQUIRED"]
     assert (
         await guild.owner.post(event_path(guild, once, "exceptions"), json={field: timestamp(NOW_MS + HOUR_MS)})
     ).errors(field)
     past = {field: timestamp(MONDAY_MS), "scheduled_start_time": timestamp(NOW_MS - 1)}
-    assert (await guild.owner.post(url, json=past)).errors("scheduled_start_time")
-    (await guild.owner.post(url, json={field: timestamp(MONDAY_MS)})).ok()
-    assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS)})).errors(field) == [
+    assert (await guild.owner.post(path, json=past)).errors("scheduled_start_time")
+    (await guild.owner.post(path, json={field: timestamp(MONDAY_MS)})).ok()
+    assert (await guild.owner.post(path, json={field: timestamp(MONDAY_MS)})).errors(field) == [
         "SET_TYPE_ALREADY_CONTAINS_VALUE"
     ]
     unprivileged = await guild.member()
-    (await unprivileged.post(url, json={field: timestamp(MONDAY_MS + 7 * DAY_MS)})).rejected(403, 50013)
-    (await unprivileged.patch(f"{url}/{int(Snowflake.at(MONDAY_MS))}", json={})).rejected(403, 50013)
-    (await unprivileged.delete(f"{url}/{int(Snowflake.at(MONDAY_MS))}")).rejected(403, 50013)
+    (await unprivileged.post(path, json={field: timestamp(MONDAY_MS + 7 * DAY_MS)})).rejected(403, 50013)
+    (await unprivileged.patch(f"{path}/{int(Snowflake.at(MONDAY_MS))}", json={})).rejected(403, 50013)
+    (await unprivileged.delete(f"{path}/{int(Snowflake.at(MONDAY_MS))}")).rejected(403, 50013)
 
 
 # Subscribers
@@ -586,19 +586,19 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
         }
     (await bob.put(own_path)).ok()
     await session.assert_not_received("GUILD_SCHEDULED_EVENT_USER_ADD")
-    url = event_path(guild, event, "users")
-    subscribers = (await guild.owner.get(f"{url}?with_member=true")).ok()
+    path = event_path(guild, event, "users")
+    subscribers = (await guild.owner.get(f"{path}?with_member=true")).ok()
     ids = sorted((str(bob.id), str(carol.id)), key=int)
     assert [user["user_id"] for user in subscribers] == [user["member"]["user"]["id"] for user in subscribers] == ids
     assert subscribers[0]["user"]["id"] == ids[0]
-    assert [user["user_id"] for user in (await bob.get(f"{url}?limit=1&after={ids[0]}")).ok()] == ids[1:]
-    assert [user["user_id"] for user in (await bob.get(f"{url}?before={ids[1]}&after={ids[1]}")).ok()] == ids[:1]
-    assert (await bob.get(f"{url}?limit=0")).errors("limit")
+    assert [user["user_id"] for user in (await bob.get(f"{path}?limit=1&after={ids[0]}")).ok()] == ids[1:]
+    assert [user["user_id"] for user in (await bob.get(f"{path}?before={ids[1]}&after={ids[1]}")).ok()] == ids[:1]
+    assert (await bob.get(f"{path}?limit=0")).errors("limit")
     assert (await bob.get(event_path(guild, event) + "?with_user_count=1")).ok()["user_count"] == 2
     assert (await bob.delete(own_path)).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE"))["user_id"] == str(bob.id)
     (await bob.delete(own_path)).rejected(404, 10071)
-    counts = (await bob.get(f"{url}/counts")).ok()
+    counts = (await bob.get(f"{path}/counts")).ok()
     assert counts == {"guild_scheduled_event_count": 1, "guild_scheduled_event_exception_counts": {}}
     bot = await world.bot(guild)
     (await bot.put(own_path)).rejected(403, 20001)
@@ -620,11 +620,11 @@ async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> No
     assert (await carol.put(own_path, json={"response": 0})).ok()["response"] == 0
     listed = (await bob.get(event_path(guild, event, occurrence_id, "users"))).ok()
     assert {user["user_id"]: user["response"] for user in listed} == {str(bob.id): 1, str(carol.id): 0}
-    url = event_path(guild, event, "users", "counts")
-    counts = (await bob.get(f"{url}?guild_scheduled_event_exception_ids={occurrence_id}")).ok()
+    path = event_path(guild, event, "users", "counts")
+    counts = (await bob.get(f"{path}?guild_scheduled_event_exception_ids={occurrence_id}")).ok()
     assert counts == {"guild_scheduled_event_count": 0, "guild_scheduled_event_exception_counts": {occurrence_id: 1}}
     query = "&".join(f"guild_scheduled_event_exception_ids={number}" for number in range(11))
-    assert (await bob.get(f"{url}?{query}")).errors("guild_scheduled_event_exception_ids")
+    assert (await bob.get(f"{path}?{query}")).errors("guild_scheduled_event_exception_ids")
     assert (await bob.put(own_path, json={"response": 0})).ok()["response"] == 0
     await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE")
     assert (await bob.delete(own_path)).status == 204

@@ -52,18 +52,22 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
 async def test_a_template_is_synced_with_its_guild_renamed_and_deleted(world: World) -> None:
     guild = await world.guild()
     created = await create_template(guild)
-    url = f"/guilds/{guild.id}/templates/{created['code']}"
+    path = f"/guilds/{guild.id}/templates/{created['code']}"
     await guild.channel("more")
     assert (await guild.owner.get(f"/guilds/templates/{created['code']}")).ok()["is_dirty"] is True
     world.clock.advance(1000)
-    synced = (await guild.owner.put(url)).ok()
+    synced = (await guild.owner.put(path)).ok()
     assert synced["is_dirty"] is None
     assert synced["updated_at"] > created["updated_at"]
     assert "more" in {channel["name"] for channel in synced["serialized_source_guild"]["channels"]}
-    renamed = (await guild.owner.patch(url, json={"name": "new", "description": None})).ok()
+    renamed = (await guild.owner.patch(path, json={"name": "new", "description": None})).ok()
     assert (renamed["name"], renamed["description"]) == ("new", None)
-    assert (await guild.owner.delete(url)).ok()["code"] == created["code"]
-    for response in (await guild.owner.put(url), await guild.owner.patch(url, json={}), await guild.owner.delete(url)):
+    assert (await guild.owner.delete(path)).ok()["code"] == created["code"]
+    for response in (
+        await guild.owner.put(path),
+        await guild.owner.patch(path, json={}),
+        await guild.owner.delete(path),
+    ):
         response.rejected(404, 10057)
     (await world.request("GET", f"/guilds/templates/{created['code']}")).rejected(404, 10057)
 
@@ -72,18 +76,18 @@ async def test_templates_require_manage_guild(world: World) -> None:
     guild = await world.guild()
     created = await create_template(guild)
     bot, stranger = await world.bot(guild), await world.user()
-    url = f"/guilds/{guild.id}/templates"
-    template_url = f"{url}/{created['code']}"
+    path = f"/guilds/{guild.id}/templates"
+    template_path = f"{path}/{created['code']}"
     for actor, code in ((bot, 50013), (stranger, 50001)):
-        (await actor.get(url)).rejected(403, code)
-        (await actor.post(url, json={"name": "x"})).rejected(403, code)
-        (await actor.put(template_url)).rejected(403, code)
-        (await actor.patch(template_url, json={})).rejected(403, code)
-        (await actor.delete(template_url)).rejected(403, code)
+        (await actor.get(path)).rejected(403, code)
+        (await actor.post(path, json={"name": "x"})).rejected(403, code)
+        (await actor.put(template_path)).rejected(403, code)
+        (await actor.patch(template_path, json={})).rejected(403, code)
+        (await actor.delete(template_path)).rejected(403, code)
     other = await world.guild(guild.owner)
     (await guild.owner.put(f"/guilds/{other.id}/templates/{created['code']}")).rejected(404, 10057)
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
-    (await manager.put(template_url)).ok()
+    (await manager.put(template_path)).ok()
 
 
 @pytest.mark.parametrize(
@@ -134,12 +138,12 @@ async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -
     guild = await world.guild()
     created = await create_template(guild)
     bot = await world.bot(guild)
-    url = f"/guilds/templates/{created['code']}"
-    (await bot.post(url, json={"name": "Copy"})).rejected(403, 20001)
+    path = f"/guilds/templates/{created['code']}"
+    (await bot.post(path, json={"name": "Copy"})).rejected(403, 20001)
     world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms - 1)
-    (await bot.post(url, json={"name": "Copy"})).ok()
+    (await bot.post(path, json={"name": "Copy"})).ok()
     world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms)
-    (await bot.post(url, json={"name": "Copy"})).rejected(403, 20001)
+    (await bot.post(path, json={"name": "Copy"})).rejected(403, 20001)
 
 
 async def test_deleting_a_guild_deletes_its_template(world: World) -> None:

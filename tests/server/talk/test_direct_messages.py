@@ -164,11 +164,11 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     alice, bob, carol, dave = [await world.user() for _ in range(4)]
     await world.guild(alice, bob, carol, dave)
     created = await create_group(alice, bob, carol)
-    url = f"/channels/{created['id']}/recipients/{dave.id}"
+    path = f"/channels/{created['id']}/recipients/{dave.id}"
     bob_session, dave_session = await bob.connect(), await dave.connect()
 
-    (await dave.put(url)).rejected(403, 50001)
-    response = await bob.put(url)
+    (await dave.put(path)).rejected(403, 50001)
+    response = await bob.put(path)
 
     assert response.status == 201
     assert len(response.ok()["recipients"]) == 3
@@ -181,7 +181,7 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     assert [user["id"] for user in system_message["mentions"]] == [str(dave.id)]
     assert (await dave_session.next("CHANNEL_CREATE"))["id"] == created["id"]
     await dave_session.assert_not_received("CHANNEL_RECIPIENT_ADD")
-    assert (await bob.put(url)).status == 204
+    assert (await bob.put(path)).status == 204
     (await bob.put(f"/channels/{created['id']}/recipients/1")).rejected(404, 10013)
     channel = await open_dm(alice, bob)
     (await alice.put(f"/channels/{channel['id']}/recipients/{dave.id}")).rejected(400, 50024)
@@ -191,12 +191,12 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
     created = await create_group(alice, bob, carol)
-    url = f"/channels/{created['id']}"
+    path = f"/channels/{created['id']}"
     bob_session, carol_session = await bob.connect(), await carol.connect()
 
-    (await bob.delete(f"{url}/recipients/{carol.id}")).rejected(403, 50013)
-    (await alice.delete(f"{url}/recipients/1")).rejected(404, 10013)
-    assert (await alice.delete(f"{url}/recipients/{carol.id}")).status == 204
+    (await bob.delete(f"{path}/recipients/{carol.id}")).rejected(403, 50013)
+    (await alice.delete(f"{path}/recipients/1")).rejected(404, 10013)
+    assert (await alice.delete(f"{path}/recipients/{carol.id}")).status == 204
 
     assert (await carol_session.next("CHANNEL_DELETE"))["id"] == created["id"]
     assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
@@ -204,19 +204,19 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
     assert system_message["type"] == MessageType.RECIPIENT_REMOVE
     assert system_message["author"]["id"] == str(alice.id)
     assert [user["id"] for user in system_message["mentions"]] == [str(carol.id)]
-    (await carol.get(url)).rejected(403, 50001)
+    (await carol.get(path)).rejected(403, 50001)
     assert await list_channel_ids(carol) == []
 
-    assert (await alice.delete(url)).ok()["id"] == created["id"]
+    assert (await alice.delete(path)).ok()["id"] == created["id"]
     assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(alice.id)
     updated = await bob_session.next("CHANNEL_UPDATE")
     assert updated["owner_id"] == str(bob.id)
     assert updated["recipients"] == []
     assert (await bob_session.next("MESSAGE_CREATE"))["type"] == MessageType.RECIPIENT_REMOVE
 
-    assert (await bob.delete(f"{url}/recipients/{bob.id}")).status == 204
+    assert (await bob.delete(f"{path}/recipients/{bob.id}")).status == 204
     await bob_session.next("CHANNEL_DELETE")
-    (await bob.get(url)).rejected(404, 10003)
+    (await bob.get(path)).rejected(404, 10003)
 
 
 async def test_a_group_is_renamed(world: World) -> None:
@@ -247,17 +247,17 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     assert [user["id"] for user in created["recipients"]] == [str(alice.id), str(bob.id)]
     assert (await bob_session.next("CHANNEL_CREATE"))["id"] == created["id"]
 
-    url = f"/channels/{created['id']}/recipients/{carol.id}"
-    (await alice.put(url)).rejected(403, 50013)
-    assert (await bot.put(url, json={})).errors("access_token") == ["BASE_TYPE_REQUIRED"]
-    (await bot.put(url, json={"access_token": tokens[0]})).rejected(401, 50025)
+    path = f"/channels/{created['id']}/recipients/{carol.id}"
+    (await alice.put(path)).rejected(403, 50013)
+    assert (await bot.put(path, json={})).errors("access_token") == ["BASE_TYPE_REQUIRED"]
+    (await bot.put(path, json={"access_token": tokens[0]})).rejected(401, 50025)
     token = await world.access_token(carol, bot.application_id, "gdm.join")
-    assert (await bot.put(url, json={"access_token": token, "nick": "C"})).status == 201
-    assert (await bot.put(url, json={"access_token": token})).status == 204
+    assert (await bot.put(path, json={"access_token": token, "nick": "C"})).status == 201
+    assert (await bot.put(path, json={"access_token": token})).status == 204
     event = await bob_session.next("CHANNEL_RECIPIENT_ADD")
     assert event["user"]["id"] == str(carol.id)
     assert event["nick"] == "C"
-    assert (await bot.delete(url)).status == 204
+    assert (await bot.delete(path)).status == 204
     assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
 
     (await bot.post(MY_CHANNELS, json={"access_tokens": ["nonsense"]})).rejected(401, 50025)

@@ -189,10 +189,10 @@ async def test_a_commands_only_installation_is_listed_and_removed(world: World) 
     ).ok()
     await world.write(lambda call: members.membership.add(call, guild.id, other_bot.id), actor=guild.owner.id)
     session = await guild.owner.connect()
-    url = f"/guilds/{guild.id}/integrations"
+    path = f"/guilds/{guild.id}/integrations"
 
-    listed = (await guild.owner.get(url)).ok()
-    response = await guild.owner.delete(f"{url}/{client.id}")
+    listed = (await guild.owner.get(path)).ok()
+    response = await guild.owner.delete(f"{path}/{client.id}")
 
     assert [integration["id"] for integration in listed] == [str(other_bot.application_id), str(client.id)]
     assert [integration["scopes"] for integration in listed] == [
@@ -206,8 +206,8 @@ async def test_a_commands_only_installation_is_listed_and_removed(world: World) 
     [entry, *_] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
     assert (entry["action_type"], entry["target_id"]) == (AuditLogAction.INTEGRATION_DELETE, str(client.id))
     assert await find_installation(world, client, guild.id) is None
-    (await guild.owner.delete(f"{url}/{client.id}")).rejected(404, 10005)
-    assert [integration["id"] for integration in (await guild.owner.get(url)).ok()] == [str(other_bot.application_id)]
+    (await guild.owner.delete(f"{path}/{client.id}")).rejected(404, 10005)
+    assert [integration["id"] for integration in (await guild.owner.get(path)).ok()] == [str(other_bot.application_id)]
 
 
 async def test_a_user_installs_and_removes_an_application_for_themselves(world: World) -> None:

@@ -19,9 +19,9 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
     message = await guild.send_message(alice)
     session = await bot.connect()
-    url = route.format(channel=guild.general, message=message["id"])
+    path = route.format(channel=guild.general, message=message["id"])
 
-    assert (await bot.put(url, headers={"X-Audit-Log-Reason": "worth%20it"})).status == 204
+    assert (await bot.put(path, headers={"X-Audit-Log-Reason": "worth%20it"})).status == 204
 
     event = await session.next("CHANNEL_PINS_UPDATE")
     assert event["channel_id"] == str(guild.general)
@@ -50,7 +50,7 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     channel = (await bot.get(f"/channels/{guild.general}")).ok()
     assert channel["last_pin_timestamp"] == event["last_pin_timestamp"]
 
-    assert (await bot.put(url)).status == 204
+    assert (await bot.put(path)).status == 204
     await session.assert_not_received("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
@@ -103,15 +103,15 @@ async def test_the_permission_to_pin_changes_by_date(
     guild = await world.guild()
     bot = await world.bot(guild, permissions=permissions)
     message = await guild.send_message(guild.owner)
-    url = PAGINATED_ROUTE.format(channel=guild.general, message=message["id"])
+    path = PAGINATED_ROUTE.format(channel=guild.general, message=message["id"])
     for time_ms, status in (
         (changes.PIN_MESSAGES_INTRODUCED.at_ms - 1, status_before_pin_messages),
         (changes.PERMISSION_SPLITS.at_ms - 1, status_before_split),
         (changes.PERMISSION_SPLITS.at_ms, status_since_split),
     ):
         world.clock.set(time_ms)
-        assert (await bot.put(url)).status == status
-        assert (await bot.delete(url)).status == status
+        assert (await bot.put(path)).status == status
+        assert (await bot.delete(path)).status == status
 
 
 async def test_pinning_and_listing_pins_require_read_message_history(world: World) -> None:
@@ -145,20 +145,20 @@ async def test_pins_are_paged_by_pin_time(world: World) -> None:
     messages = [await guild.send_message(guild.owner, f"number {number}") for number in range(5)]
     for message in reversed(messages):
         (await guild.owner.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))).ok()
-    url = f"/channels/{guild.general}/messages/pins"
+    path = f"/channels/{guild.general}/messages/pins"
 
     listed_ids: list[str] = []
-    page = (await guild.owner.get(url, params={"limit": "2"})).ok()
+    page = (await guild.owner.get(path, params={"limit": "2"})).ok()
     while True:
         listed_ids += [item["message"]["id"] for item in page["items"]]
         if not page["has_more"]:
             break
         before = page["items"][-1]["pinned_at"]
-        page = (await guild.owner.get(url, params={"limit": "2", "before": before})).ok()
+        page = (await guild.owner.get(path, params={"limit": "2", "before": before})).ok()
 
     assert listed_ids == [message["id"] for message in messages]
-    assert (await guild.owner.get(url, params={"limit": "51"})).errors("limit")
-    assert (await guild.owner.get(url, params={"before": "yesterday"})).errors("before")
+    assert (await guild.owner.get(path, params={"limit": "51"})).errors("limit")
+    assert (await guild.owner.get(path, params={"before": "yesterday"})).errors("before")
 
 
 async def test_a_channel_has_at_most_250_pins_and_the_old_route_lists_50(world: World) -> None:
@@ -201,12 +201,12 @@ async def test_pins_in_an_archived_or_locked_thread_cannot_change(world: World) 
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
     message = await guild.send_message(guild.owner, channel=thread)
-    url = PAGINATED_ROUTE.format(channel=thread, message=message["id"])
-    assert (await bot.put(url)).status == 204
+    path = PAGINATED_ROUTE.format(channel=thread, message=message["id"])
+    assert (await bot.put(path)).status == 204
     (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
-    (await bot.delete(url)).rejected(400, 160005)
+    (await bot.delete(path)).rejected(400, 160005)
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
-    (await guild.owner.delete(url)).rejected(400, 50083)
+    (await guild.owner.delete(path)).rejected(400, 50083)
 
 
 async def test_deleting_a_pinned_message_publishes_no_pins_update(world: World) -> None:

@@ -81,8 +81,8 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
     assert event["type"] == ReactionType.NORMAL
     assert "burst_colors" not in event
 
-    url = f"/channels/{guild.general}/messages/{message['id']}"
-    assert (await alice.get(url)).ok()["reactions"] == [
+    path = f"/channels/{guild.general}/messages/{message['id']}"
+    assert (await alice.get(path)).ok()["reactions"] == [
         {
             "emoji": {"id": None, "name": FIRE},
             "count": 1,
@@ -92,7 +92,7 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
             "burst_colors": [],
         }
     ]
-    assert (await bob.get(url)).ok()["reactions"][0]["me"] is True
+    assert (await bob.get(path)).ok()["reactions"][0]["me"] is True
 
     await react(bob, guild.general, message["id"])
     await session.assert_not_received("MESSAGE_REACTION_ADD")
@@ -172,10 +172,10 @@ async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
     for user in reversed(users):
         await react(user, guild.general, message["id"])
     ids = sorted(user.id for user in users)
-    url = reactions_path(guild.general, message["id"], FIRE)
+    path = reactions_path(guild.general, message["id"], FIRE)
 
     async def list_reactor_ids(**params: object) -> list[int]:
-        reactors = (await users[0].get(url, params={key: str(value) for key, value in params.items()})).ok()
+        reactors = (await users[0].get(path, params={key: str(value) for key, value in params.items()})).ok()
         return [int(reactor["id"]) for reactor in reactors]
 
     assert await list_reactor_ids() == ids
@@ -183,8 +183,8 @@ async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
     assert await list_reactor_ids(after=ids[0], limit=1) == ids[1:2]
     assert await list_reactor_ids(type=ReactionType.BURST) == []
     assert (await users[0].get(reactions_path(guild.general, message["id"], "👍"))).ok() == []
-    assert (await users[0].get(url, params={"limit": "101"})).errors("limit")
-    assert (await users[0].get(url, params={"limit": "0"})).errors("limit")
+    assert (await users[0].get(path, params={"limit": "101"})).errors("limit")
+    assert (await users[0].get(path, params={"limit": "0"})).errors("limit")
 
 
 async def test_a_user_removes_their_own_reaction(world: World) -> None:
