@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.enums import CloseCode, RelationshipType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.app import App
@@ -248,7 +248,7 @@ async def test_a_restricted_account_has_no_relationships_on_the_platform(world: 
     # Game friends, who are within the game, and blocks are not affected.
     teammate = await create_provisional_player(client, "teammate")
     (await player.put(f"/users/@me/game-relationships/{teammate.id}", json={})).ok()
-    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
+    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})).ok()
     (await player.delete(f"/users/@me/relationships/{other.id}")).ok()
     world.clock.set(ends_ms)
     player = await create_provisional_player(client, "hero")

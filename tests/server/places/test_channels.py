@@ -305,7 +305,7 @@ async def test_an_obfuscated_channel_reveals_only_its_type_parent_and_position()
     encoded = json.loads(codec.encode(channels.views.obfuscated_channel(row)))
     assert encoded == {
         "id": "5",
-        "type": 0,
+        "type": ChannelType.GUILD_TEXT,
         "flags": ChannelFlags.CHANNEL_OBFUSCATED,
         "guild_id": "9",
         "name": "___hidden___",

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from hubbub.protocol import changes, codec
-from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.enums import AuditLogAction, ChannelType, InviteTargetType, InviteType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -42,7 +42,7 @@ async def test_creating_an_invite_publishes_an_event_and_an_audit_entry(world: W
 
     created = await create_invite(bot, guild.general, max_age=3600, max_uses=5, temporary=True)
 
-    assert created["type"] == 0
+    assert created["type"] == InviteType.GUILD
     assert len(created["code"]) == 8
     assert created["code"].isalnum()
     assert created["guild"]["id"] == created["guild_id"] == str(guild.id)
@@ -121,8 +121,13 @@ async def test_an_invite_can_target_an_activity_in_a_voice_channel(world: World)
     guild = await world.guild()
     voice = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     app = await world.bot(guild, flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
-    created = await create_invite(guild.owner, voice, target_type=2, target_application_id=str(app.application_id))
-    assert created["target_type"] == 2
+    created = await create_invite(
+        guild.owner,
+        voice,
+        target_type=InviteTargetType.EMBEDDED_APPLICATION,
+        target_application_id=str(app.application_id),
+    )
+    assert created["target_type"] == InviteTargetType.EMBEDDED_APPLICATION
     assert created["target_application"]["id"] == str(app.application_id)
 
 
@@ -570,7 +575,7 @@ async def test_an_invite_of_a_group_adds_a_user_to_it(world: World) -> None:
     path = f"/channels/{group['id']}/invites"
     assert (await alice.post(path, json={"max_age": 0})).errors("max_age") == ["NUMBER_TYPE_MIN"]
     created = (await alice.post(path, json={"max_age": 60})).ok()
-    assert created["type"] == 1
+    assert created["type"] == InviteType.GROUP_DM
     assert created["channel"]["id"] == group["id"]
     assert "guild" not in created
     assert {recipient["username"] for recipient in created["channel"]["recipients"]} == {"alice", "bob", "carol"}

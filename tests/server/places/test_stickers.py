@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import AuditLogAction, MessageReferenceType, StickerFormatType, StickerType
 from hubbub.protocol.ids import StickerId
 from hubbub.protocol.permissions import Permissions
 from tests import media
@@ -30,8 +30,8 @@ async def test_a_new_sticker_is_stored_published_audited_and_served(world: World
         "id": sticker["id"],
         "name": "wave",
         "tags": "hello, hi",
-        "type": 2,
-        "format_type": 1,
+        "type": StickerType.GUILD,
+        "format_type": StickerFormatType.PNG,
         "description": "a hand",
         "available": True,
         "guild_id": str(guild.id),
@@ -276,7 +276,7 @@ async def test_a_message_contains_stickers(world: World) -> None:
     assert edited["sticker_items"] == items
     assert (await bob.patch(path, json={"content": ""})).ok()["content"] == ""
     (await bob.patch(path, json={"content": "x", "sticker_ids": ["102"]})).rejected(400, 50080)
-    reference = {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}
+    reference = {"type": MessageReferenceType.FORWARD, "message_id": message["id"], "channel_id": str(guild.general)}
     forward = (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": reference})).ok()
     assert forward["message_snapshots"][0]["message"]["sticker_items"] == items
 

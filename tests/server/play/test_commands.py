@@ -593,7 +593,7 @@ async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
     ).ok()["handler"] == CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY
     (await bot.post(path, json={"name": "second", "type": CommandType.PRIMARY_ENTRY_POINT})).rejected(400, 30032)
     (await bot.put(path, json=[chat_command()])).ok()
-    assert [command["type"] for command in (await bot.get(path)).ok()] == [1]
+    assert [command["type"] for command in (await bot.get(path)).ok()] == [CommandType.CHAT_INPUT]
     world.clock.set(changes.ENTRY_POINT_COMMANDS.at_ms - 1)
     assert (await bot.post(path, json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT})).errors("type") == [
         "BASE_TYPE_CHOICES"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import EntitlementOwnerType, SkuType
+from hubbub.protocol.enums import EntitlementOwnerType, EntitlementType, SkuType
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.play import entitlements, skus
 from tests.receiver import Receiver, subscribe_to_events
@@ -163,7 +163,7 @@ async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> No
         "sku_id": str(sku_id),
         "application_id": str(bot.application_id),
         "user_id": str(alice.id),
-        "type": 4,
+        "type": EntitlementType.TEST_MODE_PURCHASE,
         "deleted": False,
         "consumed": False,
         "starts_at": None,

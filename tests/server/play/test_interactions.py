@@ -73,7 +73,7 @@ async def test_an_app_receives_a_command_with_every_field(setup: InteractionSetu
     assert event["data"] == {
         "id": command["id"],
         "name": "greet",
-        "type": 1,
+        "type": CommandType.CHAT_INPUT,
         "guild_id": str(setup.guild.id),
         "options": [{"type": CommandOptionType.STRING, "name": "target", "value": "world"}],
     }
@@ -308,7 +308,7 @@ async def test_a_command_can_have_attachments(setup: InteractionSetup) -> None:
         ]
     )
     body = {
-        "type": 2,
+        "type": InteractionType.APPLICATION_COMMAND,
         "application_id": str(setup.bot.application_id),
         "channel_id": str(setup.channel),
         "data": {
@@ -337,7 +337,7 @@ async def test_a_command_can_have_attachments(setup: InteractionSetup) -> None:
         assert (await send_file(filename)).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
     # spec/http.md#1.11: only the file name is checked, ignoring case; the content is not an image.
     assert (await send_file("a.PNG")).status == 204
-    assert (await setup.app_session.next("INTERACTION_CREATE"))["type"] == 2
+    assert (await setup.app_session.next("INTERACTION_CREATE"))["type"] == InteractionType.APPLICATION_COMMAND
 
 
 async def test_context_menu_commands_name_their_target(setup: InteractionSetup) -> None:
@@ -614,7 +614,7 @@ async def test_autocomplete_returns_choices(setup: InteractionSetup) -> None:
     response = (
         await interaction.respond(InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": choices})
     ).ok()
-    assert response["interaction"]["type"] == 4
+    assert response["interaction"]["type"] == InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE
     assert "resource" not in response
     event = await setup.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
     assert event == {"id": interaction.payload["id"], "nonce": "n1", "choices": choices}
@@ -641,10 +641,10 @@ async def test_a_command_is_answered_with_a_message(setup: InteractionSetup) -> 
     ).ok()
 
     message = response["resource"]["message"]
-    assert response["resource"]["type"] == 4
+    assert response["resource"]["type"] == InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE
     assert response["interaction"] == {
         "id": interaction.payload["id"],
-        "type": 2,
+        "type": InteractionType.APPLICATION_COMMAND,
         "response_message_id": message["id"],
         "response_message_loading": False,
         "response_message_ephemeral": False,
@@ -702,10 +702,11 @@ async def test_an_interaction_is_answered_once_within_three_seconds(setup: Inter
     assert failed == {"id": late.payload["id"], "nonce": "n1", "reason_code": 2}
     (await late.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "late"})).rejected(404, 10062)
     (await late.webhook_request("POST", json={"content": "x"})).rejected(404, 10015)
+    deferred_response = {"type": InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE}
     path = f"/interactions/{late.payload['id']}/wrong/callback"
-    (await setup.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
+    (await setup.world.request("POST", path, json=deferred_response)).rejected(404, 10062)
     path = f"/interactions/1/{late.payload['token']}/callback"
-    (await setup.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
+    (await setup.world.request("POST", path, json=deferred_response)).rejected(404, 10062)
     await setup.user_session.wait_delivered()
     assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in setup.user_session.dispatches) == 1
 
@@ -1229,7 +1230,8 @@ async def test_a_response_to_a_component_replies_to_its_message(setup: Interacti
 
     reply = await (await setup.use_component(message["id"])).respond_with_message(content="ok")
     interaction = await setup.use_component(message["id"])
-    assert (await interaction.respond(InteractionCallbackType.DEFERRED_UPDATE_MESSAGE)).ok()["interaction"]["type"] == 3
+    response = (await interaction.respond(InteractionCallbackType.DEFERRED_UPDATE_MESSAGE)).ok()
+    assert response["interaction"]["type"] == InteractionType.MESSAGE_COMPONENT
     followup = (await interaction.webhook_request("POST", json={"content": "later"})).ok()
 
     assert (reply["type"], reply["message_reference"]["message_id"]) == (MessageType.REPLY, message["id"])

@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from hubbub.protocol.enums import ChannelType, InviteTargetType, MessageType, OverwriteType
+from hubbub.protocol.enums import (
+    AutoModerationActionType,
+    AutoModerationEventType,
+    AutoModerationTriggerType,
+    ChannelType,
+    InviteTargetType,
+    MessageType,
+    OverwriteType,
+)
 from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
 from tests.game import Game, Player, create_game
@@ -169,10 +177,10 @@ async def test_a_message_blocked_by_auto_moderation_still_reaches_the_lobby(worl
     _, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     rule = {
         "name": "no foo",
-        "event_type": 1,
-        "trigger_type": 1,
+        "event_type": AutoModerationEventType.MESSAGE_SEND,
+        "trigger_type": AutoModerationTriggerType.KEYWORD,
         "trigger_metadata": {"keyword_filter": ["foo"]},
-        "actions": [{"type": 1}],
+        "actions": [{"type": AutoModerationActionType.BLOCK_MESSAGE}],
         "enabled": True,
     }
     (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()

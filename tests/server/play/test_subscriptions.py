@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import SkuType, SubscriptionStatus
+from hubbub.protocol.enums import EntitlementType, SkuType, SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.play.subscriptions.periods import anchor_day, next_month
 from tests.receiver import Receiver, subscribe_to_events
@@ -66,7 +66,7 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(private_targets_worl
     )
     first = purchase["entitlement"]
     assert granted == ("ENTITLEMENT_CREATE", first)
-    assert first["type"] == 1
+    assert first["type"] == EntitlementType.PURCHASE
     assert first["ends_at"] is None
     assert first["starts_at"] == "2027-01-31T10:00:00.000000+00:00"
     assert first["subscription_id"] == subscription_id
@@ -236,7 +236,7 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
     migrated, changed = await received_events(session)
     new_entitlement = old_entitlement | {
         "id": migrated[1]["id"],
-        "type": 1,
+        "type": EntitlementType.PURCHASE,
         "starts_at": "2024-10-05T10:00:00.000000+00:00",
         "ends_at": None,
     }
@@ -277,7 +277,7 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
     # The ended entitlement was not migrated, but is returned with the new type.
     entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
     assert sorted(entitlements, key=lambda entitlement: int(entitlement["id"])) == [
-        old_entitlement | {"type": 1},
+        old_entitlement | {"type": EntitlementType.PURCHASE},
         new_entitlement,
     ]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
+from hubbub.protocol.enums import EventWebhooksStatus, InteractionType, WebhookEventType, WebhookPayloadType
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.play import webhook_events
 from tests.receiver import Receiver, subscribe_to_events
@@ -30,7 +30,9 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(private_targets_wo
     application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.events_url})).ok()
 
     assert application["event_webhooks_url"] == receiver.events_url
-    assert receiver.requests == [{"version": 1, "application_id": str(bot.application_id), "type": 0}]
+    assert receiver.requests == [
+        {"version": 1, "application_id": str(bot.application_id), "type": WebhookPayloadType.PING}
+    ]
     assert receiver.invalid_signature_count == 1
     for headers in receiver.request_headers:
         assert headers["Content-Type"] == "application/json"
@@ -80,7 +82,7 @@ async def test_an_interactions_endpoint_must_respond_with_a_pong(
     rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": receiver.events_url})
 
     assert application["interactions_endpoint_url"] == url
-    assert receiver.requests[0]["type"] == 1
+    assert receiver.requests[0]["type"] == InteractionType.PING
     assert receiver.requests[0]["application_id"] == str(bot.application_id)
     assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
 
@@ -97,7 +99,7 @@ async def test_an_invalid_pong_is_rejected(private_targets_world: World, receive
     rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})
 
     assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
-    assert receiver.requests[0]["type"] == 1
+    assert receiver.requests[0]["type"] == InteractionType.PING
 
 
 async def test_both_urls_are_validated_together_and_only_for_managers(
@@ -130,7 +132,7 @@ async def test_an_event_is_delivered_in_its_envelope(private_targets_world: Worl
         {
             "version": 1,
             "application_id": str(bot.application_id),
-            "type": 1,
+            "type": WebhookPayloadType.EVENT,
             "event": {"type": "ENTITLEMENT_CREATE", "timestamp": "2026-11-18T11:06:40.000000", "data": {"id": "5"}},
         }
     ]
