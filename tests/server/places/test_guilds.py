@@ -300,9 +300,8 @@ async def test_null_resets_a_field_to_its_default(world: World) -> None:
         "icon": PNG,
     }
     changed = (await guild.owner.patch(path, json=all_fields)).ok()
-    assert {key: changed[key] for key in all_fields if key != "icon"} == {
-        k: v for k, v in all_fields.items() if k != "icon"
-    }
+    fields_except_icon = {key: value for key, value in all_fields.items() if key != "icon"}
+    assert {key: changed[key] for key in fields_except_icon} == fields_except_icon
     assert len(changed["icon"]) == 32
 
     cleared = (await guild.owner.patch(path, json=dict.fromkeys((*all_fields, "system_channel_id")))).ok()

@@ -23,7 +23,7 @@ async def list_role_ids(guild: Guild) -> list[int]:
 
 
 async def create_manager(world: World, guild: Guild, permissions: int = 0) -> tuple[Actor, int]:
-    """Create a member with MANAGE_ROLES and these permissions; return the member and the role."""
+    """Create a member with MANAGE_ROLES and these permissions; return the member and the role ID."""
     bob = await guild.member()
     role = await guild.role("managers", Permissions.MANAGE_ROLES | permissions)
     await guild.add_role(bob, role)
@@ -57,11 +57,11 @@ async def test_roles_are_read_singly_and_as_a_list(world: World) -> None:
     stranger = await world.user()
 
     listed = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
-    one = (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()
+    fetched = (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()
 
     assert [role["id"] for role in listed] == [str(guild.id), str(role)]
-    assert one == listed[1]
-    assert (one["color"], one["hoist"], one["mentionable"]) == (5, True, True)
+    assert fetched == listed[1]
+    assert (fetched["color"], fetched["hoist"], fetched["mentionable"]) == (5, True, True)
     (await guild.owner.get(f"/guilds/{guild.id}/roles/1")).rejected(404, 10011)
     (await stranger.get(f"/guilds/{guild.id}/roles")).rejected(403, 50001)
     (await stranger.get(f"/guilds/{guild.id}/roles/{role}")).rejected(403, 50001)
@@ -166,8 +166,8 @@ async def test_gradients_require_the_guild_feature(world: World) -> None:
     created = (await guild.owner.post(path, json=gradient)).ok()
     assert created["color"] == 1
     assert created["colors"] == {"primary_color": 1, "secondary_color": 2, "tertiary_color": None}
-    one = (await guild.owner.patch(f"{path}/{created['id']}", json={"color": 7})).ok()
-    assert one["colors"] == {"primary_color": 7, "secondary_color": None, "tertiary_color": None}
+    single_color_role = (await guild.owner.patch(f"{path}/{created['id']}", json={"color": 7})).ok()
+    assert single_color_role["colors"] == {"primary_color": 7, "secondary_color": None, "tertiary_color": None}
     holographic_role = (await guild.owner.patch(f"{path}/{created['id']}", json=holographic)).ok()
     assert tuple(holographic_role["colors"].values()) == HOLOGRAPHIC_COLORS
     assert holographic_role["color"] == HOLOGRAPHIC_COLORS[0]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
+from hubbub.protocol.enums import WebhookPayloadType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.identity import users
@@ -249,7 +250,7 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(
     body = {"override_event_webhooks_url": receiver.events_url}
     lobby = (await game.backend.post("/lobbies", json=body)).ok()
     assert (lobby["override_event_webhooks_url"], receiver.invalid_signature_count) == (receiver.events_url, 1)
-    assert [request["type"] for request in receiver.requests] == [0]
+    assert [request["type"] for request in receiver.requests] == [WebhookPayloadType.PING]
     plain = await create_lobby(game.backend)
     (await game.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()
     assert "override_event_webhooks_url" not in (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
