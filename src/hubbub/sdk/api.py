@@ -9,7 +9,7 @@ An error response raises `errors.ApiError`, whose `kind` can be compared: `if er
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import NoneType
-from typing import Any, Final, Literal, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, cast
 from urllib.parse import quote
 
 import aiohttp
@@ -18,9 +18,11 @@ from yarl import URL
 
 from hubbub import __version__
 from hubbub.protocol import codec
-from hubbub.protocol.operation import MAJOR_PARAMETERS, BodyT, Operation, ResultT
 from hubbub.sdk.clock import PlatformClock
 from hubbub.sdk.http import RATE_LIMIT_WAIT_MAX_MS, TIMEOUT_MS, TRIES_MAX, Http, Request
+
+if TYPE_CHECKING:
+    from hubbub.protocol.operation import BodyT, Operation, ResultT
 
 TokenKind = Literal["bot", "user", "bearer"]
 """Kind of a token: a bot token, the token of a user account, or an OAuth2 access token."""
@@ -93,14 +95,14 @@ class Api:
 
     async def call(
         self,
-        operation: Operation[BodyT, ResultT],
+        operation: "Operation[BodyT, ResultT]",
         *,
-        body: BodyT | None = None,
+        body: "BodyT | None" = None,
         query: msgspec.Struct | None = None,
         files: Sequence[File] = (),
         reason: str | None = None,
         **path: int | str,
-    ) -> ResultT:
+    ) -> "ResultT":
         """Send an operation to the platform and return the decoded response, or None if it has no content.
 
         `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raise
@@ -121,15 +123,15 @@ class Api:
                 url=self._operation_url(operation, path, query),
                 route=operation.path,
                 bucket=f"{operation.method} {operation.path}",
-                major=next((f"{name}={path[name]}" for name in MAJOR_PARAMETERS if name in path), ""),
+                major=_major_parameter(path),
                 headers=headers,
                 body=request_body.make if request_body is not None else lambda: None,
             )
         )
         if operation.result is NoneType or not response.body:
-            return cast(ResultT, None)
+            return cast("ResultT", None)
         if operation.media_type != "application/json":
-            return cast(ResultT, response.body)
+            return cast("ResultT", response.body)
         return codec.decode(response.body, operation.result)
 
     async def request(
@@ -167,7 +169,7 @@ class Api:
                 url=url.with_query(query) if query else url,
                 route=path,
                 bucket=f"{method} {path}",
-                major=next((f"{name}={parameters[name]}" for name in MAJOR_PARAMETERS if name in parameters), ""),
+                major=_major_parameter(parameters),
                 headers=headers,
                 body=create_body,
                 tries=tries,
@@ -185,7 +187,7 @@ class Api:
         self._http.timeout_ms = value
 
     def _operation_url(
-        self, operation: Operation[Any, Any], path: Mapping[str, int | str], query: msgspec.Struct | None
+        self, operation: "Operation[Any, Any]", path: Mapping[str, int | str], query: msgspec.Struct | None
     ) -> URL:
         if set(path) != set(operation.parameters):
             raise TypeError(f"{operation.path} requires the parameters {operation.parameters}, not {tuple(path)}")
@@ -209,7 +211,15 @@ class RequestBody(NamedTuple):
     """Function that creates the body."""
 
 
-def _request_body(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> RequestBody | None:
+def _major_parameter(parameters: Mapping[str, int | str]) -> str:
+    """Return the name and value of the path parameter that has rate limits of its own; empty if there is none."""
+    # Imported here, because games should not wait for the declarations of operations at startup.
+    from hubbub.protocol.operation import MAJOR_PARAMETERS
+
+    return next((f"{name}={parameters[name]}" for name in MAJOR_PARAMETERS if name in parameters), "")
+
+
+def _request_body(operation: "Operation[Any, Any]", body: Any, files: Sequence[File]) -> RequestBody | None:
     """Encode the body of an operation as JSON or as a form; return None for an operation without a body."""
     if files:
         payload = None if body is None else codec.encode(body).decode()
@@ -222,7 +232,7 @@ def _request_body(operation: Operation[Any, Any], body: Any, files: Sequence[Fil
     return RequestBody("application/json", lambda: encoded)
 
 
-def _upload_form(operation: Operation[Any, Any], payload: str | None, files: Sequence[File]) -> aiohttp.FormData:
+def _upload_form(operation: "Operation[Any, Any]", payload: str | None, files: Sequence[File]) -> aiohttp.FormData:
     """Build a multipart form with the JSON body, unless it is None, and the files."""
     form = aiohttp.FormData()
     if payload is not None:

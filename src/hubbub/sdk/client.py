@@ -20,11 +20,10 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from types import MappingProxyType
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.sdk import version
 from hubbub.sdk.api import File
 from hubbub.sdk.arguments import check_argument, check_call
@@ -47,6 +46,9 @@ from hubbub.sdk.relationships import Relationships
 from hubbub.sdk.rpc import RpcClient
 from hubbub.sdk.tokens import Tokens
 from hubbub.sdk.voice import VoiceCalls
+
+if TYPE_CHECKING:
+    from hubbub.protocol.operation import BodyT, Operation, ResultT
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -178,21 +180,21 @@ class Client(MoveOnly):
 
     def call(
         self,
-        operation: Operation[BodyT, ResultT],
+        operation: "Operation[BodyT, ResultT]",
         *,
-        body: BodyT | None = None,
+        body: "BodyT | None" = None,
         query: msgspec.Struct | None = None,
         files: Sequence[File] = (),
         reason: str | None = None,
         callback: Callable[..., object] | None = None,
         **path: int | str,
-    ) -> Completion[ResultT]:
+    ) -> "Completion[ResultT]":
         """Send any operation of the HTTP API with the token set by `update_token`.
 
         `path` are the parameters of the operation's URL; `reason` is recorded in the audit log. The operation completes
         with the decoded response."""
 
-        async def run() -> ResultT:
+        async def run() -> "ResultT":
             self._core.api.authorization = f"Bearer {self._core.token}" if self._core.token else None
             return await self._core.api.call(operation, body=body, query=query, files=files, reason=reason, **path)
 

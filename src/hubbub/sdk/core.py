@@ -10,13 +10,12 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from types import NoneType
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import msgspec
 from yarl import URL
 
 from hubbub.protocol import codec
-from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.sdk.api import Api, name_value_pairs
 from hubbub.sdk.cache import Cache
 from hubbub.sdk.callback_queue import CallbackQueue
@@ -26,6 +25,9 @@ from hubbub.sdk.enums import ClientError, ClientStatus, ErrorType
 from hubbub.sdk.logs import Logs
 from hubbub.sdk.records import ClientCreateOptions, Fields
 from hubbub.sdk.results import ClientResult, SdkError, result_of_exception, sdk_error
+
+if TYPE_CHECKING:
+    from hubbub.protocol.operation import BodyT, Operation, ResultT
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -291,7 +293,7 @@ class Core:
 
     async def request(
         self,
-        operation: Operation[Any, Any],
+        operation: "Operation[Any, Any]",
         *,
         json: Any = None,
         form: Mapping[str, str] | None = None,
@@ -325,15 +327,15 @@ class Core:
 
     async def call(
         self,
-        operation: Operation[BodyT, ResultT],
+        operation: "Operation[BodyT, ResultT]",
         *,
-        body: BodyT | None = None,
+        body: "BodyT | None" = None,
         form: Mapping[str, str] | None = None,
         query: msgspec.Struct | None = None,
         token: str | None = None,
         tries: int | None = None,
         **parameters: int | str,
-    ) -> ResultT:
+    ) -> "ResultT":
         """Send an operation with a body and query of its models, and return the decoded response.
 
         `form`, `token`, `tries` and `parameters` are those of `request`."""
@@ -346,7 +348,7 @@ class Core:
             tries=tries,
             **parameters,
         )
-        return cast(ResultT, None) if operation.result is NoneType else codec.decode(response, operation.result)
+        return cast("ResultT", None) if operation.result is NoneType else codec.decode(response, operation.result)
 
     def run_in_background(self, work: Callable[[], Any]) -> None:
         """Run a coroutine function as a background task, which `close` cancels; log its exception."""

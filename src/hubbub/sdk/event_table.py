@@ -5,9 +5,10 @@ the SDK (decisions/0074).
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
-from hubbub.protocol.operation import Event
+if TYPE_CHECKING:
+    from hubbub.protocol.operation import Event
 
 T = TypeVar("T")
 OwnerT = TypeVar("OwnerT")
@@ -27,15 +28,15 @@ class EventTable(Generic[OwnerT]):
         self._handlers: dict[str, tuple[type[Any], Handler[OwnerT, Any]]] = {}
 
     @overload
-    def handles(self, event: Callable[[], Event[T]]) -> Callable[[Handler[OwnerT, T]], Handler[OwnerT, T]]: ...
+    def handles(self, event: "Callable[[], Event[T]]") -> Callable[[Handler[OwnerT, T]], Handler[OwnerT, T]]: ...
 
     @overload
     def handles(
-        self, event: Callable[[], Event[Any]], model: Callable[[], type[T]]
+        self, event: "Callable[[], Event[Any]]", model: Callable[[], type[T]]
     ) -> Callable[[Handler[OwnerT, T]], Handler[OwnerT, T]]: ...
 
     def handles(
-        self, event: Callable[[], Event[Any]], model: Callable[[], type[T]] | None = None
+        self, event: "Callable[[], Event[Any]]", model: Callable[[], type[T]] | None = None
     ) -> Callable[[Handler[OwnerT, T]], Handler[OwnerT, T]]:
         """Register a method as the handler of an event.
 

@@ -1,7 +1,6 @@
 """Local HTTP server on a random port that receives the redirect of one authorization from the browser."""
 
 import asyncio
-import html
 from typing import Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -56,7 +55,10 @@ class LoopbackServer:
             async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, title, text = self._handle_request(head)
-            body = _PAGE.format(title=html.escape(title), text=html.escape(text)).encode()
+            # Imported here, because its table of entities takes time at the start of a game.
+            from html import escape
+
+            body = _PAGE.format(title=escape(title), text=escape(text)).encode()
             writer.write(
                 f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
                 "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"

@@ -1,15 +1,17 @@
 """Friends and blocked users, on the platform and in the game (spec/sdk.md#9)."""
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from hubbub.protocol.operation import Operation
 from hubbub.sdk import resources
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import RelationshipGroupType, RelationshipType
 from hubbub.sdk.handles import RelationshipHandle, UserHandle, find_user
 from hubbub.sdk.results import ClientResult, validation_error
+
+if TYPE_CHECKING:
+    from hubbub.protocol.operation import Operation
 
 ResultCallback = Callable[[ClientResult], object]
 Kind = Literal["platform", "game"]
@@ -25,11 +27,11 @@ The number is used twice: the distance is also limited to one edit for every thr
 class RelationshipOperations(NamedTuple):
     """Operations on relationships of one kind."""
 
-    request: Operation[Any, Any]
+    request: "Operation[Any, Any]"
     """Sends a friend request to a username."""
-    set: Operation[Any, Any]
+    set: "Operation[Any, Any]"
     """Sends or accepts a friend request, or blocks a user."""
-    delete: Operation[Any, Any]
+    delete: "Operation[Any, Any]"
     """Removes a relationship."""
 
 
