@@ -32,7 +32,7 @@ from hubbub.server.core.postgres_connection import (
     PostgresConnection,
     RoundTrips,
     connect,
-    connect_patiently,
+    connect_with_retries,
 )
 from hubbub.server.core.postgres_loop import LoopConnection, LoopConnections, Unit
 from hubbub.server.core.postgres_tx import PostgresTx
@@ -109,14 +109,14 @@ class PostgresDatabase(Database):
         self._commit_order = CommitOrder(self._delivery)
         await asyncio.to_thread(self._migrate)
         self._loop_writers = LoopConnections(
-            partial(connect_patiently, self._url),
+            partial(connect_with_retries, self._url),
             LOOP_WRITERS_MAX,
             self._round_trips,
             self._write_on_loop,
             self._fail,
         )
         self._loop_readers = LoopConnections(
-            partial(connect_patiently, self._url, only_reads=True),
+            partial(connect_with_retries, self._url, only_reads=True),
             LOOP_READERS_MAX,
             self._round_trips,
             self._read_on_loop,
@@ -240,7 +240,7 @@ class PostgresDatabase(Database):
             try:
                 connection = self._idle.pop()
             except IndexError:
-                connection = BlockingConnection(connect_patiently(self._url), self._round_trips)
+                connection = BlockingConnection(connect_with_retries(self._url), self._round_trips)
             try:
                 return run(connection)
             except ConnectionLost:

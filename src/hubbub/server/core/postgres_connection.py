@@ -62,7 +62,7 @@ class Reply:
     def __init__(self, prepared: PreparedStatement | None = None) -> None:
         self.result: PGresult | None = None
         self.is_abandoned = False
-        """Whether the transaction ended before the reply arrived, so that its error concerns no one."""
+        """Whether the transaction ended before the reply arrived, so that its error is ignored."""
         self.prepared = prepared
         """The statement that is being prepared, or None."""
 
@@ -328,7 +328,7 @@ def connect(url: str) -> psycopg.Connection:
     return connection
 
 
-def connect_patiently(url: str, *, only_reads: bool = False) -> psycopg.Connection:
+def connect_with_retries(url: str, *, only_reads: bool = False) -> psycopg.Connection:
     """Open a connection, whose transactions may all be reads, with retries while the server restarts."""
     deadline = time.monotonic() + RECONNECT_SECONDS_MAX
     while True:
