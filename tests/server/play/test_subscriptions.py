@@ -189,7 +189,6 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(private_targets_worl
 @pytest.mark.dated(
     changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING,
     changes.WEBHOOK_EVENTS,
-    changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED,
     changes.RENEWAL_SKU_IDS,
 )
 async def test_a_subscription_over_the_year_of_the_entitlement_migration(
@@ -231,19 +230,13 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
         *renewal_events(subscription, renewal_time, "2024-09-05", "2024-10-05"),
     ]
 
-    # October: the renewal replaces it with an entitlement without an end.
+    # October: the renewal migrates it: the same entitlement gets the new type and loses its end.
     await run_until(world, "2024-10-05T10:00:00")
     migrated, changed = await received_events(session)
-    new_entitlement = old_entitlement | {
-        "id": migrated[1]["id"],
-        "type": EntitlementType.PURCHASE,
-        "starts_at": "2024-10-05T10:00:00.000000+00:00",
-        "ends_at": None,
-    }
-    assert new_entitlement["id"] != old_entitlement["id"]
-    assert migrated == ("ENTITLEMENT_CREATE", new_entitlement)
-    subscription |= {"entitlement_ids": [new_entitlement["id"]]}
+    entitlement = old_entitlement | {"type": EntitlementType.PURCHASE, "ends_at": None}
+    assert migrated == ("ENTITLEMENT_CREATE", entitlement)
     assert [changed] == renewal_events(subscription, renewal_time, "2024-10-05", "2024-11-05")
+    assert (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok() == [entitlement]
 
     # November, December: only the subscription is renewed.
     await run_until(world, "2024-12-06T00:00:00")
@@ -266,24 +259,19 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
     }
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2025-08-05T10:00:00")
-    new_entitlement |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
+    entitlement |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
     assert await received_events(session) == [
-        ("ENTITLEMENT_UPDATE", new_entitlement),
+        ("ENTITLEMENT_UPDATE", entitlement),
         ("SUBSCRIPTION_UPDATE", subscription | {"status": SubscriptionStatus.INACTIVE}),
     ]
     await run_until(world, "2025-12-01T00:00:00")
     assert await received_events(session) == []
 
-    # The ended entitlement was not migrated, but is returned with the new type.
-    entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
-    assert sorted(entitlements, key=lambda entitlement: int(entitlement["id"])) == [
-        old_entitlement | {"type": EntitlementType.PURCHASE},
-        new_entitlement,
-    ]
+    assert (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok() == [entitlement]
 
     # Webhook events were introduced after the migration.
     await world.run_due_jobs()
-    assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new_entitlement)]
+    assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", entitlement)]
 
 
 def test_months_keep_their_billing_day_when_they_have_it() -> None:
@@ -472,7 +460,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
     await received_events(session)
 
-    # During the window a renewal creates an entitlement without an end; a canceled one is not migrated.
+    # During the window a renewal removes the end of the entitlement; a canceled one is not migrated.
     assert (
         timestamp_ms("2024-09-05T00:00:00")
         < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms
@@ -482,9 +470,11 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     window_events = await received_events(session)
     alice_events = [(name, data) for name, data in window_events if data["user_id"] == str(alice.id)]
     assert event_names(alice_events) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
-    (_, migrated), (_, renewed) = alice_events
-    assert (migrated["type"], migrated["ends_at"]) == (1, None)
-    assert renewed["entitlement_ids"] == [migrated["id"]]
+    migrated = alice_events[0][1]
+    assert migrated == purchase["entitlement"] | {"type": EntitlementType.PURCHASE, "ends_at": None}
+    assert alice_events[1][1]["entitlement_ids"] == [migrated["id"]]
+    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements?user_id={alice.id}")).ok()
+    assert listed == [migrated]
     assert event_names([(name, data) for name, data in window_events if data["user_id"] == str(bob.id)]) == [
         "SUBSCRIPTION_UPDATE"
     ]

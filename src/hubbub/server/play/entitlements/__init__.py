@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.play.entitlements import routes
-from hubbub.server.play.entitlements.actions import delete, end, grant, set_end
+from hubbub.server.play.entitlements.actions import delete, end, grant, migrate, set_end
 from hubbub.server.play.entitlements.rules import require_entitlement
 from hubbub.server.play.entitlements.store import EntitlementRow, find, has_active
 from hubbub.server.play.entitlements.views import entitlement, list_active_entitlements
@@ -19,6 +19,7 @@ __all__ = [
     "find",
     "grant",
     "has_active",
+    "migrate",
     "delete",
     "require_entitlement",
 ]

@@ -60,6 +60,15 @@ def set_end(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
     return row
 
 
+def migrate(call: Call, row: EntitlementRow) -> None:
+    """Turn an entitlement of type APPLICATION_SUBSCRIPTION into a PURCHASE without an end.
+
+    It keeps its ID and start. The published ENTITLEMENT_CREATE does not mean a new entitlement."""
+    row = row._replace(type=EntitlementType.PURCHASE, ends_ms=None)
+    store.update(call.tx, row)
+    _publish(call, wire.ENTITLEMENT_CREATE, row)
+
+
 def consume(call: Call, row: EntitlementRow) -> None:
     """Mark an entitlement as consumed, so that the SKU can be bought again."""
     row = row._replace(consumed=1)

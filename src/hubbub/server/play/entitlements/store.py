@@ -55,9 +55,10 @@ def insert(tx: Tx, row: EntitlementRow) -> None:
 
 
 def update(tx: Tx, row: EntitlementRow) -> None:
-    """Update the end and the flags of an entitlement."""
+    """Update the type, the end and the flags of an entitlement."""
     tx.run(
-        "UPDATE entitlements SET ends_ms = ?, consumed = ?, deleted = ? WHERE id = ?",
+        "UPDATE entitlements SET type = ?, ends_ms = ?, consumed = ?, deleted = ? WHERE id = ?",
+        row.type,
         row.ends_ms,
         row.consumed,
         row.deleted,

@@ -73,10 +73,10 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
             entitlements.end(call, entitlement, start_ms)
         row = row._replace(sku_id=sku.id, renewal_sku_id=sku.id, entitlement_id=_grant_entitlement(call, row, sku).id)
     elif entitlement.type == EntitlementType.APPLICATION_SUBSCRIPTION:
-        # spec/dated-changes.md#3, 2024-10-01: since that date a renewal grants a new entitlement without an end; before,
-        # it moved the end of the existing one.
+        # spec/dated-changes.md#3, 2024-10-01: since that date a renewal removes the end of the entitlement; before, it
+        # moved the end.
         if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now_ms):
-            row = row._replace(entitlement_id=_grant_entitlement(call, row, sku).id)
+            entitlements.migrate(call, entitlement)
         else:
             entitlements.set_end(call, entitlement, row.period_end_ms)
     _update_and_publish(call, row)
