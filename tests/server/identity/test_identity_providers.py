@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.server.core import outbound_cache
+from hubbub.server.core import outbound_cache, outbound_http
 from hubbub.server.identity.identity_providers.actions import STRICT_LEVEL
 from hubbub.server.identity.identity_providers.issuers import find_issuer_problem
 from tests.issuer import Issuer, RehearsalWorld, configuration_path, configure_issuer, request_token, request_unmerge
@@ -148,14 +148,11 @@ async def test_an_issuer_with_invalid_or_unreachable_documents_is_rejected(
     ):
         issuer.discovery_overrides = discovery
         (await configure_issuer(client, issuer)).rejected(400, 530008)
-        any_issuer_world.clock.set(any_issuer_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery_overrides = {"jwks_uri": f"{issuer.url}/nowhere"}
     (await configure_issuer(client, issuer)).rejected(400, 530009)
-    any_issuer_world.clock.set(any_issuer_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery_overrides = {"jwks_uri": "file:///etc/passwd"}
     (await configure_issuer(client, issuer)).rejected(400, 530009)
     await issuer.close()
-    any_issuer_world.clock.set(any_issuer_world.clock.now_ms() + outbound_cache.FRESH_MS)
     (await configure_issuer(client, issuer)).rejected(400, 530008)
 
 
@@ -196,6 +193,61 @@ async def test_issuers_are_validated_strictly_from_the_date(any_issuer_world: Wo
     (await configure_issuer(client, issuer)).ok()
     world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms)
     assert (await configure_issuer(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
+
+
+@pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/jwks"])
+async def test_redirects_are_followed_for_configurations_saved_before_the_date(
+    any_issuer_world: World, issuer: Issuer, path: str
+) -> None:
+    world, issuer_at_target = any_issuer_world, Issuer()
+    issuer_at_target.keys = issuer.keys
+    await issuer_at_target.open()
+    issuer_at_target.discovery_overrides = {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/jwks"}
+    issuer.redirects[path] = f"{issuer_at_target.url}{path}"
+    client, error_code = await create_social_game(world), 530009 if path == "/jwks" else 530008
+
+    def sign_token() -> str:
+        now_seconds = world.clock.now_ms() // 1000
+        return issuer.sign_token(iat=now_seconds, exp=now_seconds + 3600)
+
+    # Before the date, redirects are followed when the configuration is saved and when it is used.
+    world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms - 1)
+    (await configure_issuer(client, issuer)).ok()
+    (await request_token(client, sign_token())).ok()
+
+    # Since the date, an existing configuration works as before, also when nothing is cached any more.
+    world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms + outbound_cache.FRESH_MS)
+    issuer.requested_paths.clear()
+    (await request_token(client, sign_token())).ok()
+    assert path in issuer.requested_paths
+
+    # An edit is rejected, and a new configuration as well.
+    (await configure_issuer(client, issuer)).rejected(400, error_code)
+    (await configure_issuer(await create_social_game(world), issuer)).rejected(400, error_code)
+    (await request_token(client, sign_token())).ok()
+    await issuer_at_target.close()
+
+
+async def test_endless_redirects_are_rejected(any_issuer_world: World, issuer: Issuer) -> None:
+    any_issuer_world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms - 1)
+    client = await create_social_game(any_issuer_world)
+    issuer.redirects["/.well-known/openid-configuration"] = "/.well-known/openid-configuration"
+
+    (await configure_issuer(client, issuer)).rejected(400, 530008)
+
+    assert len(issuer.requested_paths) == outbound_http.REDIRECTS_MAX + 1
+
+
+async def test_saving_asks_the_issuer_again(any_issuer_world: World, issuer: Issuer) -> None:
+    client = await create_social_game(any_issuer_world)
+    (await configure_issuer(client, issuer)).ok()
+    (await configure_issuer(client, issuer)).ok()
+    assert issuer.requested_paths == ["/.well-known/openid-configuration", "/jwks"] * 2
+
+    # The answer of a save replaces the cached documents.
+    (await request_token(client, issuer.sign_token())).ok()
+    assert len(issuer.requested_paths) == 4
 
 
 # OIDC
@@ -297,6 +349,10 @@ async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world:
     assert (await request_token(public_client, issuer.sign_token())).ok()["refresh_token"] is None
 
     refreshed = (await client.refresh(tokens["refresh_token"])).ok()
+    assert (refreshed["scope"], tokens["scope"]) == ("openid sdk.social_layer",) * 2
+    # A client that requests the scope that it was shown loses nothing.
+    refreshed = (await client.refresh(refreshed["refresh_token"], scope=refreshed["scope"])).ok()
+    assert refreshed["scope"] == tokens["scope"]
     player = await create_bearer(client, refreshed["access_token"])
     assert player.id
     assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"

@@ -33,11 +33,14 @@ class OutboundCache:
         self._cached: OrderedDict[str, _CachedDocument] = OrderedDict()
         self._fetching: dict[str, asyncio.Task[Any]] = {}
 
-    async def get(self, url: str, parse: Callable[[bytes], T], now: int, *, refresh: bool = False) -> T:
+    async def get(
+        self, url: str, parse: Callable[[bytes], T], now: int, *, refresh: bool = False, ignore_cached: bool = False
+    ) -> T:
         """Return the document at a URL, parsed with `parse`; `now` is in Unix milliseconds.
 
-        `refresh` requests a newer copy. Raise the errors of fetching, and ValueError if `parse` raises it."""
-        cached = self._cached.get(url)
+        `refresh` requests a newer copy. `ignore_cached` fetches the document whatever its age; use it only for callers that
+        are identified and rate limited. Raise the errors of fetching, and ValueError if `parse` raises it."""
+        cached = None if ignore_cached else self._cached.get(url)
         # The absolute difference, because the clock of a rehearsal can be set back.
         if cached is not None and abs(now - cached.fetched_ms) < (REFRESH_MIN_MS if refresh else FRESH_MS):
             value: T = cached.value

@@ -2,8 +2,8 @@
 
 Private, loopback, link-local and other special targets are rejected in every notation: as a host name that resolves to
 them, as a number, or mapped into IPv6. A name is resolved once and exactly the resolved address is called, so that it
-cannot change in between. Redirects are not followed, and time and size are bounded. `hubbub dev` allows private
-targets, because the receivers of a rehearsal run on the same machine.
+cannot change in between. Redirects are not followed, except by `redirecting_cache`, which checks every target. Time and
+size are bounded. `hubbub dev` allows private targets, because the receivers of a rehearsal run on the same machine.
 """
 
 import asyncio
@@ -23,6 +23,9 @@ from hubbub.server.core.outbound_cache import OutboundCache
 TIMEOUT_SECONDS: Final = 3.0
 """Timeout of a request in seconds; the specification gives webhook events and interactions three seconds."""
 RESPONSE_BYTES_MAX: Final = 256 * 1024
+REDIRECTS_MAX: Final = 3
+"""Number of redirects that `OutboundClient.redirecting_cache` follows for a document."""
+REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
 """Number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
 
@@ -158,7 +161,9 @@ class OutboundClient:
         self._large = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
         self.cache = OutboundCache(self._fetch_document)
-        """Cache of documents fetched through this client."""
+        """Cache of documents fetched through this client; a redirect is an error."""
+        self.redirecting_cache = OutboundCache(self._fetch_redirected_document)
+        """Cache of documents fetched through this client; up to `REDIRECTS_MAX` redirects are followed."""
 
     def check(self, url: str) -> URL:
         """Parse a URL; raise ForbiddenTargetError if it can be rejected without DNS."""
@@ -216,6 +221,20 @@ class OutboundClient:
         response = await self.request("GET", url, headers={"Accept": "application/json"})
         if response.status != 200:
             # This includes redirects: their target is not the configured document.
+            raise UnreachableError(f"responded with status {response.status}")
+        return response.body
+
+    async def _fetch_redirected_document(self, url: str) -> bytes:
+        for _ in range(REDIRECTS_MAX + 1):
+            response = await self.request("GET", url, headers={"Accept": "application/json"})
+            location = next((value for name, value in response.headers.items() if name.lower() == "location"), None)
+            if response.status not in REDIRECT_STATUSES or location is None:
+                break
+            try:
+                url = str(URL(url).join(URL(location)))
+            except ValueError as error:
+                raise UnreachableError("the redirect has no valid target") from error
+        if response.status != 200:
             raise UnreachableError(f"responded with status {response.status}")
         return response.body
 

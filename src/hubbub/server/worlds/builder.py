@@ -264,7 +264,8 @@ class _Builder:
         for kind, provider in application.providers.items():
             clients = [ProviderClient(id=client) for client in provider.clients]
             settings = identity_providers.ProviderSettings(clients=clients, oidc_issuer_url=provider.issuer)
-            identity_providers.save_provider(self._call, created.row.id, kind, settings, strict=False)
+            validation = identity_providers.IssuerValidation.choose(self._call.now_ms, any_host=True)
+            identity_providers.save_provider(self._call, created.row.id, kind, settings, validation)
         bot = None
         if created.row.bot_id is not None and created.bot_token is not None:
             bot = BuiltBot(id=created.row.bot_id, token=created.bot_token)

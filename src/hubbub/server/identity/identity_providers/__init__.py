@@ -4,7 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.identity_providers import routes
 from hubbub.server.identity.identity_providers.actions import ProviderSettings, save_provider
 from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential, is_credential_error
-from hubbub.server.identity.identity_providers.issuers import BUILT_IN
+from hubbub.server.identity.identity_providers.issuers import BUILT_IN, IssuerValidation
 from hubbub.server.identity.identity_providers.providers import PROVIDERS, VerifiedIdentity
 from hubbub.server.identity.identity_providers.store import delete_application_providers
 from hubbub.server.identity.identity_providers.verification import verify
@@ -16,6 +16,7 @@ __all__ = [
     "PROVIDERS",
     "SLICE",
     "InvalidCredential",
+    "IssuerValidation",
     "ProviderSettings",
     "VerifiedIdentity",
     "delete_application_providers",

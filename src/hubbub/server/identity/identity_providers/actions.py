@@ -6,10 +6,8 @@ from hubbub.protocol import codec
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity.identity_providers import store
+from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 from hubbub.server.identity.identity_providers.store import ProviderRow
-
-STRICT_LEVEL = 1
-"""Level of a configuration whose issuer URLs passed the strict validation."""
 
 
 class ProviderSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -24,11 +22,11 @@ class ProviderSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def save_provider(
-    call: Call, application_id: int, type: str, settings: ProviderSettings, *, strict: bool
+    call: Call, application_id: int, type: str, settings: ProviderSettings, validation: IssuerValidation
 ) -> ProviderRow:
-    """Store a provider configuration. `strict` records that its issuer URLs passed the strict validation."""
+    """Store a provider configuration, with the validation that its issuer URLs passed."""
     settings_json = codec.encode(settings).decode()
-    row = ProviderRow(application_id, type, settings_json, STRICT_LEVEL if strict else 0, call.now_ms)
+    row = ProviderRow(application_id, type, settings_json, validation, call.now_ms)
     store.put(call.tx, row)
     return row
 

@@ -1,10 +1,14 @@
 """Validation of OIDC issuer URLs (spec/sdk.md#8.4.1)."""
 
 import re
+from enum import IntEnum
 from typing import Final
 from urllib.parse import urlsplit
 
+from hubbub.protocol import changes
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.config import Config
+from hubbub.server.core.outbound_cache import OutboundCache
 
 BUILT_IN: Final = "built-in"
 """Name under which the issuer that a rehearsal contains is stored. Its URL depends on the server's own URL."""
@@ -14,6 +18,34 @@ _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+", re.ASCII)
 _HOST_LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 # The last label of an IPv4 address, in decimal or hexadecimal form.
 _NUMERIC_LABEL: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+
+
+class IssuerValidation(IntEnum):
+    """Validation of issuers, stored with a configuration: an issuer keeps it until the configuration is edited."""
+
+    LAX = 0
+    """Rules before the date of `changes.OIDC_STRICT_ISSUER`: any host, and redirects are followed."""
+    STRICT = 1
+    """Rules since that date: https, public host names, no redirects."""
+    ANY_HOST = 2
+    """Rules since that date for world files and with the setting `identity.any_issuer`: any host, but no redirects."""
+
+    @classmethod
+    def choose(cls, now_ms: int, *, any_host: bool) -> "IssuerValidation":
+        """Return the validation of a configuration that is saved at `now_ms`, in Unix milliseconds."""
+        if not changes.OIDC_STRICT_ISSUER.is_active(now_ms):
+            return cls.LAX
+        return cls.ANY_HOST if any_host else cls.STRICT
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether issuer URLs must pass the strict validation of `find_issuer_problem`."""
+        return self is IssuerValidation.STRICT
+
+    def choose_cache(self, operation: AsyncOperation) -> OutboundCache:
+        """Return the cache through which the documents of an issuer are fetched."""
+        outbound = operation.outbound
+        return outbound.redirecting_cache if self is IssuerValidation.LAX else outbound.cache
 
 
 def issuer_url(config: Config, issuer: str) -> str:

@@ -12,7 +12,7 @@ from joserfc.util import urlsafe_b64decode
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import identity_providers as wire
-from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.outbound_cache import OutboundCache
 from hubbub.server.core.outbound_http import UnreachableError
 
 SKEW_SECONDS: Final = 60
@@ -77,13 +77,13 @@ def parse_token(text: str) -> ParsedToken:
     return ParsedToken(text, header, claims)
 
 
-async def require_signature(operation: AsyncOperation, token: ParsedToken, keys_url: str, now_ms: int) -> None:
+async def require_signature(cache: OutboundCache, token: ParsedToken, keys_url: str, now_ms: int) -> None:
     """Raise INVALID_OIDC_TOKEN unless the token is signed with one of the provider's keys at `keys_url`.
 
     An unknown key may be new, so the keys are fetched again, at a limited rate."""
-    key = _find_key(await _fetch_keys(operation, keys_url, now_ms), token)
+    key = _find_key(await _fetch_keys(cache, keys_url, now_ms), token)
     if key is None:
-        key = _find_key(await _fetch_keys(operation, keys_url, now_ms, refresh=True), token)
+        key = _find_key(await _fetch_keys(cache, keys_url, now_ms, refresh=True), token)
     if key is None:
         raise errors.INVALID_OIDC_TOKEN()
     try:
@@ -122,9 +122,9 @@ def decode_keys(data: bytes) -> KeySet:
     return KeySet(imported_keys)
 
 
-async def _fetch_keys(operation: AsyncOperation, url: str, now_ms: int, *, refresh: bool = False) -> KeySet:
+async def _fetch_keys(cache: OutboundCache, url: str, now_ms: int, *, refresh: bool = False) -> KeySet:
     try:
-        return await operation.outbound.cache.get(url, decode_keys, now_ms, refresh=refresh)
+        return await cache.get(url, decode_keys, now_ms, refresh=refresh)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 

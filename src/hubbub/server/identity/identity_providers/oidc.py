@@ -9,6 +9,7 @@ from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.outbound_http import UnreachableError
 from hubbub.server.identity.identity_providers import issuers, jwts
+from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 
 
 class Discovery(msgspec.Struct, frozen=True):
@@ -19,16 +20,20 @@ class Discovery(msgspec.Struct, frozen=True):
     id_token_signing_alg_values_supported: list[str]
 
 
-async def find_keys_url(operation: AsyncOperation, issuer: str, now_ms: int, *, strict: bool) -> str:
+async def find_keys_url(
+    operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation, *, ignore_cached: bool = False
+) -> str:
     """Return the URL of an issuer's keys.
 
     Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid, and OIDC_KEYS_UNREACHABLE if
-    the URL of the keys is. `strict` is explained at `issuers.find_issuer_problem`."""
+    the URL of the keys is. `ignore_cached` asks the issuer even if its discovery document is cached."""
+    strict = validation.is_strict
     if issuers.find_issuer_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
-        discovery = await operation.outbound.cache.get(url, _decode_discovery, now_ms)
+        cache = validation.choose_cache(operation)
+        discovery = await cache.get(url, _decode_discovery, now_ms, ignore_cached=ignore_cached)
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE() from None
     if discovery.issuer != issuer or not set(wire.ALGORITHMS).intersection(
@@ -41,11 +46,11 @@ async def find_keys_url(operation: AsyncOperation, issuer: str, now_ms: int, *, 
     return discovery.jwks_uri
 
 
-async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, *, strict: bool) -> None:
-    """Raise an error unless the discovery document and the keys of an issuer can be fetched."""
-    url = await find_keys_url(operation, issuer, now_ms, strict=strict)
+async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation) -> None:
+    """Raise an error unless the discovery document and the keys of an issuer can be fetched now."""
+    url = await find_keys_url(operation, issuer, now_ms, validation, ignore_cached=True)
     try:
-        await operation.outbound.cache.get(url, jwts.decode_keys, now_ms, refresh=True)
+        await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignore_cached=True)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 

@@ -14,6 +14,7 @@ from hubbub.server.core.outbound_http import OutboundResponse, UnreachableError
 from hubbub.server.identity.identity_providers import issuers, jwts, oidc
 from hubbub.server.identity.identity_providers.actions import ProviderSettings
 from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential
+from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 
 FORM_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 NAME_CLAIMS: Final = ("preferred_username", "nickname", "name")
@@ -40,8 +41,8 @@ class ProviderQuery(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     now_ms: int
     """Current time in Unix milliseconds."""
-    is_strict: bool
-    """Whether issuer URLs must pass the strict validation of `issuers.find_issuer_problem`."""
+    validation: IssuerValidation
+    """Rules for the issuers of the configuration."""
 
 
 class CredentialVerifier(Protocol):
@@ -74,8 +75,9 @@ class OidcVerifier:
         if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         jwts.require_authorized_party(token, [id for id, url in issuer_urls.items() if url == token.issuer])
-        keys_url = await oidc.find_keys_url(operation, token.issuer, query.now_ms, strict=query.is_strict)
-        await jwts.require_signature(operation, token, keys_url, query.now_ms)
+        keys_url = await oidc.find_keys_url(operation, token.issuer, query.now_ms, query.validation)
+        cache = query.validation.choose_cache(operation)
+        await jwts.require_signature(cache, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
         # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
         stored_issuer = next(
@@ -120,7 +122,7 @@ class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
         if expected_audiences.isdisjoint(token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         jwts.require_authorized_party(token, list(expected_audiences))
-        await jwts.require_signature(operation, token, keys_url, query.now_ms)
+        await jwts.require_signature(operation.outbound.cache, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
         return VerifiedIdentity(
             provider_type=self.type, user_id=token.subject, name=_find_name(token.claims, self.name_claims)

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from hubbub.protocol import changes, errors
+from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.async_operation import AsyncOperation
@@ -12,6 +12,7 @@ from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
 from hubbub.server.identity.identity_providers import actions, issuers, oidc, store
 from hubbub.server.identity.identity_providers.actions import ProviderSettings
+from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 from hubbub.server.identity.identity_providers.store import ProviderRow
 
 PROVIDER_TYPES = get_args(wire.ProviderType)
@@ -33,14 +34,14 @@ async def set_external_identity_provider_configuration(
 ) -> wire.ProviderConfiguration:
     """Set an identity provider of an application.
 
-    An OIDC issuer must be reachable and valid when it is saved."""
+    An OIDC issuer must be reachable and valid when it is saved. Its discovery document and keys are fetched again."""
     config, now = await operation.read(lambda call: _require_manager_and_type(call, application_id, type))
-    strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.is_active(now)
+    validation = IssuerValidation.choose(now, any_host=config.identity.any_issuer)
     settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
     _require_distinct_clients(settings)
     if type == "OIDC":
-        for issuer in _require_issuers(settings, config, strict=strict):
-            await oidc.require_issuer(operation, issuer, now, strict=strict)
+        for issuer in _require_issuers(settings, config, strict=validation.is_strict):
+            await oidc.require_issuer(operation, issuer, now, validation)
     elif settings.oidc_issuer_url or any(client.oidc_issuer_url for client in settings.clients):
         raise errors.invalid(
             "oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC providers can have an issuer URL."
@@ -48,7 +49,7 @@ async def set_external_identity_provider_configuration(
 
     def save(call: Call) -> wire.ProviderConfiguration:
         _require_manager_and_type(call, application_id, type)
-        row = actions.save_provider(call, application_id, type, settings, strict=strict)
+        row = actions.save_provider(call, application_id, type, settings, validation)
         return _configuration_view(call.config, row)
 
     return await operation.write(save)

@@ -17,7 +17,7 @@ class ProviderRow(NamedTuple):
     settings: str
     """JSON of `ProviderSettings`."""
     level: int
-    """Validation of the issuer URLs when the row was saved: 1 strict, 0 not strict."""
+    """Value of `IssuerValidation` when the row was saved."""
     changed_ms: int
 
 

@@ -7,6 +7,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.identity.identity_providers import actions, store
+from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 from hubbub.server.identity.identity_providers.providers import PROVIDERS, ProviderQuery, VerifiedIdentity
 from hubbub.server.identity.identity_providers.store import ProviderRow
 
@@ -29,13 +30,12 @@ async def verify(operation: AsyncOperation, application_id: int, auth_type: str,
     configuration = await operation.read(load)
     if configuration.row is None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message=f"The application has no {provider.type} provider")
-    # An issuer that was saved without strict validation is not validated strictly until it is edited.
-    strict = configuration.row.level >= actions.STRICT_LEVEL
     query = ProviderQuery(
         settings=actions.decode_settings(configuration.row),
         credential=credential,
         config=configuration.config,
         now_ms=configuration.now_ms,
-        is_strict=strict,
+        # The rules under which the configuration was saved apply until it is edited.
+        validation=IssuerValidation(configuration.row.level),
     )
     return await provider.verify(operation, query)
