@@ -114,6 +114,9 @@ class AccountLinks(RuleBasedStateMachine):
             if grant.owner_id == owner_id and grant.is_alive:
                 self.end_grant(grant)
 
+    def has_valid_token(self, grant: Grant) -> bool:
+        return grant.is_alive and (grant.refresh_token is not None or grant.expires_ms > self.now_ms)
+
     def unlink(self, owner_id: int) -> None:
         """Unlink an account: its players get new provisional accounts."""
         self.end_grants(owner_id)
@@ -254,6 +257,8 @@ class AccountLinks(RuleBasedStateMachine):
             assert (response.status, response.json["error"]) == (400, "invalid_grant")
             if grant.is_alive:
                 self.end_grant(grant)
+                if not any(self.has_valid_token(other) for other in self.grants if other.owner_id == grant.owner_id):
+                    self.unlink(grant.owner_id)
             return
         assert grant.refresh_token is not None
         response = self.run_coroutine(self.head.refresh(grant.refresh_token))

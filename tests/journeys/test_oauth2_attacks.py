@@ -196,8 +196,14 @@ async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
     assert error == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
     assert_oauth2_error(await client.refresh(third_tokens["refresh_token"]), "invalid_grant")
     (await client.bearer(alice, third_tokens["access_token"]).get("/users/@me")).rejected(401, 0)
-    # Tokens of another grant stay valid.
-    (await client.refresh(other_tokens["refresh_token"])).ok()
+    # Tokens of another grant stay valid, and so does the authorization.
+    last_tokens = (await client.refresh(other_tokens["refresh_token"])).ok()
+    assert len((await alice.get("/oauth2/tokens")).ok()) == 1
+
+    # With the last grant the authorization ends.
+    assert_oauth2_error(await client.refresh(other_tokens["refresh_token"]), "invalid_grant")
+    (await client.bearer(alice, last_tokens["access_token"]).get("/users/@me")).rejected(401, 0)
+    assert (await alice.get("/oauth2/tokens")).ok() == []
 
 
 async def test_mix_up(world: World) -> None:

@@ -136,7 +136,14 @@ async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     (await client_without_social_layer.bot.post(path, json={"external_user_id": "hero"})).rejected(403, 530000)
 
 
-@pytest.mark.parametrize("unlink", [unmerge_as_bot, deauthorize_as_user, revoke_access_token, ban_user])
+async def replay_refresh_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+    (await client.refresh(tokens["refresh_token"])).ok()
+    assert_oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+
+
+@pytest.mark.parametrize(
+    "unlink", [unmerge_as_bot, deauthorize_as_user, revoke_access_token, ban_user, replay_refresh_token]
+)
 async def test_ending_a_link_sends_a_webhook_event_to_the_application(
     private_targets_world: World, receiver: Receiver, unlink: Any
 ) -> None:

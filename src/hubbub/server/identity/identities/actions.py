@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import Scope
 from hubbub.protocol.flags import ApplicationFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.resources import identities as wire
@@ -142,7 +141,7 @@ def issue_provisional_token(
     call: Call, application: ApplicationRow, row: UserRow, *, with_refresh_token: bool = False
 ) -> wire.ProvisionalToken:
     """Issue a token for a provisional account. Its `id_token` is empty, because it is signed after the transaction."""
-    token_scopes = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
+    token_scopes = wire.PROVISIONAL_SCOPES + wire.HIDDEN_PROVISIONAL_SCOPES
     issued = oauth2.credentials.issue_tokens(
         call, application, row.id, token_scopes, with_refresh_token=with_refresh_token
     )

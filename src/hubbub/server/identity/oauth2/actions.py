@@ -263,11 +263,17 @@ def _revoke_excess_families(call: Call, user_id: int, application_id: int, new_f
 
 
 def rotate_refresh_token(
-    call: Call, application: ApplicationRow, row: RefreshTokenRow, scope: str | None
+    call: Call,
+    application: ApplicationRow,
+    row: RefreshTokenRow,
+    scope: str | None,
+    *,
+    hidden_scopes: tuple[str, ...] = (),
 ) -> wire.TokenResult | None:
     """Exchange a refresh token for a new token pair; return None if it was already used.
 
-    `scope` limits the scopes of the access token, separated by spaces; None requests all granted scopes."""
+    `scope` limits the scopes of the access token, separated by spaces; None requests all granted scopes. The access token
+    keeps granted `hidden_scopes` in any case, and the result does not list them."""
     if not store.use_refresh_token(call.tx, row, call.now_ms):
         return None
     granted_scopes = parse_scopes(row.scopes)
@@ -278,18 +284,31 @@ def rotate_refresh_token(
     # revocation. Tokens of a publisher's applications remain valid until they expire (spec/sdk.md#8.7).
     auth.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)
-    return issue_tokens(
+    listed_scopes = tuple(name for name in scopes if name not in hidden_scopes)
+    kept_scopes = tuple(name for name in hidden_scopes if name in granted_scopes)
+    result = issue_tokens(
         call,
         application,
         row.user_id,
-        scopes,
+        listed_scopes + kept_scopes,
         with_refresh_token=True,
         refresh_scopes=granted_scopes,
         family_id=row.family_id,
     )
+    result.scope = " ".join(listed_scopes)
+    return result
 
 
 # Revocation
+
+
+def revoke_replayed_refresh_token(call: Call, row: RefreshTokenRow) -> None:
+    """Revoke all tokens of a grant whose refresh token was used twice (RFC 9700 4.14).
+
+    If the application has no other valid token of the user, its authorization ends."""
+    revoke_family(call, row.user_id, row.family_id)
+    if not store.has_valid_tokens(call.tx, row.user_id, row.application_id, call.now_ms):
+        deauthorize(call, row.user_id, row.application_id, has_revoked_tokens=True)
 
 
 def revoke_family(call: Call, user_id: int, family_id: int) -> None:
@@ -300,12 +319,14 @@ def revoke_family(call: Call, user_id: int, family_id: int) -> None:
     store.delete_family(call.tx, family_id)
 
 
-def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
-    """Revoke an application's authorization and tokens for a user; return False if there were none."""
+def deauthorize(call: Call, user_id: int, application_id: int, *, has_revoked_tokens: bool = False) -> bool:
+    """Revoke an application's authorization and tokens for a user; return False if there were none.
+
+    `has_revoked_tokens` is whether the caller has already revoked tokens of the authorization."""
     family_ids = store.list_token_family_ids(call.tx, user_id, application_id)
     revoked_count = auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
     deleted_count = store.delete_grants(call.tx, user_id, application_id)
-    if not revoked_count and not deleted_count:
+    if not revoked_count and not deleted_count and not has_revoked_tokens:
         return False
     if family_ids:
         auth.end_sessions(call.tx, user_id, family_ids)

@@ -18,7 +18,7 @@ from hubbub.protocol.errors import RATE_LIMITED, ApiError
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
-from hubbub.protocol.resources.identities import CREDENTIAL_MAX, ExternalAuthType
+from hubbub.protocol.resources.identities import CREDENTIAL_MAX, HIDDEN_PROVISIONAL_SCOPES, ExternalAuthType
 from hubbub.protocol.scopes import expand_scopes, parse_scopes
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
@@ -193,11 +193,13 @@ def _exchange_refresh_token(
     if user is None:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
-    result = actions.rotate_refresh_token(call, client, row, scope)
+    is_provisional = bool(user.flags & UserFlags.PROVISIONAL_ACCOUNT)
+    hidden_scopes = HIDDEN_PROVISIONAL_SCOPES if is_provisional else ()
+    result = actions.rotate_refresh_token(call, client, row, scope, hidden_scopes=hidden_scopes)
     if result is None:
-        actions.revoke_family(call, row.user_id, row.family_id)
+        actions.revoke_replayed_refresh_token(call, row)
         return invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
-    if user.flags & UserFlags.PROVISIONAL_ACCOUNT:
+    if is_provisional:
         # spec/sdk.md#8.1: this grant is deprecated; clients should send a new credential of the provider instead.
         log.info("deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
     return IssuedTokens(result)

@@ -357,6 +357,16 @@ def list_token_family_ids(tx: Tx, user_id: int, application_id: int) -> list[int
     return [row[0] for row in tx.all(sql, user_id, application_id)]
 
 
+def has_valid_tokens(tx: Tx, user_id: int, application_id: int, now_ms: int) -> bool:
+    """Return whether an application has a valid access token or refresh token of a user."""
+    unexpired = "user_id = ? AND application_id = ? AND (expires_ms IS NULL OR expires_ms > ?)"
+    sql = (
+        f"SELECT 1 FROM refresh_tokens WHERE {unexpired} AND used_ms IS NULL "
+        f"UNION ALL SELECT 1 FROM tokens WHERE {unexpired} AND kind = 'bearer' LIMIT 1"
+    )
+    return tx.value(sql, *(user_id, application_id, now_ms) * 2) is not None
+
+
 def delete_family(tx: Tx, family_id: int) -> None:
     """Delete all refresh tokens of a token family."""
     tx.run("DELETE FROM refresh_tokens WHERE family_id = ?", family_id)
