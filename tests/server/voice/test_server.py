@@ -254,6 +254,28 @@ async def test_too_many_frames_close_the_connection(guild: Guild, make_caller: M
     assert await caller.wait_close_code() == VoiceCloseCode.RATE_LIMITED
 
 
+async def test_pings_before_identify_count_as_frames(guild: Guild, make_caller: MakeCaller) -> None:
+    caller = await make_caller()
+    await caller.open_socket()
+    for _ in range(601):
+        await caller.socket.ping()
+    assert await caller.wait_close_code() == VoiceCloseCode.RATE_LIMITED
+
+
+async def test_a_reset_after_a_ping_is_not_an_error(
+    guild: Guild, make_caller: MakeCaller, caplog: pytest.LogCaptureFixture
+) -> None:
+    caller, other = await make_caller(), await make_caller()
+    await caller.open_socket()
+    for _ in range(20):
+        await caller.socket.ping(b"x" * 100)
+    caller.socket._response.connection.transport.abort()
+    await other.open_socket()
+    await other.send_json(VoiceOpcode.HEARTBEAT, {"t": 1, "seq_ack": -1})
+    await other.next(VoiceOpcode.HEARTBEAT_ACK)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 @pytest.mark.parametrize("query", ["?v=10", "?v=0", "?v=-1", "?v=eight", "?v=8.0", "?v=٨"])
 async def test_unknown_versions_are_rejected(guild: Guild, make_caller: MakeCaller, query: str) -> None:
     caller = await make_caller()

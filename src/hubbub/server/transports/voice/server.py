@@ -120,7 +120,7 @@ class VoiceServer:
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Serve a WebSocket of the voice gateway."""
-        socket, transport = await sockets.accept(request, SOCKET_FRAME_BYTES_MAX)
+        socket, transport = await sockets.accept(request, SOCKET_FRAME_BYTES_MAX, autoping=False)
         if transport is None:
             return socket
         now = asyncio.get_running_loop().time()
@@ -141,7 +141,10 @@ class VoiceServer:
                     await self._handle_frame(connection, message.data.encode())
                 elif message.type is WSMsgType.BINARY:
                     self._handle_binary_frame(connection, message.data)
-                else:
+                elif message.type is WSMsgType.PING:
+                    self._check_rate_limit(connection)
+                    await sockets.answer_ping(socket, message.data)
+                elif message.type is not WSMsgType.PONG:
                     client_left = message.type is WSMsgType.CLOSE and message.data == 1000
                     break
         except CloseConnection as closing:
