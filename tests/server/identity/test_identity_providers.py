@@ -8,8 +8,7 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache, outbound_http
-from hubbub.server.identity.identity_providers.actions import STRICT_LEVEL
-from hubbub.server.identity.identity_providers.issuers import find_issuer_problem
+from hubbub.server.identity.identity_providers.issuers import IssuerValidation, find_issuer_problem
 from tests.issuer import Issuer, RehearsalWorld, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.oauth import assert_oauth2_error, create_pkce_pair
 from tests.players import create_bearer, create_social_game, link_account, request_link_tokens
@@ -173,7 +172,7 @@ async def test_strict_validation_applies_only_to_issuers_configured_since(
     (await request_token(client, issuer.sign_token())).ok()
     assert (await configure_issuer(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
     # An issuer that was configured with strict validation is checked again with every token.
-    await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = ?", STRICT_LEVEL))
+    await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = ?", IssuerValidation.STRICT))
     (await request_token(client, issuer.sign_token())).rejected(400, 530008)
 
 

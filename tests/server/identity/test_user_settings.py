@@ -94,10 +94,10 @@ async def test_a_custom_status_expires(world: World) -> None:
         "emoji_name": "\N{HOT BEVERAGE}",
         "expires_at": timestamp(now_ms + 60_000),
     }
-    assert (await alice.get(PATH)).ok() == settings
+    assert (await alice.get(SETTINGS_PATH)).ok() == settings
     world.clock.advance(60_000)
     assert (await alice.connect()).ready["user_settings"]["custom_status"] is None
-    assert (await alice.get(PATH)).ok()["custom_status"] is None
+    assert (await alice.get(SETTINGS_PATH)).ok()["custom_status"] is None
 
 
 async def test_a_custom_status_without_text_and_emoji_is_removed(world: World) -> None:
