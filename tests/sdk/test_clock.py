@@ -8,6 +8,7 @@ import pytest
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
 from hubbub.sdk.clock import PlatformClock
+from tests.issuer import RehearsalWorld
 from tests.sdk.players import CallbackRecorder, Player, befriend_players, create_game, create_player, joinable_activity
 from tests.world import World
 
@@ -85,6 +86,18 @@ async def test_token_expiration_follows_the_platforms_clock(world: World, wrong_
     await client.get_user_guilds()
     assert len(expirations.calls) == 1
     await client.close()
+    await mary.client.close()
+
+
+async def test_an_idle_client_follows_jumps_of_the_platforms_clock(rehearsal: RehearsalWorld) -> None:
+    mary = await create_player(rehearsal, await create_game(rehearsal))
+    expirations = CallbackRecorder()
+    mary.client.set_token_expiration_callback(expirations)
+
+    # The client sends no request of its own; the platform's clock jumps to nine minutes before the token expires.
+    (await rehearsal.control_request("POST", "/clock/advance", json={"ms": (604_800 - 540) * 1000})).ok()
+
+    assert await expirations.next() == ()
     await mary.client.close()
 
 

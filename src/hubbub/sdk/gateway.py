@@ -4,6 +4,7 @@ Of the events this module interprets only READY and RESUMED, to track the sessio
 """
 
 import asyncio
+import contextlib
 import random
 import sys
 import zlib
@@ -360,6 +361,7 @@ class Gateway:
             self._handle_event(frame.t or "", frame.d)
         elif frame.op == GatewayOpcode.HEARTBEAT:
             await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
+            self._core.run_in_background(self._read_platform_time)
         elif frame.op == GatewayOpcode.RECONNECT:
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0, reconnects_at_once=True)
         elif frame.op == GatewayOpcode.INVALID_SESSION:
@@ -369,6 +371,11 @@ class Gateway:
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0)
         elif frame.op == GatewayOpcode.HEARTBEAT_ACK:
             self._is_heartbeat_acknowledged = True
+
+    async def _read_platform_time(self) -> None:
+        """Update the estimate of the platform's clock from a response: the platform requests heartbeats when it jumps."""
+        with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
+            await self._core.request(operations.gateway.GET_GATEWAY, token="", tries=1)
 
     def _handle_event(self, event: str, data: msgspec.Raw) -> None:
         """Dispatch an event, and track whether the session is ready."""

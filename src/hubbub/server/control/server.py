@@ -164,14 +164,20 @@ class ControlApi:
     async def _set_clock(self, request: web.Request) -> bodies.ClockState:
         body: bodies.SetClock = await self._read_body(request, bodies.SetClock)
         async with self._lock:
-            await self.clock.run_until(_check_time("now", codec.milliseconds(body.now)))
+            await self._move_clock(_check_time("now", codec.milliseconds(body.now)))
             return await self._get_clock(request)
 
     async def _advance_clock(self, request: web.Request) -> bodies.ClockState:
         body: bodies.AdvanceClock = await self._read_body(request, bodies.AdvanceClock)
         async with self._lock:
-            await self.clock.run_until(_check_time("ms", self.clock.now_ms() + body.ms))
+            await self._move_clock(_check_time("ms", self.clock.now_ms() + body.ms))
             return await self._get_clock(request)
+
+    async def _move_clock(self, now_ms: int) -> None:
+        """Set the clock, run the work that became due, and let the SDK's clients read the new time."""
+        await self.clock.run_until(now_ms)
+        if self.app.gateway is not None:
+            self.app.gateway.request_heartbeats()
 
     async def _freeze_clock(self, request: web.Request) -> bodies.ClockState:
         self.clock.freeze()

@@ -128,6 +128,15 @@ class Gateway:
         except TimeoutError:
             await self._close_all()
 
+    def request_heartbeats(self) -> None:
+        """Request a heartbeat from the clients of OAuth2 sessions after the clock was set.
+
+        The SDK then reads the new time from a response (decisions/0112).
+        """
+        for connection in list(self._connections):
+            if connection.session is not None and connection.session.is_oauth2:
+                connection.send_payload(GatewayOpcode.HEARTBEAT)
+
     async def close(self) -> None:
         """Close every connection and end every session."""
         self._is_draining = True
