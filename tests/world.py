@@ -141,9 +141,9 @@ class Actor:
         body = {"name": "talk", "type": thread_type, **body}
         return int((await self.post(f"/channels/{channel}/threads", json=body)).ok()["id"])
 
-    async def connect(self, intents: int = Intents.BOT_MASK, **identify: Any) -> "Session":
+    async def connect(self, intents: int = Intents.BOT_MASK, *, version: int = 10, **identify: Any) -> "Session":
         """Open a gateway session and identify; READY and the guilds have been received on return."""
-        session = Session(self, intents, identify)
+        session = Session(self, intents, identify, version)
         await session.open()
         self.world.sessions.append(session)
         return session
@@ -159,8 +159,9 @@ class Bearer(Actor):
 class Session:
     """A gateway connection of an actor."""
 
-    def __init__(self, actor: Actor, intents: int, identify: dict[str, Any]) -> None:
+    def __init__(self, actor: Actor, intents: int, identify: dict[str, Any], version: int = 10) -> None:
         self.actor = actor
+        self.version = version
         self.intents = intents
         self.identify = identify
         self.dispatches: list[dict[str, Any]] = []
@@ -182,7 +183,7 @@ class Session:
     async def open(self) -> None:
         """Connect, identify, and receive READY and the guilds."""
         self.socket = await self.actor.world.client.ws_connect(
-            f"{self.actor.world.gateway}?v=10&encoding=json", max_msg_size=0
+            f"{self.actor.world.gateway}?v={self.version}&encoding=json", max_msg_size=0
         )
         hello = await self.socket.receive_json(timeout=WAIT_TIMEOUT_SECONDS)
         assert hello["op"] == GatewayOpcode.HELLO, hello

@@ -137,6 +137,10 @@ async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world
     tokens = (await client.exchange(fields["code"])).ok()
 
     assert tokens["guild"]["id"] == str(guild.id)
+    # The roles show their permissions in both forms.
+    assert tokens["guild"]["roles"]
+    for role in tokens["guild"]["roles"]:
+        assert role["permissions_new"] == role["permissions"]
     assert len((await guild.owner.get(member_path)).ok()["roles"]) == 1
     assert [signal.guild_id for signal in signals] == [guild.id]
 

@@ -14,6 +14,7 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Snowflake
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.applications import PublicApplication
+from hubbub.protocol.resources.guilds import Guild
 from hubbub.protocol.resources.users import User
 
 ACCESS_TOKEN_SECONDS: Final = 604_800
@@ -266,8 +267,8 @@ class TokenResult(Struct, kw_only=True):
     """Refresh token; absent for `client_credentials`."""
     id_token: str | UnsetType = UNSET
     """OpenID Connect ID token; present with the scope `openid`."""
-    guild: Any = UNSET
-    """Guild in which the bot was installed."""
+    guild: Guild | UnsetType = UNSET
+    """Guild in which the bot was installed; its roles have `permissions_new`."""
     webhook: Any = UNSET
     """Webhook created by the scope `webhook.incoming`, with its token."""
 

@@ -89,6 +89,8 @@ class Role(PartialRole, kw_only=True):
 
     permissions: Permissions
     """Permissions granted by the role."""
+    permissions_new: Permissions | UnsetType = UNSET
+    """Copy of `permissions`; only in the response of the token endpoint, and in API versions 6 and 7."""
     hoist: bool
     """Whether members with the role are listed separately."""
     managed: bool

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, get_args
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol.enums import ApplicationIntegrationType, Scope
@@ -18,6 +19,7 @@ from hubbub.protocol.errors import RATE_LIMITED, ApiError
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.guilds import Guild
 from hubbub.protocol.resources.identities import CREDENTIAL_MAX, HIDDEN_PROVISIONAL_SCOPES, ExternalAuthType
 from hubbub.protocol.scopes import expand_scopes, parse_scopes
 from hubbub.server.core.auth import hash_token
@@ -168,17 +170,24 @@ def _apply_grant(
                 application=client, guild_id=guild_id, scopes=scopes, permissions=row.permissions
             )
             if row.installs:
-                result.guild = ports.install(granter_call, request)
+                result.guild = _with_wide_permissions(ports.install(granter_call, request))
                 actions.signal_authorized(
                     granter_call, client, scopes, ApplicationIntegrationType.GUILD_INSTALL, guild_id
                 )
             else:
                 ports.check_installation(granter_call, request)
-                result.guild = ports.find_installed_guild(granter_call, client.id, guild_id) or UNSET
+                if guild := ports.find_installed_guild(granter_call, client.id, guild_id):
+                    result.guild = _with_wide_permissions(guild)
         if row.webhook_channel_id is not None:
             result.webhook = ports.create_webhook(granter_call, client, row.webhook_channel_id)
     except ApiError:
         raise invalid_grant("The user can no longer grant this request") from None
+
+
+def _with_wide_permissions(guild: Guild) -> Guild:
+    """Return the guild of a token response, whose roles have their permissions in both forms (spec/http.md#1.1)."""
+    roles = [msgspec.structs.replace(role, permissions_new=role.permissions) for role in guild.roles]
+    return msgspec.structs.replace(guild, roles=roles)
 
 
 def _exchange_refresh_token(

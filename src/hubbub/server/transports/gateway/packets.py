@@ -1,7 +1,9 @@
 """Dispatch packets, which are encoded once and compressed at most once per kind of compression."""
 
 from collections.abc import Callable
+from typing import Final
 
+from hubbub.server.core import legacy_permissions
 from hubbub.server.transports.gateway.compression import (
     PAYLOAD_COMPRESSION_MIN,
     BlockCompressor,
@@ -10,11 +12,24 @@ from hubbub.server.transports.gateway.compression import (
     PayloadFrameTemplate,
 )
 
+_BODY_PREFIX: Final = b',"op":0,"d":'
+
 
 class Packet:
     """An encoded event that all receiving sessions share; only `s` differs. Replay buffers hold references to it."""
 
-    __slots__ = ("_record", "_compressor", "_head", "_tail", "created_at", "event", "templates", "size")
+    __slots__ = (
+        "_record",
+        "_compressor",
+        "_head",
+        "_numeric",
+        "_tail",
+        "created_at",
+        "event",
+        "has_numeric_permissions",
+        "templates",
+        "size",
+    )
 
     def __init__(
         self,
@@ -26,7 +41,7 @@ class Packet:
     ) -> None:
         self.event = event
         self._head = b'{"t":"' + event.encode() + b'","s":'
-        self._tail = b',"op":0,"d":' + body + b"}"
+        self._tail = _BODY_PREFIX + body + b"}"
         self._compressor = compressor
         self._record = record
         """Metrics callback: event name, number of connections, and size in bytes."""
@@ -35,11 +50,22 @@ class Packet:
         self.size = len(self._head) + len(self._tail)
         self.templates: list[FrameTemplate | None] = [None, None, None, None]
         """The encoded form for each kind of compression, or None until first use."""
+        self.has_numeric_permissions = False
+        """Whether the packet is for sessions of API versions 6 and 7."""
+        self._numeric: Packet | None = None
 
     def record_sent(self, count: int) -> None:
         """Report to the metrics that the packet was written to `count` more connections."""
         if count and self._record is not None:
             self._record(self.event, count, self.size)
+
+    def with_numeric_permissions(self) -> "Packet":
+        """Return the packet for sessions of API versions 6 and 7."""
+        if self._numeric is None:
+            body = legacy_permissions.add_numbers(self._tail[len(_BODY_PREFIX) : -1])
+            self._numeric = Packet(self.event, body, self._compressor, self.created_at, self._record)
+            self._numeric.has_numeric_permissions = True
+        return self._numeric
 
     def template(self, kind: Compression) -> FrameTemplate:
         """Return the encoded form for connections with this kind of compression."""

@@ -13,6 +13,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Timer
 from hubbub.server.core.event_dispatch import Dispatch, UserAudience
+from hubbub.server.core.legacy_permissions import STRING_PERMISSIONS_VERSION
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.connection import GatewayWebSocket
 from hubbub.server.transports.gateway.guild_arrival import GuildArrival
@@ -234,12 +235,16 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
     """Send a packet to many sessions, like `GatewaySession.send`.
 
     Frames are built in batches before the first one is written, because each write is a system call that leaves the
-    processor caches cold for the code after it. Metrics are updated once for all sessions.
+    processor caches cold for the code after it. Metrics are updated once for all sessions. Sessions of API versions 6 and 7
+    receive a converted packet.
     """
-    templates, sent = packet.templates, 0
+    templates, sent, older_sessions = packet.templates, 0, []
     for start in range(0, len(sessions), WRITE_BATCH_SIZE):
         writes = []
         for session in sessions[start : start + WRITE_BATCH_SIZE]:
+            if session.version < STRING_PERMISSIONS_VERSION and not packet.has_numeric_permissions:
+                older_sessions.append(session)
+                continue
             seq = session.replay.append(packet)
             connection = session.connection
             if connection is None:
@@ -260,3 +265,5 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
                 # The peer disconnected (see sockets.IGNORE_DISCONNECT); the other sessions must still receive the event.
                 continue
     packet.record_sent(sent)
+    if older_sessions:
+        send_all(older_sessions, packet.with_numeric_permissions())

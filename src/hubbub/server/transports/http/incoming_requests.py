@@ -14,7 +14,7 @@ from hubbub.server.transports.http.responses import EncodedResponse
 
 DEFAULT_VERSION: Final = 10
 VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
-"""API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (spec/http.md#1.1)."""
+"""API versions by URL segment. 6 to 8 are deprecated; 6 and 7 differ in permissions. Others fail with 50041 (spec/http.md#1.1)."""
 
 KNOWN_METHODS: Final = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 

@@ -14,6 +14,7 @@ from multidict import CIMultiDict
 from hubbub.protocol import codec, errors
 from hubbub.protocol.operation import Operation
 from hubbub.server.core.endpoints import MethodNotAllowed
+from hubbub.server.core.legacy_permissions import STRING_PERMISSIONS_VERSION, add_numbers
 from hubbub.server.core.slices import Response
 from hubbub.server.transports.http import request_limits
 
@@ -62,6 +63,13 @@ def encode(operation: Operation[Any, Any], result: Any) -> EncodedResponse:
     if operation.media_type != JSON:
         return EncodedResponse(status, result, operation.media_type, headers)
     return EncodedResponse(status, result if isinstance(result, bytes) else codec.encode(result), JSON, headers)
+
+
+def for_version(response: EncodedResponse, version: int) -> EncodedResponse:
+    """Return a response in the form of an API version."""
+    if version >= STRING_PERMISSIONS_VERSION or response.body is None or response.content_type != JSON:
+        return response
+    return response._replace(body=add_numbers(response.body))
 
 
 def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResponse:

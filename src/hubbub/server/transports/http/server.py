@@ -364,7 +364,7 @@ class HttpServer:
             encoded = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
                 await fault_injection.apply_fault(fault, request)
-            return encoded
+            return responses.for_version(encoded, version)
         finally:
             self._bodies.release(body)
 

@@ -1,0 +1,40 @@
+"""Permissions in API versions 6 and 7: numbers of 31 bits, each with a string twin of all bits (spec/http.md#1.1)."""
+
+from typing import Any, Final
+
+from hubbub.protocol import codec
+
+STRING_PERMISSIONS_VERSION: Final = 8
+"""First API version in which permissions are strings."""
+
+NUMBER_MASK: Final = (1 << 31) - 1
+"""Bits of a permission that its number contains."""
+
+_FIELDS: Final = ("permissions", "allow", "deny")
+_FIELD_MARKERS: Final = tuple(f'"{name}":"'.encode() for name in _FIELDS)
+_FREE_FORM_FIELDS: Final = frozenset({"metadata", "moderation_metadata", "records"})
+"""Fields whose keys are not fields of the platform."""
+
+
+def add_numbers(body: bytes) -> bytes:
+    """Return a JSON body with `permissions`, `allow` and `deny` as numbers, and the strings in `permissions_new` and so on."""
+    if not any(marker in body for marker in _FIELD_MARKERS):
+        return body
+    return codec.encode(_convert(codec.decode_any(body)))
+
+
+def _convert(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_convert(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    converted: dict[str, Any] = {}
+    for name, entry in value.items():
+        if name in _FIELDS and isinstance(entry, str) and entry.isdecimal():
+            converted[name] = int(entry) & NUMBER_MASK
+            converted[f"{name}_new"] = entry
+        elif name in _FREE_FORM_FIELDS:
+            converted[name] = entry
+        else:
+            converted.setdefault(name, _convert(entry))
+    return converted
