@@ -12,8 +12,11 @@ from hubbub.protocol.enums import (
     OverwriteType,
 )
 from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags, MessageFlags
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.identity import accounts
 from tests.game import Game, Player, create_game
+from tests.players import create_provisional_player, create_social_game, link_account
 from tests.receiver import Receiver, subscribe_to_events
 from tests.world import Guild, World
 
@@ -85,6 +88,29 @@ async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> Non
 
     response = await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={"channel_id": str(other)})
     assert response.errors("channel_id") == ["LOBBY_NOT_LINKABLE"]
+
+
+async def test_messages_of_a_restricted_player_stay_in_the_lobby(world: World) -> None:
+    client, owner, banned_user = await create_social_game(world), await world.user(), await world.user()
+    game, guild = Game(world, client), await world.guild(owner)
+    alice = await game.add_player(owner)
+    await link_account(client, banned_user, (await create_provisional_player(client, "hero")).token)
+    await world.write(lambda call: accounts.ban(call, UserId(banned_user.id)))
+    player = await create_provisional_player(client, "hero")
+    members = [{"id": str(alice.id), "flags": 1}, {"id": str(player.id)}]
+    lobby_id = (await game.backend.post("/lobbies", json={"members": members})).ok()["id"]
+    (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={"channel_id": str(guild.general)})).ok()
+
+    message = (await player.post(f"/lobbies/{lobby_id}/messages", json={"content": "psst"})).ok()
+
+    in_lobby = (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()
+    assert [entry["id"] for entry in in_lobby] == [message["id"]]
+    in_channel = (await owner.get(f"/channels/{guild.general}/messages")).ok()
+    assert "psst" not in [entry["content"] for entry in in_channel]
+    assert await world.write(lambda call: accounts.unban(call, UserId(banned_user.id)))
+    (await player.post(f"/lobbies/{lobby_id}/messages", json={"content": "hello again"})).ok()
+    in_channel = (await owner.get(f"/channels/{guild.general}/messages")).ok()
+    assert "hello again" in [entry["content"] for entry in in_channel]
 
 
 async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> None:

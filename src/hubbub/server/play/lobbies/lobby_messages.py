@@ -14,7 +14,7 @@ from hubbub.protocol.resources.channels import LinkedLobby
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.rejections import RejectedWithSideEffects
-from hubbub.server.identity import oauth2, users
+from hubbub.server.identity import identities, oauth2, users
 from hubbub.server.places.standing import access
 from hubbub.server.play import webhook_events
 from hubbub.server.play.lobbies import actions, rules, store, views
@@ -103,11 +103,11 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
 def _post_in_channel(call: Call, lobby: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
     """Post a lobby message in the linked channel; `on_message_created` then publishes it to the lobby.
 
-    Return False if the guild's moderation blocks it, or if the channel or the author no longer exists: the message then
-    exists only in the lobby (spec/sdk.md#12.6)."""
+    Return False if the guild's moderation blocks it, if the channel or the author no longer exists, or if a ban restricts the
+    author to the game: the message then exists only in the lobby (spec/sdk.md#8.6, spec/sdk.md#12.6)."""
     channel = access.find_channel(call.tx, lobby.linked_channel_id or 0)
     author = None if channel is None else messages.authors.find_author(call.tx, channel.guild_id, call.user_id)
-    if channel is None or author is None:
+    if channel is None or author is None or identities.is_restricted(call, call.user_id):
         return False
     try:
         messages.creation.create(
