@@ -17,7 +17,7 @@ _FREE_FORM_FIELDS: Final = frozenset({"metadata", "moderation_metadata", "record
 
 
 def add_numbers(body: bytes) -> bytes:
-    """Return a JSON body with `permissions`, `allow` and `deny` as numbers, and the strings in `permissions_new` and so on."""
+    """Return a JSON body whose permissions are numbers, with the strings in additional fields that end with _new."""
     if not any(marker in body for marker in _FIELD_MARKERS):
         return body
     return codec.encode(_convert(codec.decode_any(body)))
