@@ -14,7 +14,7 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test parity check bench format generate clean client-deps browser proxies third-party
+.PHONY: help venv run test parity check bench format generate clean client-deps client-libraries browser proxies third-party
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,7 +42,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 
 # Tests share one PostgreSQL server and use one database each; loadgroup keeps tests of one xdist_group on one worker.
 # Compiling first saves every worker and every started server the compilation.
-test: venv client-deps browser ## run the whole test suite
+test: venv client-deps client-libraries browser ## run the whole test suite
 	@$(RUN) -m compileall -q -j 0 src
 	@PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
@@ -65,6 +65,21 @@ client-deps:
 		echo "Installing the npm packages of the tests"; \
 		cd $(JS) && npm install --no-audit --no-fund --no-save --loglevel=error >/dev/null && touch node_modules/.package-lock.json; \
 	fi
+
+# Client libraries for Python that only the tests use. Each has its own environment, because several use the package name discord.
+CLIENT_LIBRARIES := disnake==2.12.2 nextcord==2.6.0 py-cord==2.8.1 discord.py-interactions==5.16.0
+client-libraries:
+	@for library in $(CLIENT_LIBRARIES); do \
+		folder=.venvs/$${library%%==*}; \
+		if [ "$$(cat $$folder/.installed 2>/dev/null)" = "$$library" ]; then continue; fi; \
+		echo "Installing $$library into $$folder"; \
+		if $(PYTHON) -m venv --clear $$folder \
+			&& $$folder/bin/python -m pip install -qq --disable-pip-version-check "$$library"; then \
+			echo "$$library" > $$folder/.installed; \
+		else \
+			echo "$$library cannot be installed: its tests are deselected"; rm -rf $$folder; \
+		fi; \
+	done
 
 # Without Chromium its tests are skipped, without a proxy its tests are deselected. `make test` does not install proxies, because their
 # packages start services.

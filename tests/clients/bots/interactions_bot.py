@@ -1,0 +1,153 @@
+"""A bot with interactions.py."""
+
+# mypy: ignore-errors
+
+import aiohttp
+import interactions
+from interactions.api.http.route import Route
+from runner import CHANNEL_ID, END, GUILD_ID, SETTINGS, START, image_file, prepare, report, run_steps, wait_commands
+
+Route.BASE = SETTINGS["api"]
+interactions.models.discord.asset.Asset.BASE = SETTINGS["cdn"]
+
+bot = interactions.Client(
+    intents=interactions.Intents.ALL, debug_scope=GUILD_ID, sync_interactions=True, fetch_members=False
+)
+
+
+@interactions.slash_command("greet", description="Greets")
+@interactions.slash_option("name", "Name", interactions.OptionType.STRING, required=True)
+async def greet(context, name: str):
+    """Respond with a greeting."""
+    await context.send(f"hello {name}")
+
+
+@interactions.slash_command("ask", description="Asks")
+async def ask(context):
+    """Respond with a modal."""
+    text = interactions.ShortText(label="Answer", custom_id="answer")
+    await context.send_modal(interactions.Modal(text, title="Question", custom_id="form"))
+
+
+@interactions.modal_callback("form")
+async def form(context, answer: str):
+    """Respond with the text."""
+    await context.send(f"answer: {answer}")
+
+
+@interactions.slash_command("panel", description="Shows components")
+async def panel(context):
+    """Respond with components."""
+    button = interactions.Button(style=interactions.ButtonStyle.GRAY, label="Press", custom_id="press")
+    await context.send(
+        "panel",
+        components=interactions.spread_to_rows(button, interactions.StringSelectMenu("a", "b", custom_id="pick")),
+    )
+
+
+@interactions.component_callback("press")
+async def press(context):
+    """Edit the message."""
+    await context.edit_origin(content="pressed")
+
+
+@interactions.component_callback("pick")
+async def pick(context):
+    """Respond with the chosen value."""
+    await context.send(f"picked {context.values[0]}", ephemeral=True)
+
+
+def guild():
+    return bot.get_guild(GUILD_ID)
+
+
+def channel():
+    return bot.get_channel(CHANNEL_ID)
+
+
+async def files():
+    file = interactions.File(image_file(), "pixel.png", description="one pixel")
+    attachment = (await channel().send("a file", file=file)).attachments[0]
+    return [attachment.filename, attachment.description, attachment.size]
+
+
+async def threads():
+    message = await channel().send("chapter one")
+    thread = await message.create_thread("story", auto_archive_duration=60)
+    await thread.send("once upon a time")
+    return [thread.name, int(thread.parent_id) == CHANNEL_ID]
+
+
+async def forums():
+    forum = await guild().create_forum_channel("ideas", available_tags=[{"name": "new"}])
+    post = await forum.create_post("first", "text", applied_tags=forum.available_tags)
+    message = await post.fetch_message(post.id)
+    # The library forgets the tags of a post when it caches it.
+    tag_ids = (await bot.http.get_channel(post.id))["applied_tags"]
+    return [post.name, message.content, [tag.name for tag in forum.available_tags if str(tag.id) in tag_ids]]
+
+
+async def polls():
+    message = await channel().send(poll=interactions.Poll.create("Lunch?", duration=1, answers=["Soup", "Bread"]))
+    ended = await message.end_poll()
+    return [message.poll.question.text, [answer.poll_media.text for answer in (ended or message).poll.answers]]
+
+
+async def stickers():
+    # The library's own method names the file files[0] instead of file.
+    form = aiohttp.FormData({"name": "wave", "description": "waves", "tags": "wave"})
+    form.add_field("file", image_file(), filename="wave.png", content_type="image/png")
+    created = await bot.http.request(Route("POST", "/guilds/{guild_id}/stickers", guild_id=GUILD_ID), payload=form)
+    sticker = await guild().fetch_custom_sticker(created["id"])
+    message = await channel().send(stickers=[sticker])
+    return [sticker.name, [item.name for item in message.sticker_items]]
+
+
+async def events():
+    event = await guild().create_scheduled_event(
+        "Fair",
+        interactions.ScheduledEventType.EXTERNAL,
+        interactions.Timestamp.fromdatetime(START),
+        end_time=interactions.Timestamp.fromdatetime(END),
+        external_location="Park",
+    )
+    return [event.name, event.location, len(await guild().list_scheduled_events(with_user_count=True))]
+
+
+async def auto_moderation():
+    # The library cannot serialize its own trigger, so the rule is sent as JSON.
+    rule = {
+        "name": "No fish",
+        "event_type": 1,
+        "trigger_type": 1,
+        "trigger_metadata": {"keyword_filter": ["fish"]},
+        "actions": [{"type": 1}],
+        "enabled": True,
+    }
+    await bot.http.create_auto_moderation_rule(GUILD_ID, rule)
+    rules = await guild().fetch_auto_moderation_rules()
+    return [rules[0].name, rules[0].trigger.keyword_filter]
+
+
+async def templates():
+    template = await guild().create_guild_template("Plan", "a plan")
+    return [template.name, [found.code for found in await guild().fetch_guild_templates()] == [template.code]]
+
+
+async def commands_registered():
+    async def fetch_names():
+        found = await bot.http.get_application_commands(bot.app.id, GUILD_ID)
+        return [command["name"] for command in found]
+
+    return await wait_commands(fetch_names)
+
+
+@interactions.listen(interactions.events.Startup)
+async def on_startup():
+    """Run the steps once."""
+    await run_steps([files, threads, forums, polls, stickers, events, auto_moderation, templates, commands_registered])
+
+
+prepare()
+report(step="version", result=interactions.__version__)
+bot.start(SETTINGS["token"])

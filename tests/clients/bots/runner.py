@@ -1,0 +1,73 @@
+"""Steps of a library's bot: they run in order, and each reports its result on stdout as one line of JSON.
+
+The bots run in the environment of their library, which has no other package of the tests. The first argument of a bot is
+JSON with a token, the URLs of API and CDN, the IDs of a guild and a channel, and a PNG in Base64. A bot ends when its
+stdin is closed.
+"""
+
+# mypy: ignore-errors
+
+import asyncio
+import base64
+import io
+import json
+import logging
+import os
+import sys
+import threading
+import traceback
+from datetime import datetime, timedelta, timezone
+
+SETTINGS = json.loads(sys.argv[1])
+GUILD_ID, CHANNEL_ID = int(SETTINGS["guild"]), int(SETTINGS["channel"])
+START = datetime.now(timezone.utc) + timedelta(days=30)  # noqa: UP017
+END = START + timedelta(hours=2)
+
+
+class ReportHandler(logging.Handler):
+    """Reports warnings and errors of the library."""
+
+    def emit(self, record):
+        """Report a log record."""
+        error = "" if record.exc_info is None else "".join(traceback.format_exception(*record.exc_info))
+        report(log=f"{record.name}: {record.getMessage()} {error}")
+
+
+def report(**fields):
+    """Write a line of JSON."""
+    print(json.dumps(fields), flush=True)
+
+
+def image_file():
+    """Return the image as a file object."""
+    return io.BytesIO(base64.b64decode(SETTINGS["image"]))
+
+
+def prepare():
+    """Report the log of the library, and end the program at the end of its input."""
+    logging.basicConfig(level=logging.WARNING, handlers=[ReportHandler()])
+
+    def wait_end():
+        sys.stdin.read()
+        os._exit(0)
+
+    threading.Thread(target=wait_end, daemon=True).start()
+
+
+async def run_steps(steps):
+    """Run functions in order, and report their results under their names."""
+    for step in steps:
+        try:
+            result = await asyncio.wait_for(step(), 20)
+        except Exception:
+            report(step=step.__name__, error=traceback.format_exc())
+        else:
+            report(step=step.__name__, result=result)
+    report(step="done", result=None)
+
+
+async def wait_commands(fetch_names):
+    """Wait until the library has registered its commands; `fetch_names` returns the names of the registered ones."""
+    while (names := sorted(await fetch_names())) != ["ask", "greet", "panel"]:
+        await asyncio.sleep(0.1)
+    return names

@@ -1,0 +1,194 @@
+"""One bot per further client library, unmodified, in its own process. docs/testing.md lists what each library supports.
+
+`make client-libraries` installs those for Python in a folder of `.venvs` each, because several of them use the same package
+name. `make client-deps` installs those for JavaScript in `js/node_modules`.
+"""
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from hubbub.protocol.enums import CommandOptionType, ComponentType, InteractionType
+from tests import media
+from tests.clients.app_user import AppUser
+from tests.clients.client_setup import TIMEOUT_SECONDS, ClientSetup
+from tests.clients.discord_js_bot import JS_FOLDER, NODE
+
+BOTS_FOLDER: Final = Path(__file__).parent / "bots"
+VENVS_FOLDER: Final = Path(__file__).parents[2] / ".venvs"
+
+IMAGE: Final = media.png(320, 320)
+
+RESULTS: Final[dict[str, Any]] = {
+    "files": ["pixel.png", "one pixel", len(IMAGE)],
+    "threads": ["story", True],
+    "forums": ["first", "text", ["new"]],
+    "polls": ["Lunch?", ["Soup", "Bread"]],
+    "stickers": ["wave", ["wave"]],
+    "events": ["Fair", "Park", 1],
+    "auto_moderation": ["No fish", ["fish"]],
+    "templates": ["Plan", True],
+    "commands_registered": ["ask", "greet", "panel"],
+}
+"""Results of the steps of a bot whose library supports all features."""
+
+PYTHON_LIBRARIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "disnake": ("disnake_bot.py", {}),
+    # Without polls. It sends the text "None" as the ID of a new forum tag.
+    "nextcord": ("nextcord_bot.py", {"polls": None, "forums": ["first", "text"]}),
+    "py-cord": ("py_cord_bot.py", {}),
+    "discord.py-interactions": ("interactions_bot.py", {}),
+}
+"""Program of each Python library by its name in the package index, and the results that differ; None means no such step."""
+
+
+def python_of(library: str) -> str:
+    """Return the path of the interpreter with a library."""
+    return str(VENVS_FOLDER / library / "bin" / "python")
+
+
+class BotProcess:
+    """A running bot, which writes a line of JSON for each step and for each line of its log."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.log: list[str] = []
+
+    async def read_results(self) -> dict[str, Any]:
+        """Return the results of all steps; a failed step is an error."""
+        assert self._process.stdout is not None
+        results: dict[str, Any] = {}
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while "done" not in results:
+                line = await self._process.stdout.readline()
+                assert line, f"the bot ended; steps: {results}, log: {self.log}"
+                fields = json.loads(line)
+                assert "error" not in fields, f"{fields['step']} failed: {fields['error']}"
+                if "log" in fields:
+                    self.log.append(fields["log"])
+                else:
+                    results[fields["step"]] = fields["result"]
+        del results["done"]
+        results.pop("version", None)
+        return results
+
+    async def close(self) -> None:
+        """End the bot and assert that its library logged no warning."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        rest = await asyncio.wait_for(self._process.stdout.read(), TIMEOUT_SECONDS)
+        await self._process.wait()
+        self.log += [json.loads(line).get("log", "") for line in rest.splitlines()]
+        unexpected = [line for line in self.log if line and not line.startswith(EXPECTED_LOG_PREFIXES)]
+        assert not unexpected, unexpected
+
+
+EXPECTED_LOG_PREFIXES: Final = (
+    # Optional packages for voice.
+    "disnake.client: PyNaCl is not installed",
+    "nextcord.client: PyNaCl is not installed",
+    "discord.client: PyNaCl is not installed",
+    "disnake.voice_client:",
+    "discord.voice",
+    # The clock of the tests is ahead of the machine's.
+    "Your clock is",
+)
+"""Prefixes of log lines that are not caused by the server."""
+
+
+@asynccontextmanager
+async def run_program(
+    setup: ClientSetup, program: list[str], folder: Path, environment: dict[str, str] | None = None
+) -> AsyncIterator[BotProcess]:
+    """Run the program of a bot in the setup's guild, and end it on exit."""
+    settings = {
+        "token": setup.bot.token,
+        "api": setup.world.api,
+        "cdn": f"{setup.world.url}/cdn",
+        "guild": str(setup.guild.id),
+        "channel": str(setup.guild.general),
+        "image": base64.b64encode(IMAGE).decode(),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *program,
+        json.dumps(settings),
+        cwd=folder,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=1 << 20,
+        env=os.environ | (environment or {}),
+    )
+    bot = BotProcess(process)
+    try:
+        yield bot
+    except BaseException:
+        process.kill()
+        assert process.stdout is not None
+        print("Log of the bot:", bot.log, (await process.stdout.read()).decode())
+        await process.wait()
+        raise
+    await bot.close()
+
+
+async def use_commands(setup: ClientSetup) -> None:
+    """Run the commands of a bot as Bob, use its components and submit its modal."""
+    # An application must respond within three seconds of platform time, which a busy machine may exceed.
+    setup.world.clock.freeze()
+    bob = AppUser(setup, await setup.bob.connect())
+    await bob.load_commands()
+    await bob.run("greet", options=[{"type": CommandOptionType.STRING, "name": "name", "value": "Bob"}])
+    assert (await bob.next_message())["content"] == "hello Bob"
+
+    await bob.run("panel")
+    panel = await bob.next_message()
+    await bob.use_component(panel, "press")
+    assert (await bob.next_update())["content"] == "pressed"
+    await bob.use_component(panel, "pick", ComponentType.STRING_SELECT, values=["b"])
+    assert (await bob.next_message())["content"] == "picked b"
+
+    await bob.run("ask")
+    modal = await bob.session.next("INTERACTION_MODAL_CREATE")
+    text = {"type": ComponentType.TEXT_INPUT, "custom_id": "answer", "value": "42"}
+    # A text input is in a label, or in an action row as older libraries send it.
+    [outer] = modal["components"]
+    inner = {"component": text} if outer["type"] == ComponentType.LABEL else {"components": [text]}
+    data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": [{"type": outer["type"], **inner}]}
+    await bob.interact(InteractionType.MODAL_SUBMIT, data)
+    assert (await bob.next_message())["content"] == "answer: 42"
+
+
+async def use_all_features(setup: ClientSetup, bot: BotProcess, differences: dict[str, Any]) -> None:
+    """Compare the results of a bot's steps with the expected ones, and use its commands."""
+    expected = {name: result for name, result in (RESULTS | differences).items() if result is not None}
+    assert await bot.read_results() == expected
+    await use_commands(setup)
+
+
+@pytest.mark.parametrize(
+    "library",
+    [pytest.param(library, marks=pytest.mark.program(python_of(library))) for library in PYTHON_LIBRARIES],
+)
+async def test_a_bot_with_a_python_library_uses_all_features(setup: ClientSetup, library: str) -> None:
+    program, differences = PYTHON_LIBRARIES[library]
+    async with run_program(setup, [python_of(library), program], BOTS_FOLDER) as bot:
+        await use_all_features(setup, bot, differences)
+
+
+def requires_package(name: str) -> pytest.MarkDecorator:
+    """Return the mark that skips a test where an npm package is not installed."""
+    is_installed = NODE is not None and (JS_FOLDER / "node_modules" / name).is_dir()
+    return pytest.mark.skipif(not is_installed, reason=f"{name} is not installed: make client-deps")
+
+
+@requires_package("oceanic.js")
+async def test_a_bot_with_oceanic_js_uses_all_features(setup: ClientSetup) -> None:
+    async with run_program(setup, ["node", "oceanic_bot.mjs"], JS_FOLDER) as bot:
+        await use_all_features(setup, bot, {})
