@@ -44,6 +44,7 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "JoinRequestStatus": enums.JoinRequestStatus,
     "MessageType": enums.MessageType,
     "MfaLevel": enums.MfaLevel,
+    "NotificationLevel": enums.NotificationLevel,
     "NewMemberActionType": enums.NewMemberActionType,
     "OnboardingMode": enums.OnboardingMode,
     "OnboardingPromptType": enums.OnboardingPromptType,

@@ -101,6 +101,16 @@ class DefaultMessageNotifications(IntEnum):
     ONLY_MENTIONS = 1
 
 
+class NotificationLevel(IntEnum):
+    """Messages that notify a user."""
+
+    ALL_MESSAGES = 0
+    ONLY_MENTIONS = 1
+    NOTHING = 2
+    INHERIT = 3
+    """The level of the parent: of the category, of the guild, or the guild's default."""
+
+
 class ExplicitContentFilter(IntEnum):
     """Members whose media is scanned for explicit content."""
 

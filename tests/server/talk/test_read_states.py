@@ -44,7 +44,12 @@ async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(worl
 
     (await alice.post(ack_path(channel, first["id"]), json={"manual": True})).ok()
 
-    assert await session.next("MESSAGE_ACK") == {"channel_id": channel, "message_id": first["id"], "manual": True}
+    assert await session.next("MESSAGE_ACK") == {
+        "channel_id": channel,
+        "message_id": first["id"],
+        "manual": True,
+        "mention_count": 0,
+    }
     assert await fetch_read_states(alice) == {channel: first["id"]}
 
 
@@ -112,3 +117,120 @@ async def test_read_states_are_deleted_with_channel_guild_and_account(world: Wor
     assert set(await fetch_read_states(alice)) == {str(other.general)}
     (await alice.post("/users/@me/delete", json={"password": PASSWORD})).ok()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM read_states")) == 0
+
+
+# Mentions
+
+
+async def fetch_counts(user: Actor) -> dict[int, int]:
+    """Return the mention counts in READY that are not 0, by channel ID, which GET returns too."""
+    session = await user.connect()
+    read_state = session.ready["read_state"]
+    await session.close()
+    assert (await user.get("/users/@me/read-states")).ok() == read_state
+    return {int(state["id"]): state["mention_count"] for state in read_state["entries"] if state["mention_count"]}
+
+
+async def mention(author: Actor, channel: int | str, content: str, **fields: object) -> str:
+    """Send a message and return its ID."""
+    message = (await author.post(f"/channels/{channel}/messages", json={"content": content, **fields})).ok()
+    return str(message["id"])
+
+
+async def test_mentions_are_counted_for_later_sessions_until_they_are_acked(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    role = await guild.role("crew", mentionable=True)
+    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
+    first = await mention(alice, guild.general, f"<@{bob.id}> hello")
+    await mention(alice, guild.general, "not for bob")
+    await mention(alice, guild.general, f"<@&{role}> and <@{bob.id}> count once")
+    last = await mention(alice, guild.general, "@everyone")
+    own = await bob.connect()
+
+    assert await fetch_counts(bob) == {guild.general: 3}
+    assert await fetch_counts(alice) == {}
+
+    (await bob.post(ack_path(guild.general, last))).ok()
+    assert await own.next("MESSAGE_ACK") == {"channel_id": str(guild.general), "message_id": last}
+    assert await fetch_counts(bob) == {}
+
+    (await bob.post(ack_path(guild.general, first), json={"manual": True})).ok()
+    assert (await own.next("MESSAGE_ACK"))["mention_count"] == 2
+    assert await fetch_counts(bob) == {guild.general: 2}
+    (await alice.delete(f"/channels/{guild.general}/messages/{last}")).ok()
+    assert await fetch_counts(bob) == {guild.general: 1}
+
+
+async def test_every_private_message_of_others_counts(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    private = (await open_dm(alice, bob))["id"]
+    for _ in range(3):
+        await send_message(bob, private)
+    await send_message(alice, private)
+
+    assert await fetch_counts(alice) == {int(private): 3}
+    assert await fetch_counts(bob) == {int(private): 1}
+
+
+async def test_mentions_of_hidden_channels_blocked_users_and_left_guilds_do_not_count(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(alice, bob, carol)
+    other = await world.guild(alice, bob)
+    hidden = await guild.channel("hidden")
+    await mention(alice, hidden, f"<@{bob.id}>")
+    await mention(carol, guild.general, f"<@{bob.id}>")
+    await mention(alice, other.general, f"<@{bob.id}>")
+    assert await fetch_counts(bob) == {hidden: 1, guild.general: 1, other.general: 1}
+
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+    (await bob.put(f"/users/@me/relationships/{carol.id}", json={"type": 2})).ok()
+    (await bob.delete(f"/users/@me/guilds/{other.id}")).ok()
+
+    assert await fetch_counts(bob) == {}
+    assert (await bob.get("/users/@me/mentions")).ok() == []
+
+
+async def test_mentions_before_joining_do_not_count(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    await mention(alice, guild.general, "@everyone")
+    world.clock.advance(5_000)
+    bob = await guild.member()
+
+    assert await fetch_counts(bob) == {}
+
+    world.clock.advance(5_000)
+    await mention(alice, guild.general, "@everyone")
+    assert await fetch_counts(bob) == {guild.general: 1}
+
+
+async def test_a_mention_of_everyone_is_one_row(world: World) -> None:
+    users = [await world.user() for _ in range(5)]
+    guild = await world.guild(*users)
+
+    await mention(users[0], guild.general, "@everyone")
+
+    assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM mentions")) == 1
+    assert [await fetch_counts(user) for user in users[1:]] == [{guild.general: 1}] * 4
+
+
+async def test_the_inbox_lists_mentions_newest_first_with_filters(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild, other = await world.guild(alice, bob), await world.guild(alice, bob)
+    role = await guild.role("crew", mentionable=True)
+    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
+    direct = await mention(alice, guild.general, f"<@{bob.id}>")
+    by_role = await mention(alice, guild.general, f"<@&{role}>")
+    everyone = await mention(alice, other.general, "@everyone")
+
+    async def list_ids(**query: object) -> list[str]:
+        return [message["id"] for message in (await bob.get("/users/@me/mentions", params=query)).ok()]
+
+    assert await list_ids() == [everyone, by_role, direct]
+    assert await list_ids(limit=1, before=everyone) == [by_role]
+    assert await list_ids(roles="false", everyone="false") == [direct]
+    assert await list_ids(guild_id=other.id) == [everyone]
+    (await bob.post(ack_path(guild.general, by_role))).ok()
+    assert await list_ids(guild_id=guild.id) == [by_role, direct]
+    assert (await bob.get("/users/@me/mentions", params={"limit": 101})).errors("limit")

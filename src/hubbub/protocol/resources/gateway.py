@@ -13,6 +13,7 @@ from hubbub.protocol.resources.guilds import UnavailableGuild
 from hubbub.protocol.resources.identities import UserApplicationProfile
 from hubbub.protocol.resources.join_requests import JoinRequest
 from hubbub.protocol.resources.lobbies import GatewayLobby
+from hubbub.protocol.resources.notification_settings import UserGuildSettingsList
 from hubbub.protocol.resources.presence import Presence, SetPresence
 from hubbub.protocol.resources.read_states import ReadStates
 from hubbub.protocol.resources.relationships import GameRelationship, Relationship
@@ -199,6 +200,8 @@ class Ready(Struct, kw_only=True):
     """Game relationships of the user; OAuth2 and user sessions only."""
     read_state: ReadStates | UnsetType = UNSET
     """Read states of the user; user sessions only."""
+    user_guild_settings: UserGuildSettingsList | UnsetType = UNSET
+    """Notification settings of the user; user sessions only."""
     lobbies: list[GatewayLobby] | UnsetType = UNSET
     """Lobbies of the user; only with `Capabilities.AUTO_LOBBY_CONNECT`, otherwise a LOBBY_CREATE follows for each."""
     user_application_profiles: dict[str, list[UserApplicationProfile]] | UnsetType = UNSET

@@ -1,6 +1,6 @@
 """Read states: the last message a user has read in each channel, synchronized between their clients.
 
-MESSAGE_ACK is described in spec/gateway.md#10, the rest in decisions/0057.
+MESSAGE_ACK is described in spec/gateway.md#10, the rest in decisions/0057 and decisions/0103.
 """
 
 from typing import Annotated, Final
@@ -8,12 +8,19 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.messages import Message
 
 BULK_ACKS_MAX: Final = 100
 """Maximum number of channels in one bulk request."""
+
+
+MENTIONS_PAGE_MAX: Final = 100
+"""Maximum number of messages in a page of the mentions inbox."""
+UNREAD_COUNT_MAX: Final = 1000
+"""Highest `mention_count` of a private channel; further messages are not counted."""
 
 
 class ReadState(Struct, kw_only=True):
@@ -23,6 +30,8 @@ class ReadState(Struct, kw_only=True):
     """ID of the channel."""
     last_message_id: MessageId
     """ID of the last message that was read."""
+    mention_count: int = 0
+    """Number of later messages that mention the user, or of all later messages in a private channel."""
 
 
 class ReadStates(Struct, kw_only=True):
@@ -77,6 +86,23 @@ class MessageAcked(Struct, kw_only=True):
     """ID of the last message that was read."""
     manual: bool | UnsetType = UNSET
     """Whether the user marked later messages as unread."""
+    mention_count: int | UnsetType = UNSET
+    """Number of later messages that mention the user; present only with `manual`."""
+
+
+class ListMentions(Struct, kw_only=True):
+    """Query parameters of the mentions inbox."""
+
+    before: MessageId | None = None
+    """Returns only messages before this ID."""
+    limit: Annotated[int, Meta(ge=1, le=MENTIONS_PAGE_MAX)] = 25
+    """Maximum number of messages."""
+    guild_id: GuildId | None = None
+    """Returns only messages of this guild."""
+    roles: bool = True
+    """Whether mentions of the user's roles are included."""
+    everyone: bool = True
+    """Whether mentions of @everyone and @here are included."""
 
 
 MESSAGE_ACK = Event(
@@ -105,4 +131,15 @@ ACK_BULK = Operation(
     auth=Auth.USER,
     raises=(errors.INVALID_FORM_BODY,),
     emits=(MESSAGE_ACK,),
+)
+
+LIST_READ_STATES = Operation("GET", "/users/@me/read-states", result=ReadStates, auth=Auth.USER)
+
+LIST_MENTIONS = Operation(
+    "GET",
+    "/users/@me/mentions",
+    query=ListMentions,
+    result=list[Message],
+    auth=Auth.USER,
+    raises=(errors.INVALID_FORM_BODY,),
 )

@@ -11,6 +11,7 @@ from hubbub.server.identity.relationships.store import (
     filter_blocked,
     find,
     is_blocked_between,
+    list_blocked_ids,
     list_friend_ids,
     list_friends,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "find",
     "is_blocked_between",
     "is_player",
+    "list_blocked_ids",
     "list_friend_ids",
     "list_friends",
 ]

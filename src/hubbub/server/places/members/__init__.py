@@ -12,6 +12,7 @@ from hubbub.server.places.members.store import (
     find_many,
     find_role_ids,
     find_rows,
+    list_memberships,
 )
 
 SLICE = Slice(
@@ -35,6 +36,7 @@ __all__ = [
     "find_many",
     "find_role_ids",
     "find_rows",
+    "list_memberships",
     "membership",
     "ports",
     "signals",

@@ -159,6 +159,20 @@ def iterate_memberships(tx: Tx, user_id: int) -> Iterator[Membership]:
             yield Membership(row, tuple(role_ids_by_guild.get(row.guild_id, ())), user)
 
 
+def list_memberships(tx: Tx, user_id: int) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return the guilds of a user: guild ID, time of joining in milliseconds, and role IDs without @everyone."""
+    role_ids: dict[tuple[int, int], list[int]] = {}
+    for guild_id, joined_ms, role_id in tx.all(
+        "SELECT m.guild_id, m.joined_ms, r.role_id FROM members m LEFT JOIN member_roles r "
+        "ON r.guild_id = m.guild_id AND r.user_id = m.user_id WHERE m.user_id = ? ORDER BY m.guild_id, r.role_id",
+        user_id,
+    ):
+        guild_role_ids = role_ids.setdefault((guild_id, joined_ms), [])
+        if role_id is not None:
+            guild_role_ids.append(role_id)
+    return [(guild_id, joined_ms, tuple(ids)) for (guild_id, joined_ms), ids in role_ids.items()]
+
+
 def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
     """Return at most `limit` members whose username, global name or nickname begins with `prefix`, by ascending user ID.
 

@@ -7,6 +7,7 @@ from hubbub.server.talk.messages.rules import (
     has_attachment,
 )
 from hubbub.server.talk.messages.store import (
+    count_after,
     find,
     find_ephemeral,
     find_many,
@@ -19,6 +20,7 @@ from hubbub.server.talk.messages.store import (
 __all__ = [
     "MESSAGE_CHANNEL_TYPES",
     "can_read_history",
+    "count_after",
     "find",
     "find_duplicate",
     "find_ephemeral",

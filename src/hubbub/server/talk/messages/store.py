@@ -3,7 +3,7 @@
 A message is found by channel and ID, and a channel's history is one range of that key, so reading a channel does not get
 slower as the number of messages grows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from hubbub.protocol import codec, errors
@@ -408,3 +408,22 @@ def find_poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict
             count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter_id is not None)
             counts_by_message.setdefault(message_id, []).append(count)
     return counts_by_message
+
+
+def count_after(tx: Tx, floors: Mapping[int, int], excluded_author_ids: Collection[int], limit: int) -> dict[int, int]:
+    """Count the messages of channels after a message ID, which `floors` has by channel ID; absent channels have none.
+
+    Messages of the excluded authors are not counted, and counting stops at `limit` in each channel."""
+    counts: dict[int, int] = {}
+    for batch in batches(floors.items()):
+        values = ", ".join("(CAST(? AS BIGINT), CAST(? AS BIGINT))" for _ in batch)
+        rows = tx.all(
+            f"WITH floors (channel_id, floor_id) AS (VALUES {values}) "
+            "SELECT f.channel_id, (SELECT COUNT(*) FROM (SELECT 1 FROM messages m WHERE m.channel_id = f.channel_id "
+            f"AND m.id > f.floor_id AND m.author_id NOT IN ({placeholders(excluded_author_ids)}) LIMIT ?) counted) FROM floors f",
+            *(value for item in batch for value in item),
+            *excluded_author_ids,
+            limit,
+        )
+        counts.update((channel_id, count) for channel_id, count in rows if count)
+    return counts

@@ -1,4 +1,4 @@
-"""Read states: the last message that each user has read in each channel."""
+"""Read states: the last message that each user has read in each channel, and the mentions after it."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import users
 from hubbub.server.places import channels
-from hubbub.server.talk.read_states import actions, routes, store
+from hubbub.server.talk.messages.signals import MessageCreated, MessagesDeleted
+from hubbub.server.talk.read_states import actions, mentions, routes
 from hubbub.server.talk.read_states.actions import export_data
 
 
@@ -15,13 +16,15 @@ def _ready_fields(call: Call) -> dict[str, Any]:
     """Return the read states for READY; only users have them."""
     if call.actor.kind != "user":
         return {}
-    return {"read_state": wire.ReadStates(entries=store.list_all(call.tx, call.user_id))}
+    return {"read_state": wire.ReadStates(entries=mentions.list_read_states(call))}
 
 
 SLICE = Slice(
     name="read_states",
     modules=(routes,),
     listeners={
+        MessageCreated: mentions.on_message_created,
+        MessagesDeleted: mentions.on_messages_deleted,
         channels.signals.ChannelsDeleted: actions.on_channels_deleted,
         users.signals.UserDeleted: actions.on_user_deleted,
     },

@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import UNSET
-
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import read_states as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import users
 from hubbub.server.places import channels
-from hubbub.server.talk.read_states import store
+from hubbub.server.talk.read_states import mentions, store
 
 
 def mark_read(
@@ -31,26 +29,29 @@ def mark_read(
     }
     store.put(call.tx, call.user_id, changed_ids)
     for channel_id, message_id in changed_ids.items():
-        payload = wire.MessageAcked(
-            channel_id=channel_id, message_id=message_id, manual=True if allow_backward else UNSET
-        )
+        payload = wire.MessageAcked(channel_id=channel_id, message_id=message_id)
+        if allow_backward:
+            payload.manual = True
+            payload.mention_count = sum(state.mention_count for state in mentions.list_read_states(call, channel_id))
         call.tx.emit(wire.MESSAGE_ACK, payload, UserAudience.of(call.user_id))
 
 
 def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
-    """Delete the read states of deleted channels."""
+    """Delete the read states and mentions of deleted channels."""
     store.delete_channel_states(call.tx, signal.channel_ids)
+    store.delete_channel_mentions(call.tx, signal.channel_ids)
 
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
-    """Delete the read states of a deleted user."""
+    """Delete the read states and mentions of a deleted user."""
     store.delete_user_states(call.tx, signal.user_id)
+    store.delete_user_mentions(call.tx, signal.user_id)
 
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's read states for the export of their data."""
     entries = [
-        {"channel_id": str(read_state.id), "last_message_id": str(read_state.last_message_id)}
-        for read_state in store.list_all(call.tx, user_id)
+        {"channel_id": str(channel_id), "last_message_id": str(message_id)}
+        for channel_id, message_id in store.list_last_ids(call.tx, user_id).items()
     ]
     return {"read_states": entries}

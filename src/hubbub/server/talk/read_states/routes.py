@@ -2,10 +2,11 @@
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import read_states as wire
+from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.standing import access
-from hubbub.server.talk.read_states import actions, store
+from hubbub.server.talk.read_states import actions, mentions, store
 
 
 @handles(wire.ACK_MESSAGE)
@@ -31,3 +32,15 @@ def ack_bulk(call: Call, body: wire.AckBulk) -> None:
             if channel_id in accessible_ids
         },
     )
+
+
+@handles(wire.LIST_READ_STATES)
+def list_read_states(call: Call) -> wire.ReadStates:
+    """List the read states of the current user."""
+    return wire.ReadStates(entries=mentions.list_read_states(call))
+
+
+@handles(wire.LIST_MENTIONS)
+def list_mentions(call: Call, query: wire.ListMentions) -> list[Message]:
+    """List recent messages that mention the current user, newest first."""
+    return mentions.list_mentions(call, query)

@@ -1,13 +1,14 @@
-"""SQL for the read_states table."""
+"""SQL for read states and mentions."""
 
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import ChannelId, MessageId
-from hubbub.protocol.resources.read_states import ReadState
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.talk.messages import MessageRow
 
-TABLES: Final = ("read_states",)
+TABLES: Final = ("mentions", "read_states")
 """Tables that only this slice writes."""
 READS: Final = {
     "channels": "channels that a user may still acknowledge",
@@ -17,10 +18,31 @@ READS: Final = {
 """Tables of other slices that this slice reads, with the reason."""
 
 
-def list_all(tx: Tx, user_id: int) -> list[ReadState]:
-    """Return all read states of a user."""
-    rows = tx.all("SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? ORDER BY channel_id", user_id)
-    return [ReadState(id=ChannelId(row[0]), last_message_id=MessageId(row[1])) for row in rows]
+class Target(NamedTuple):
+    """A user, role or guild that messages mention."""
+
+    id: int
+    kind: int
+    """Bit of the mention in notification settings."""
+    floor_id: int
+    """ID after which messages concern the user: that of the time at which they joined the guild."""
+
+
+class Mention(NamedTuple):
+    """A stored mention."""
+
+    message_id: int
+    channel_id: int
+    guild_id: int | None
+    author_id: int
+
+
+def list_last_ids(tx: Tx, user_id: int, channel_id: int | None = None) -> dict[int, int]:
+    """Return the last read message IDs of a user by channel ID, of all channels or of one."""
+    sql = "SELECT channel_id, last_message_id FROM read_states WHERE user_id = ?"
+    if channel_id is None:
+        return dict(tx.all(f"{sql} ORDER BY channel_id", user_id))
+    return dict(tx.all(f"{sql} AND channel_id = ?", user_id, channel_id))
 
 
 def find_many(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, int]:
@@ -59,3 +81,56 @@ def delete_channel_states(tx: Tx, channel_ids: Collection[int]) -> None:
 def delete_user_states(tx: Tx, user_id: int) -> None:
     """Delete all read states of a user."""
     tx.run("DELETE FROM read_states WHERE user_id = ?", user_id)
+
+
+def list_private_channel_ids(tx: Tx, user_id: int) -> list[int]:
+    """Return the IDs of the private channels of a user."""
+    return [row[0] for row in tx.all("SELECT channel_id FROM recipients WHERE user_id = ?", user_id)]
+
+
+# Mentions
+
+
+def insert_mentions(tx: Tx, target_ids: Iterable[int], row: MessageRow, guild_id: int | None) -> None:
+    """Insert the mentions of a message."""
+    tx.run_many(
+        "INSERT INTO mentions (target_id, message_id, channel_id, guild_id, author_id) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (target_id, message_id) DO NOTHING",
+        [(target_id, row.id, row.channel_id, guild_id, row.author_id) for target_id in target_ids],
+    )
+
+
+def list_mentions_since(
+    tx: Tx, targets: Sequence[Target], floor_id: int, channel_id: int | None
+) -> Iterator[tuple[Target, Mention]]:
+    """Yield the mentions of targets after a message ID, in all channels or in one."""
+    targets_by_id = {target.id: target for target in targets}
+    condition = "" if channel_id is None else " AND channel_id = ?"
+    for batch in batches(targets_by_id):
+        rows = tx.all(
+            "SELECT target_id, message_id, channel_id, guild_id, author_id FROM mentions "
+            f"WHERE target_id IN ({placeholders(batch)}) AND message_id > ?{condition}",
+            *batch,
+            floor_id,
+            *(() if channel_id is None else (channel_id,)),
+        )
+        yield from ((targets_by_id[row[0]], Mention(*row[1:])) for row in rows)
+
+
+def delete_mentions(tx: Tx, channel_id: int, message_ids: Collection[int]) -> None:
+    """Delete the mentions of messages."""
+    for batch in batches(message_ids):
+        tx.run(
+            f"DELETE FROM mentions WHERE channel_id = ? AND message_id IN ({placeholders(batch)})", channel_id, *batch
+        )
+
+
+def delete_channel_mentions(tx: Tx, channel_ids: Collection[int]) -> None:
+    """Delete the mentions in channels."""
+    for batch in batches(channel_ids):
+        tx.run(f"DELETE FROM mentions WHERE channel_id IN ({placeholders(batch)})", *batch)
+
+
+def delete_user_mentions(tx: Tx, user_id: int) -> None:
+    """Delete the mentions of a user."""
+    tx.run("DELETE FROM mentions WHERE target_id = ?", user_id)

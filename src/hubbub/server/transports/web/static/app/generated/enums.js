@@ -380,6 +380,14 @@ export const MfaLevel = Object.freeze({
   ELEVATED: 1,
 });
 
+/** Messages that notify a user. */
+export const NotificationLevel = Object.freeze({
+  ALL_MESSAGES: 0,
+  ONLY_MENTIONS: 1,
+  NOTHING: 2,
+  INHERIT: 3,
+});
+
 /** Action that a new member is asked to take in a channel. */
 export const NewMemberActionType = Object.freeze({
   VIEW: 0,

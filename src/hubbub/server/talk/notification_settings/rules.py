@@ -1,0 +1,118 @@
+"""Rules of notification settings: which messages count as unread mentions, and which notify (decisions/0104)."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from hubbub.protocol.enums import NotificationLevel
+
+DIRECT_MENTION: Final = 1
+"""A message mentions the user, or replies to them."""
+ROLE_MENTION: Final = 2
+"""A message mentions a role of the user."""
+EVERYONE_MENTION: Final = 4
+"""A message mentions @everyone or @here."""
+PRIVATE_MESSAGE: Final = 8
+"""A message is in a private channel."""
+
+PRIVATE_CHANNELS: Final = 0
+"""Stored in place of a guild ID for the settings of private channels."""
+
+
+class GuildSettingsRow(NamedTuple):
+    """The settings of a user for a guild, or for private channels."""
+
+    user_id: int
+    guild_id: int
+    level: int = NotificationLevel.INHERIT
+    suppress_everyone: int = 0
+    suppress_roles: int = 0
+    mobile_push: int = 1
+    muted: int = 0
+    mute_end_ms: int | None = None
+    mute_seconds: int = -1
+    version: int = 0
+
+
+class ChannelSettingsRow(NamedTuple):
+    """The settings of a user for a channel, category or thread."""
+
+    user_id: int
+    guild_id: int
+    channel_id: int
+    level: int = NotificationLevel.INHERIT
+    muted: int = 0
+    mute_end_ms: int | None = None
+    mute_seconds: int = -1
+    collapsed: int = 0
+
+
+class ChannelPath(NamedTuple):
+    """A channel with the channels that it inherits settings from, nearest first."""
+
+    guild_id: int
+    """ID of the guild; 0 for private channels."""
+    channel_ids: tuple[int, ...]
+    """IDs of the channel, its parent and the category of its parent."""
+
+
+def is_muted_at(row: GuildSettingsRow | ChannelSettingsRow, now_ms: int) -> bool:
+    """Return whether a mute is active; a mute with an end ends by itself."""
+    return bool(row.muted) and (row.mute_end_ms is None or row.mute_end_ms > now_ms)
+
+
+class NotificationRules:
+    """The notification settings of one user at one time."""
+
+    def __init__(
+        self,
+        guild_rows: Mapping[int, GuildSettingsRow],
+        channel_rows: Mapping[int, ChannelSettingsRow],
+        now_ms: int,
+    ) -> None:
+        """Create the rules from the settings of guilds by guild ID, and of channels by channel ID."""
+        self._guild_rows = guild_rows
+        self._channel_rows = channel_rows
+        self._now_ms = now_ms
+
+    def is_muted(self, path: ChannelPath) -> bool:
+        """Return whether a channel, one of its parents or its guild is muted."""
+        guild_row = self._guild_rows.get(path.guild_id)
+        rows = (self._channel_rows.get(channel_id) for channel_id in path.channel_ids)
+        return (guild_row is not None and is_muted_at(guild_row, self._now_ms)) or any(
+            row is not None and is_muted_at(row, self._now_ms) for row in rows
+        )
+
+    def level(self, path: ChannelPath, default: int = NotificationLevel.ALL_MESSAGES) -> int:
+        """Return the level of a channel: its own or that of the nearest parent; `default` is that of the guild."""
+        for channel_id in path.channel_ids:
+            row = self._channel_rows.get(channel_id)
+            if row is not None and row.level != NotificationLevel.INHERIT:
+                return row.level
+        guild_row = self._guild_rows.get(path.guild_id)
+        return default if guild_row is None or guild_row.level == NotificationLevel.INHERIT else guild_row.level
+
+    def counts(self, path: ChannelPath, kinds: int) -> bool:
+        """Return whether a message counts as a mention; `kinds` has the bits of the ways it concerns the user.
+
+        A muted channel counts only direct mentions, and a channel with the level NOTHING none."""
+        if self.level(path) == NotificationLevel.NOTHING:
+            return False
+        if self.is_muted(path):
+            return bool(kinds & DIRECT_MENTION)
+        guild_row = self._guild_rows.get(path.guild_id)
+        if guild_row is not None and guild_row.suppress_roles:
+            kinds &= ~ROLE_MENTION
+        if guild_row is not None and guild_row.suppress_everyone:
+            kinds &= ~EVERYONE_MENTION
+        return kinds != 0
+
+    def notifies(self, path: ChannelPath, kinds: int, *, default: int) -> bool:
+        """Return whether a message notifies the user; `default` is the default level of the guild."""
+        if self.is_muted(path):
+            return False
+        return self.counts(path, kinds) or self.level(path, default) == NotificationLevel.ALL_MESSAGES
+
+    def pushes(self, path: ChannelPath) -> bool:
+        """Return whether messages of the guild are sent as push notifications."""
+        guild_row = self._guild_rows.get(path.guild_id)
+        return guild_row is None or bool(guild_row.mobile_push)

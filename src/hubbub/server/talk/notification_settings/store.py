@@ -1,0 +1,121 @@
+"""SQL for notification settings. A user with default settings has no row."""
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places import channels
+from hubbub.server.talk.notification_settings.rules import (
+    PRIVATE_CHANNELS,
+    ChannelPath,
+    ChannelSettingsRow,
+    GuildSettingsRow,
+    NotificationRules,
+)
+
+TABLES: Final = ("channel_notification_settings", "notification_settings")
+"""Tables that only this slice writes."""
+
+_GUILD_COLUMNS: Final = ", ".join(GuildSettingsRow._fields)
+_CHANNEL_COLUMNS: Final = ", ".join(ChannelSettingsRow._fields)
+
+
+def find(tx: Tx, user_id: int, guild_id: int) -> GuildSettingsRow:
+    """Return the settings of a user for a guild, or the defaults."""
+    sql = f"SELECT {_GUILD_COLUMNS} FROM notification_settings WHERE user_id = ? AND guild_id = ?"
+    return tx.find(GuildSettingsRow, sql, user_id, guild_id) or GuildSettingsRow(user_id, guild_id)
+
+
+def list_guild_rows(tx: Tx, user_id: int) -> list[GuildSettingsRow]:
+    """Return all settings of a user for guilds."""
+    sql = f"SELECT {_GUILD_COLUMNS} FROM notification_settings WHERE user_id = ? ORDER BY guild_id"
+    return tx.fetch(GuildSettingsRow, sql, user_id)
+
+
+def list_channel_rows(tx: Tx, user_id: int, guild_id: int | None = None) -> list[ChannelSettingsRow]:
+    """Return the settings of a user for channels, of all guilds or of one."""
+    sql = f"SELECT {_CHANNEL_COLUMNS} FROM channel_notification_settings WHERE user_id = ?"
+    if guild_id is None:
+        return tx.fetch(ChannelSettingsRow, f"{sql} ORDER BY channel_id", user_id)
+    return tx.fetch(ChannelSettingsRow, f"{sql} AND guild_id = ? ORDER BY channel_id", user_id, guild_id)
+
+
+def find_rules(
+    tx: Tx, user_ids: Iterable[int], now_ms: int, guild_id: int | None = None
+) -> dict[int, NotificationRules]:
+    """Return the rules of users by user ID, of all guilds or of one."""
+    rules: dict[int, NotificationRules] = {}
+    condition = "" if guild_id is None else " AND guild_id = ?"
+    for batch in batches(user_ids):
+        parameters = batch if guild_id is None else [*batch, guild_id]
+        where = f"WHERE user_id IN ({placeholders(batch)}){condition}"
+        guild_rows: dict[int, dict[int, GuildSettingsRow]] = {}
+        for guild_row in tx.fetch(
+            GuildSettingsRow, f"SELECT {_GUILD_COLUMNS} FROM notification_settings {where}", *parameters
+        ):
+            guild_rows.setdefault(guild_row.user_id, {})[guild_row.guild_id] = guild_row
+        channel_rows: dict[int, dict[int, ChannelSettingsRow]] = {}
+        for channel_row in tx.fetch(
+            ChannelSettingsRow, f"SELECT {_CHANNEL_COLUMNS} FROM channel_notification_settings {where}", *parameters
+        ):
+            channel_rows.setdefault(channel_row.user_id, {})[channel_row.channel_id] = channel_row
+        for user_id in batch:
+            rules[user_id] = NotificationRules(guild_rows.get(user_id, {}), channel_rows.get(user_id, {}), now_ms)
+    return rules
+
+
+def find_channel_paths(tx: Tx, channel_ids: Collection[int]) -> dict[int, ChannelPath]:
+    """Return the channels that channels inherit settings from, by channel ID; unknown channels are absent."""
+    rows = channels.find_many(tx, list(channel_ids))
+    parent_ids = {row.parent_id for row in rows.values() if row.parent_id is not None}
+    parents = channels.find_many(tx, [parent_id for parent_id in parent_ids if parent_id not in rows]) | rows
+    paths: dict[int, ChannelPath] = {}
+    for channel_id, row in rows.items():
+        path = [channel_id]
+        while (parent_id := row.parent_id) is not None:
+            path.append(parent_id)
+            parent = parents.get(parent_id)
+            if parent is None:
+                break
+            row = parent
+        paths[channel_id] = ChannelPath(row.guild_id or PRIVATE_CHANNELS, tuple(path))
+    return paths
+
+
+def put_guild_row(tx: Tx, row: GuildSettingsRow) -> None:
+    """Insert or update the settings of a user for a guild."""
+    updates = ", ".join(f"{name} = excluded.{name}" for name in GuildSettingsRow._fields[2:])
+    tx.run(
+        f"INSERT INTO notification_settings ({_GUILD_COLUMNS}) VALUES ({placeholders(row)}) "
+        f"ON CONFLICT (user_id, guild_id) DO UPDATE SET {updates}",
+        *row,
+    )
+
+
+def put_channel_rows(tx: Tx, rows: Collection[ChannelSettingsRow]) -> None:
+    """Insert or update settings of channels."""
+    updates = ", ".join(f"{name} = excluded.{name}" for name in ChannelSettingsRow._fields[3:])
+    tx.run_many(
+        f"INSERT INTO channel_notification_settings ({_CHANNEL_COLUMNS}) "
+        f"VALUES ({placeholders(ChannelSettingsRow._fields)}) "
+        f"ON CONFLICT (user_id, guild_id, channel_id) DO UPDATE SET {updates}",
+        list(rows),
+    )
+
+
+def delete_channel_settings(tx: Tx, channel_ids: Collection[int]) -> None:
+    """Delete the settings of all users for channels."""
+    for batch in batches(channel_ids):
+        tx.run(f"DELETE FROM channel_notification_settings WHERE channel_id IN ({placeholders(batch)})", *batch)
+
+
+def delete_guild_settings(tx: Tx, guild_id: int) -> None:
+    """Delete the settings of all users for a guild."""
+    tx.run("DELETE FROM notification_settings WHERE guild_id = ? AND guild_id <> 0", guild_id)
+
+
+def delete_user_settings(tx: Tx, user_id: int) -> None:
+    """Delete all settings of a user."""
+    tx.run("DELETE FROM notification_settings WHERE user_id = ?", user_id)
+    tx.run("DELETE FROM channel_notification_settings WHERE user_id = ?", user_id)

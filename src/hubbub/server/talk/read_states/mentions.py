@@ -1,0 +1,162 @@
+"""Unread mentions: they are stored once per target and counted when a client reads them (decisions/0103)."""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, MessageId, Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import messages as wire_messages
+from hubbub.protocol.resources import read_states as wire
+from hubbub.server.core.call import Call
+from hubbub.server.identity import relationships
+from hubbub.server.places import members
+from hubbub.server.places.standing import ChannelAccess, access
+from hubbub.server.talk import messages, notification_settings
+from hubbub.server.talk.messages.signals import MessageCreated, MessagesDeleted
+from hubbub.server.talk.read_states import store
+from hubbub.server.talk.read_states.store import Target
+
+MENTION_LIFETIME_MS: Final = 90 * 24 * 3_600_000
+"""Age in milliseconds up to which mentions are counted and listed."""
+
+
+def on_message_created(call: Call, signal: MessageCreated) -> None:
+    """Store the mentions of a new message: one row for each user and role, and one for @everyone."""
+    row, channel = signal.row, signal.channel
+    if not (signal.mentions or signal.mention_roles or row.mention_everyone):
+        return
+    target_ids: list[int] = [*signal.mentions, *signal.mention_roles]
+    if row.mention_everyone and channel.guild_id is not None:
+        target_ids.append(channel.guild_id)
+    store.insert_mentions(call.tx, dict.fromkeys(target_ids), row, channel.guild_id)
+
+
+def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
+    """Delete the mentions of deleted messages."""
+    message_ids = [row.id for row in signal.rows if row.mentions or row.mention_roles or row.mention_everyone]
+    store.delete_mentions(call.tx, signal.channel.id, message_ids)
+
+
+def list_read_states(call: Call, channel_id: int | None = None) -> list[wire.ReadState]:
+    """Return the read states of the caller with the counts of their unread mentions, of all channels or of one."""
+    last_ids = store.list_last_ids(call.tx, call.user_id, channel_id)
+    memberships = _list_memberships(call)
+    joined_ids = {guild_id: joined_id for guild_id, joined_id, _ in memberships}
+    counts, guild_ids = _count_unread(call, last_ids, memberships, channel_id)
+    read_states = [
+        wire.ReadState(id=ChannelId(id_), last_message_id=MessageId(last_id), mention_count=counts.pop(id_, 0))
+        for id_, last_id in last_ids.items()
+    ]
+    # Channels without a read state: in a guild, everything before the user joined counts as read.
+    read_states += [
+        wire.ReadState(
+            id=ChannelId(id_), last_message_id=MessageId(joined_ids.get(guild_ids[id_], 0)), mention_count=count
+        )
+        for id_, count in sorted(counts.items())
+    ]
+    return read_states
+
+
+_Memberships = list[tuple[int, int, tuple[int, ...]]]
+"""Guilds of a user: guild ID, lowest message ID after joining, and role IDs."""
+
+
+def _list_memberships(call: Call) -> _Memberships:
+    """Return the guilds of the caller."""
+    return [
+        (guild_id, Snowflake.at(joined_ms), role_ids)
+        for guild_id, joined_ms, role_ids in members.list_memberships(call.tx, call.user_id)
+    ]
+
+
+def _list_targets(call: Call, memberships: _Memberships, *, roles: bool = True, everyone: bool = True) -> list[Target]:
+    """Return the targets whose mentions concern the caller: the caller, their roles and their guilds."""
+    targets = [Target(call.user_id, notification_settings.DIRECT_MENTION, 0)]
+    for guild_id, joined_id, role_ids in memberships:
+        if everyone:
+            targets.append(Target(guild_id, notification_settings.EVERYONE_MENTION, joined_id))
+        if roles:
+            targets += [Target(role_id, notification_settings.ROLE_MENTION, joined_id) for role_id in role_ids]
+    return targets
+
+
+def _count_unread(
+    call: Call, last_ids: Mapping[int, int], memberships: _Memberships, channel_id: int | None
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the number of unread mentions and the guild ID by channel ID; the guild ID of private channels is 0."""
+    blocked_ids = relationships.list_blocked_ids(call.tx, call.user_id)
+    ignored_author_ids = {call.user_id, *blocked_ids}
+    joined_ids = {guild_id: joined_id for guild_id, joined_id, _ in memberships}
+    floor_id = Snowflake.at(call.now_ms - MENTION_LIFETIME_MS)
+    kinds_by_message: dict[tuple[int, int], int] = {}
+    for target, mention in store.list_mentions_since(call.tx, _list_targets(call, memberships), floor_id, channel_id):
+        if mention.author_id in ignored_author_ids or (mention.guild_id and mention.guild_id not in joined_ids):
+            continue
+        if mention.message_id > last_ids.get(mention.channel_id, joined_ids.get(mention.guild_id or 0, 0)):
+            key = (mention.channel_id, mention.message_id)
+            kinds_by_message[key] = kinds_by_message.get(key, 0) | target.kind
+    private_counts = _count_private(call, last_ids, ignored_author_ids, channel_id)
+    channel_ids = {id_ for id_, _ in kinds_by_message} | private_counts.keys()
+    paths = notification_settings.find_channel_paths(call.tx, channel_ids)
+    rules = notification_settings.find_rules(call.tx, [call.user_id], call.now_ms)[call.user_id]
+    counts: dict[int, int] = {}
+    for (id_, _), kinds in kinds_by_message.items():
+        if id_ in paths and rules.counts(paths[id_], kinds):
+            counts[id_] = counts.get(id_, 0) + 1
+    # These counts include the messages with mentions; if the channel is muted, only those with mentions count.
+    counts |= {
+        id_: count
+        for id_, count in private_counts.items()
+        if rules.counts(paths[id_], notification_settings.PRIVATE_MESSAGE)
+    }
+    visible = {id_: count for id_, count in counts.items() if _find_access(call, id_) is not None}
+    return visible, {id_: paths[id_].guild_id for id_ in visible}
+
+
+def _count_private(
+    call: Call, last_ids: Mapping[int, int], ignored_author_ids: Collection[int], channel_id: int | None
+) -> dict[int, int]:
+    """Return the number of unread messages in the caller's private channels, by channel ID."""
+    private_ids = store.list_private_channel_ids(call.tx, call.user_id)
+    floors = {id_: last_ids.get(id_, 0) for id_ in private_ids if channel_id in (None, id_)}
+    return messages.history.count_after(call.tx, floors, ignored_author_ids, wire.UNREAD_COUNT_MAX)
+
+
+def _find_access(call: Call, channel_id: int) -> ChannelAccess | None:
+    """Return the caller's standing in a channel, or None if they cannot see it."""
+    try:
+        return access.get_channel_standing(call, channel_id)
+    except errors.ApiError:
+        return None
+
+
+def list_mentions(call: Call, query: wire.ListMentions) -> list[wire_messages.Message]:
+    """Return a page of messages that mention the caller, newest first, without those they can no longer read."""
+    ignored_author_ids = {call.user_id, *relationships.list_blocked_ids(call.tx, call.user_id)}
+    memberships = _list_memberships(call)
+    guild_ids = {guild_id for guild_id, _, _ in memberships}
+    targets = _list_targets(call, memberships, roles=query.roles, everyone=query.everyone)
+    floor_id = Snowflake.at(call.now_ms - MENTION_LIFETIME_MS)
+    found: dict[int, store.Mention] = {}
+    for target, mention in store.list_mentions_since(call.tx, targets, floor_id, None):
+        if (
+            mention.message_id > target.floor_id
+            and mention.author_id not in ignored_author_ids
+            and (mention.guild_id is None or mention.guild_id in guild_ids)
+            and query.guild_id in (None, mention.guild_id)
+            and (query.before is None or mention.message_id < query.before)
+        ):
+            found[mention.message_id] = mention
+    views: list[wire_messages.Message] = []
+    for message_id in sorted(found, reverse=True):
+        mention = found[message_id]
+        channel_access = _find_access(call, mention.channel_id)
+        if channel_access is None or not channel_access.can(Permissions.READ_MESSAGE_HISTORY):
+            continue
+        row = messages.history.find(call.tx, mention.channel_id, message_id)
+        if row is not None:
+            views.append(messages.views.message(call, row, guild_id=channel_access.channel.guild_id))
+        if len(views) == query.limit:
+            break
+    return views
