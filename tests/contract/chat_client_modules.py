@@ -157,6 +157,7 @@ LIMITS: Final = (
     "resources.invites.TARGET_USERS_MAX",
     "resources.members.MEMBERS_PAGE_MAX",
     "resources.members.SEARCH_QUERY_MAX",
+    "resources.read_states.BULK_ACKS_MAX",
     "resources.roles.ROLE_NAME_MAX",
     "resources.roles.ROLE_UNICODE_EMOJI_MAX",
     "resources.scheduled_events.EVENT_DESCRIPTION_MAX",

@@ -673,3 +673,8 @@ async def _create_application(builder: RequestBuilder, caller: Actor, request: R
     bot = await builder.world.bot()
     request.query = {"client_id": str(bot.application_id), "scope": "bot"}
     request.body = {"authorize": True, "guild_id": str(builder.guild.id), "permissions": "0"}
+
+
+@prepares("update_user_guild_settings")
+async def _muted_guild(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.body = {"muted": True, "mute_config": {"selected_time_window": next(builder._numbers)}}

@@ -20,6 +20,7 @@ FOLDERS = (
     "commands",
     "activities",
     "users",
+    "notifications",
     "calls",
     "settings",
     "account",

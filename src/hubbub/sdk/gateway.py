@@ -375,7 +375,7 @@ class Gateway:
     async def _read_platform_time(self) -> None:
         """Update the estimate of the platform's clock from a response: the platform requests heartbeats when it jumps."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
-            await self._core.request(operations.gateway.GET_GATEWAY, token="", tries=1)
+            await self._core.request(resources.gateway.GET_GATEWAY, token="", tries=1)
 
     def _handle_event(self, event: str, data: msgspec.Raw) -> None:
         """Dispatch an event, and track whether the session is ready."""

@@ -24,6 +24,8 @@ DEFAULTS: dict[str, Any] = {
     "message_display_compact": False,
     "font_scale": 100,
     "reduced_motion": False,
+    "desktop_notifications": True,
+    "notification_sounds": True,
 }
 
 

@@ -92,6 +92,10 @@ class UserSettings(Struct, kw_only=True):
     """Text size of the chat client in percent."""
     reduced_motion: bool = False
     """Whether the chat client shows no animations; if false, the user's device decides."""
+    desktop_notifications: bool = True
+    """Whether the chat client shows desktop notifications, in browsers in which the user allowed them."""
+    notification_sounds: bool = True
+    """Whether the chat client plays a sound for messages that notify."""
 
 
 class UpdateUserSettings(Struct, kw_only=True):
@@ -121,6 +125,10 @@ class UpdateUserSettings(Struct, kw_only=True):
     """Text size of the chat client in percent."""
     reduced_motion: bool | UnsetType = UNSET
     """Whether the chat client shows no animations."""
+    desktop_notifications: bool | UnsetType = UNSET
+    """Whether the chat client shows desktop notifications."""
+    notification_sounds: bool | UnsetType = UNSET
+    """Whether the chat client plays a sound for messages that notify."""
 
 
 USER_SETTINGS_UPDATE = Event(

@@ -116,6 +116,6 @@ def delete_guild_settings(tx: Tx, guild_id: int) -> None:
 
 
 def delete_user_settings(tx: Tx, user_id: int) -> None:
-    """Delete all settings of a user."""
+    """Delete the settings of a user for all guilds and channels."""
     tx.run("DELETE FROM notification_settings WHERE user_id = ?", user_id)
     tx.run("DELETE FROM channel_notification_settings WHERE user_id = ?", user_id)

@@ -15,7 +15,7 @@ from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import messages, notification_settings
 from hubbub.server.talk.messages.signals import MessageCreated, MessagesDeleted
 from hubbub.server.talk.read_states import store
-from hubbub.server.talk.read_states.store import Target
+from hubbub.server.talk.read_states.store import MentionTarget
 
 MENTION_LIFETIME_MS: Final = 90 * 24 * 3_600_000
 """Age in milliseconds up to which mentions are counted and listed."""
@@ -70,14 +70,16 @@ def _list_memberships(call: Call) -> _Memberships:
     ]
 
 
-def _list_targets(call: Call, memberships: _Memberships, *, roles: bool = True, everyone: bool = True) -> list[Target]:
+def _list_targets(
+    call: Call, memberships: _Memberships, *, roles: bool = True, everyone: bool = True
+) -> list[MentionTarget]:
     """Return the targets whose mentions concern the caller: the caller, their roles and their guilds."""
-    targets = [Target(call.user_id, notification_settings.DIRECT_MENTION, 0)]
+    targets = [MentionTarget(call.user_id, notification_settings.DIRECT_MENTION, 0)]
     for guild_id, joined_id, role_ids in memberships:
         if everyone:
-            targets.append(Target(guild_id, notification_settings.EVERYONE_MENTION, joined_id))
+            targets.append(MentionTarget(guild_id, notification_settings.EVERYONE_MENTION, joined_id))
         if roles:
-            targets += [Target(role_id, notification_settings.ROLE_MENTION, joined_id) for role_id in role_ids]
+            targets += [MentionTarget(role_id, notification_settings.ROLE_MENTION, joined_id) for role_id in role_ids]
     return targets
 
 

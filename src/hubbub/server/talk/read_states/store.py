@@ -18,7 +18,7 @@ READS: Final = {
 """Tables of other slices that this slice reads, with the reason."""
 
 
-class Target(NamedTuple):
+class MentionTarget(NamedTuple):
     """A user, role or guild that messages mention."""
 
     id: int
@@ -101,8 +101,8 @@ def insert_mentions(tx: Tx, target_ids: Iterable[int], row: MessageRow, guild_id
 
 
 def list_mentions_since(
-    tx: Tx, targets: Sequence[Target], floor_id: int, channel_id: int | None
-) -> Iterator[tuple[Target, Mention]]:
+    tx: Tx, targets: Sequence[MentionTarget], floor_id: int, channel_id: int | None
+) -> Iterator[tuple[MentionTarget, Mention]]:
     """Yield the mentions of targets after a message ID, in all channels or in one."""
     targets_by_id = {target.id: target for target in targets}
     condition = "" if channel_id is None else " AND channel_id = ?"
@@ -126,11 +126,11 @@ def delete_mentions(tx: Tx, channel_id: int, message_ids: Collection[int]) -> No
 
 
 def delete_channel_mentions(tx: Tx, channel_ids: Collection[int]) -> None:
-    """Delete the mentions in channels."""
+    """Delete the mentions of all targets in channels."""
     for batch in batches(channel_ids):
         tx.run(f"DELETE FROM mentions WHERE channel_id IN ({placeholders(batch)})", *batch)
 
 
 def delete_user_mentions(tx: Tx, user_id: int) -> None:
-    """Delete the mentions of a user."""
+    """Delete the mentions that have a user as their target."""
     tx.run("DELETE FROM mentions WHERE target_id = ?", user_id)

@@ -5,8 +5,10 @@ import { Api } from "./network/api.js";
 import { Gateway } from "./network/gateway.js";
 import { followSettings } from "./network/own_presence.js";
 import { createContext } from "./state/context.js";
+import { startReadStateSync } from "./state/read_state_sync.js";
 import { State } from "./state/state.js";
 import { Router } from "./ui/router.js";
+import { startNotifications } from "./notifications/desktop.js";
 import { startCalls } from "./calls/start.js";
 import { startAppFeatures } from "./app_features.js";
 import { Shell } from "./shell.js";
@@ -57,8 +59,10 @@ async function start() {
     );
     state.listenTo(gateway);
     followSettings(gateway);
+    startReadStateSync(context);
     startAppFeatures(context);
     startCalls(context);
+    startNotifications(context);
     new Shell(context, router).mount();
     gateway.connect();
   } catch (error) {

@@ -14,6 +14,7 @@ import "./channels/forum.js";
 import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./network/enums.js";
 import { compareIds } from "./network/ids.js";
 import { bindToChannel } from "./state/context.js";
+import { showBadge } from "./ui/badge.js";
 import { h, icon, setChildren } from "./ui/dom.js";
 import { createPart } from "./ui/layout_part.js";
 import { createLiveRegion } from "./ui/live_region.js";
@@ -22,6 +23,7 @@ import { loadModule } from "./ui/lazy_modules.js";
 import { closePopup } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
 import { channelTitle } from "./content/avatars.js";
+import { openMentions } from "./channels/mentions.js";
 import { countsAsUnread } from "./guilds/guild_list.js";
 
 /** The page of the client. */
@@ -89,6 +91,7 @@ export class Shell {
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
     this.root.addEventListener("account-settings", event => this.#openAccountSettings(event));
+    this.root.addEventListener("open-mentions", () => openMentions(context));
     document.addEventListener("keydown", event => this.#onKeydown(event));
     router.addEventListener("navigate", () => {
       // Navigating to the same message again scrolls to it again.
@@ -113,7 +116,7 @@ export class Shell {
     else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
     else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.route.guildId)) this.show();
     if (kind === "readStates" || kind === "messages" || kind === "ready") this.#drawTitle();
-    if (kind === "relationships" && state.ready) this.#drawTitle();
+    if ((kind === "relationships" || kind === "notificationSettings") && state.ready) this.#drawTitle();
   }
 
   /** Open the settings of the user; the event names a screen in `detail`, or null. */
@@ -348,6 +351,7 @@ export class Shell {
       ? `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` · ${guild.name}` : ""}`
       : (guild?.name ?? "Friends");
     document.title = `${count ? `(${count}) ` : ""}${name} · Hubbub`;
+    showBadge(count);
   }
 
   #drawConnection({ state, code }) {

@@ -2,6 +2,7 @@
 
 import { CHANNEL_NAME_MAX, TOPIC_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, canHaveThreads, isForum, isPrivate, isThread } from "../network/enums.js";
+import { markChannelsRead } from "../state/read_markers.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
@@ -12,6 +13,7 @@ import { conversationIcon, channelIconName, channelTitle } from "../content/avat
 import { startPrivateCall } from "../calls/private_calls.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
+import { channelNotificationItems } from "../guilds/mutes.js";
 import { openPinnedMessages, openSearch } from "./pins_and_search.js";
 import { toggleThreadMembership, openThreadList } from "./threads.js";
 
@@ -64,7 +66,8 @@ export function channelHeader(context, channel) {
   );
 }
 
-function openChannelMenu(anchor, context, channel) {
+/** Open the menu of a channel or conversation. */
+export function openChannelMenu(anchor, context, channel) {
   const { state, api, me } = context;
   const isThreadChannel = isThread(channel),
     canManage = state.can(channel.id, isThreadChannel ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
@@ -75,6 +78,12 @@ function openChannelMenu(anchor, context, channel) {
     );
   const rename = () => openRename(context, channel);
   openMenu(anchor, channelTitle(channel, state), [
+    state.isUnread(channel.id) && {
+      label: "Mark as read",
+      icon: "check",
+      onClick: () => runAndReport(() => markChannelsRead(context, [channel])),
+    },
+    ...channelNotificationItems(context, anchor, channel),
     channel.guild_id &&
       !isThreadChannel &&
       state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && {
@@ -118,6 +127,20 @@ function openChannelMenu(anchor, context, channel) {
         danger: true,
         onClick: () => deleteChannel(context, channel, `Delete #${channel.name}?`, "Delete"),
       },
+  ]);
+}
+
+/** Open the menu of a category. */
+export function openCategoryMenu(anchor, context, category) {
+  const { state } = context;
+  const children = state.channelsOf(category.guild_id).filter(channel => channel.parent_id === category.id);
+  openMenu(anchor, category.name, [
+    children.some(channel => state.isUnread(channel.id)) && {
+      label: "Mark as read",
+      icon: "check",
+      onClick: () => runAndReport(() => markChannelsRead(context, children)),
+    },
+    ...channelNotificationItems(context, anchor, category),
   ]);
 }
 

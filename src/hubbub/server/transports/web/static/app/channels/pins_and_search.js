@@ -9,8 +9,14 @@ import { userAvatar } from "../content/avatars.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
 
-function resultItem(message, context, close, action = null) {
-  const { state, guildId } = context;
+/** Return a list entry for a message; `place` names its channel, if the channel's name is not enough. */
+export function buildMessageResult(
+  message,
+  context,
+  close,
+  { action = null, place = null, guildId = context.guildId } = {},
+) {
+  const { state } = context;
   const channel = state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: guildId };
   const name = state.displayName(message.author, guildId);
   return h(
@@ -25,7 +31,7 @@ function resultItem(message, context, close, action = null) {
         { class: "message-head" },
         h("strong", { dir: "auto" }, name),
         h("span", { class: "when" }, sentTimeElement(message.timestamp)),
-        channel.name ? h("span", { class: "when" }, `#${channel.name}`) : null,
+        place || channel.name ? h("span", { class: "when", dir: "auto" }, place ?? `#${channel.name}`) : null,
       ),
       h(
         "div",
@@ -72,7 +78,9 @@ export function openPinnedMessages(context, mayUnpin) {
           setChildren(
             list,
             items.length
-              ? items.map(({ message }) => resultItem(message, context, close, mayUnpin ? unpin(message) : null))
+              ? items.map(({ message }) =>
+                  buildMessageResult(message, context, close, { action: mayUnpin ? unpin(message) : null }),
+                )
               : h("li", { class: "muted" }, "No pinned messages."),
           );
         } catch (error) {
@@ -135,7 +143,7 @@ export function openSearch(context) {
           for (const message of messages) if (!message.webhook_id) state.storeUser(message.author);
           for (const thread of page.threads ?? [])
             if (!state.channels.has(thread.id)) state.channels.set(thread.id, { ...thread, guild_id: guildId });
-          list.append(...messages.map(message => resultItem(message, context, close)));
+          list.append(...messages.map(message => buildMessageResult(message, context, close)));
           const total = page.total_results ?? messages.length;
           status.textContent =
             page.messages === undefined

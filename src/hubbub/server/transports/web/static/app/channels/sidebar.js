@@ -10,6 +10,7 @@ import {
   isVoice,
 } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
+import { bindToChannel } from "../state/context.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart, createPart } from "../ui/layout_part.js";
@@ -19,6 +20,7 @@ import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
+import { openCategoryMenu, openChannelMenu } from "./header.js";
 
 /** Collapsed categories, kept while the page is open. */
 const collapsedCategoryIds = new Set();
@@ -35,6 +37,7 @@ class Sidebar extends LayoutPart {
     "voiceStates",
     "call",
     "route",
+    "notificationSettings",
   ];
 
   begin() {
@@ -109,11 +112,11 @@ class Sidebar extends LayoutPart {
         const title = channelTitle(channel, state),
           other = channel.recipients?.[0];
         const status = channel.type === ChannelType.DM && other ? state.statusOf(other.id) : undefined;
-        const unread = state.isUnread(channel.id),
+        const unread = state.isMarkedUnread(channel.id),
           mentions = state.mentionsIn(channel.id);
         return {
           key: channel.id,
-          version: `${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
+          version: `${state.isMuted(channel.id)} ${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
           build: () => this.#channelItem(channel, conversationIcon(channel, title, status), title, unread, mentions),
         };
       }),
@@ -160,7 +163,12 @@ class Sidebar extends LayoutPart {
         build: () => this.#categoryItem(category, open),
       });
       for (const channel of channels)
-        if (open || state.isUnread(channel.id) || channel.id === this.context.channelId)
+        if (
+          open ||
+          state.isMarkedUnread(channel.id) ||
+          state.mentionsIn(channel.id) ||
+          channel.id === this.context.channelId
+        )
           entries.push(...this.#channelEntries(channel));
     }
     if (!entries.length)
@@ -201,6 +209,10 @@ class Sidebar extends LayoutPart {
           "aria-expanded": String(open),
           dataset: { focus: "fold" },
           onclick: onClick,
+          oncontextmenu: event => {
+            event.preventDefault();
+            openCategoryMenu(event.currentTarget, this.context, category);
+          },
         },
         icon("down"),
         h("span", { dir: "auto" }, category.name),
@@ -210,23 +222,23 @@ class Sidebar extends LayoutPart {
 
   #channelEntries(channel) {
     const { state, channelId } = this.context;
-    const unread = isMessageable(channel) && state.isUnread(channel.id),
+    const unread = isMessageable(channel) && state.isMarkedUnread(channel.id),
       mentions = state.mentionsIn(channel.id);
     const entries = [
       {
         key: channel.id,
-        version: `${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
+        version: `${state.isMuted(channel.id)} ${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
         build: () => this.#channelItem(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
       },
     ];
     for (const thread of state.threadsOf(channel.id)) {
       const isCurrent = thread.id === channelId;
       if (!isCurrent && (!thread.member || thread.thread_metadata?.archived)) continue;
-      const unreadThread = state.isUnread(thread.id) && Boolean(thread.member),
+      const unreadThread = state.isMarkedUnread(thread.id) && Boolean(thread.member),
         count = state.mentionsIn(thread.id);
       entries.push({
         key: thread.id,
-        version: `${thread.name} ${unreadThread} ${count} ${isCurrent}`,
+        version: `${state.isMuted(thread.id)} ${thread.name} ${unreadThread} ${count} ${isCurrent}`,
         build: () => this.#channelItem(thread, icon("thread"), thread.name, unreadThread, count, "inner"),
       });
     }
@@ -269,8 +281,16 @@ class Sidebar extends LayoutPart {
       getCalls(this.context).join(channel);
   }
 
+  /** Open the menu of a channel, by a right click or the menu key. */
+  #openMenu(event, channel) {
+    event.preventDefault();
+    openChannelMenu(event.currentTarget, bindToChannel(this.context, channel.id), channel);
+  }
+
   #channelItem(channel, mark, name, unread, mentions, kind = "") {
-    const isCurrent = channel.id === this.context.channelId;
+    const { state, channelId } = this.context;
+    const isCurrent = channel.id === channelId,
+      isMuted = state.isMuted(channel.id);
     return h(
       "li",
       { class: kind || null },
@@ -278,10 +298,11 @@ class Sidebar extends LayoutPart {
         "a",
         {
           href: channelPath(channel),
-          class: unread ? "entry unread" : "entry",
+          class: unread ? "entry unread" : isMuted ? "entry muted-channel" : "entry",
           "aria-current": isCurrent ? "page" : null,
           dataset: { focus: channel.id },
           onclick: event => this.#onChannelClick(event, channel),
+          oncontextmenu: event => this.#openMenu(event, channel),
         },
         mark,
         h("span", { class: "entry-name", dir: "auto" }, name),
@@ -296,6 +317,7 @@ class Sidebar extends LayoutPart {
           : unread
             ? h("span", { class: "visually-hidden" }, " unread")
             : null,
+        isMuted ? h("span", { role: "img", "aria-label": "muted", title: "Muted" }, icon("bell_off")) : null,
       ),
     );
   }

@@ -1,6 +1,6 @@
 /** Autocomplete in the composer: `@` users and roles, `#` channels, `:` emoji. Names are replaced by mentions on send. */
 
-import { Permissions, isMessageable } from "../network/enums.js";
+import { Opcode, Permissions, isMessageable } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { insertAtCursor } from "../ui/textarea.js";
 import { userAvatar } from "../content/avatars.js";
@@ -9,6 +9,8 @@ import { customEmojiImage } from "../content/markdown.js";
 
 const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
 const RESULTS_MAX = 8;
+const SEARCH_LIMIT = 20;
+const SEARCH_DELAY_MS = 150;
 let listCount = 0;
 
 /** The suggestion list of a composer. */
@@ -18,6 +20,9 @@ export class Suggestions {
   #list;
   #suggestions = [];
   #active = 0;
+  #searchTimer;
+  /** Searches of this composer that were sent, since results stay in the state. */
+  #searchedQueries = new Set();
   /** The mention of each selected name. @type {Map<string, string>} */
   #mentions = new Map();
 
@@ -36,6 +41,14 @@ export class Suggestions {
     const { field } = composer;
     field.addEventListener("input", () => this.#update());
     field.addEventListener("blur", () => this.#close());
+    const { state } = context;
+    // Results of a search arrive as members of the state.
+    const onChange = ({ detail }) => {
+      if (!composer.node.isConnected) state.removeEventListener("change", onChange);
+      else if (detail.kind === "members" && detail.guildId === context.guildId && document.activeElement === field)
+        this.#update({ keepsActive: true });
+    };
+    state.addEventListener("change", onChange);
     composer.node.addEventListener("keydown", event => this.#onKeydown(event), { capture: true });
   }
 
@@ -47,7 +60,7 @@ export class Suggestions {
     return sent;
   }
 
-  #update() {
+  #update({ keepsActive = false } = {}) {
     const { field } = this.#composer;
     const match =
       field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
@@ -56,8 +69,22 @@ export class Suggestions {
       return;
     }
     this.#suggestions = SUGGESTION_SOURCES[match[1]](this.#context, match[2].toLowerCase()).slice(0, RESULTS_MAX);
-    this.#active = 0;
+    if (!keepsActive) this.#active = 0;
+    this.#active = Math.min(this.#active, Math.max(0, this.#suggestions.length - 1));
     this.#draw();
+    if (match[1] === "@") this.#searchMembers(match[2].toLowerCase());
+  }
+
+  /** Ask the server for members that are not loaded; large guilds send only those who are online. */
+  #searchMembers(query) {
+    const { state, guildId, gateway } = this.#context;
+    const isComplete = (state.members.get(guildId)?.size ?? 0) >= (state.guilds.get(guildId)?.member_count ?? 0);
+    clearTimeout(this.#searchTimer);
+    if (!guildId || !query || isComplete || this.#searchedQueries.has(query)) return;
+    this.#searchTimer = setTimeout(() => {
+      this.#searchedQueries.add(query);
+      gateway.send(Opcode.REQUEST_GUILD_MEMBERS, { guild_id: guildId, query, limit: SEARCH_LIMIT, presences: true });
+    }, SEARCH_DELAY_MS);
   }
 
   #draw() {
@@ -128,8 +155,14 @@ const SUGGESTION_SOURCES = {
     const users = guildId
       ? [...(state.members.get(guildId)?.values() ?? [])].map(member => member.user)
       : (channel?.recipients ?? []);
+    const startsWith = user =>
+      [user.username, user.global_name, state.displayName(user, guildId)].some(name =>
+        name?.toLowerCase().startsWith(query),
+      );
     const userSuggestions = users
       .filter(user => matches(query, user.username, user.global_name, state.displayName(user, guildId)))
+      .sort((a, b) => startsWith(b) - startsWith(a))
+      .slice(0, RESULTS_MAX)
       .map(user => ({
         text: `@${user.username}`,
         mention: `<@${user.id}>`,

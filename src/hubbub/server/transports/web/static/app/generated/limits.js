@@ -91,6 +91,7 @@ export const TARGET_USERS_FILE_BYTES_MAX = 4194304;
 export const TARGET_USERS_MAX = 100000;
 export const MEMBERS_PAGE_MAX = 1000;
 export const SEARCH_QUERY_MAX = 100;
+export const BULK_ACKS_MAX = 100;
 export const ROLE_NAME_MAX = 100;
 export const ROLE_UNICODE_EMOJI_MAX = 100;
 export const EVENT_DESCRIPTION_MAX = 1000;

@@ -5,9 +5,19 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { guildIcon } from "../content/avatars.js";
 import { openAddGuild } from "./join_dialogs.js";
+import { openGuildMenu } from "./menu.js";
 
 class GuildList extends LayoutPart {
-  static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "route"];
+  static kinds = [
+    "guilds",
+    "channels",
+    "readStates",
+    "members",
+    "messages",
+    "relationships",
+    "route",
+    "notificationSettings",
+  ];
 
   begin() {
     this.list = h("ul", { class: "rail-list" });
@@ -37,6 +47,7 @@ class GuildList extends LayoutPart {
       },
       ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
       { key: "add", version: "", build: () => this.#addButton() },
+      { key: "mentions", version: "", build: () => this.#mentionsButton() },
     ];
     reconcile(this.list, entries);
   }
@@ -47,7 +58,7 @@ class GuildList extends LayoutPart {
       mentions = 0;
     for (const channel of state.channels.values()) {
       if (channel.guild_id !== guild.id || !countsAsUnread(channel, state)) continue;
-      unread ||= state.isUnread(channel.id);
+      unread ||= state.isMarkedUnread(channel.id);
       mentions += state.mentionsIn(channel.id);
     }
     const isCurrent = guild.id === current;
@@ -56,11 +67,21 @@ class GuildList extends LayoutPart {
     return {
       key: guild.id,
       version,
-      build: () => this.#item(`/app/channels/${guild.id}`, name, isCurrent, unread, mentions, guildIcon(guild)),
+      build: () =>
+        this.#item(`/app/channels/${guild.id}`, name, isCurrent, unread, mentions, guildIcon(guild), {
+          oncontextmenu: event => this.#openMenu(event, guild.id),
+        }),
     };
   }
 
-  #item(path, name, isCurrent, unread, mentions, image) {
+  /** Open the menu of a guild, by a right click or the menu key. */
+  #openMenu(event, guildId) {
+    if (this.context.state.guilds.get(guildId)?.unavailable) return;
+    event.preventDefault();
+    openGuildMenu(event.currentTarget, this.context, guildId);
+  }
+
+  #item(path, name, isCurrent, unread, mentions, image, attributes = {}) {
     const suffix = mentions ? `, ${mentions} ${mentions === 1 ? "mention" : "mentions"}` : unread ? ", unread" : "";
     return h(
       "li",
@@ -73,10 +94,30 @@ class GuildList extends LayoutPart {
           "aria-label": name + suffix,
           title: name,
           dataset: { focus: path },
+          ...attributes,
         },
         image,
       ),
       mentions ? h("span", { class: "count", "aria-hidden": "true" }, mentions > 99 ? "99+" : mentions) : null,
+    );
+  }
+
+  #mentionsButton() {
+    const onClick = event => event.currentTarget.dispatchEvent(new CustomEvent("open-mentions", { bubbles: true }));
+    return h(
+      "li",
+      null,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "avatar square tool",
+          "aria-label": "Mentions",
+          title: "Mentions",
+          onclick: onClick,
+        },
+        icon("mention"),
+      ),
     );
   }
 

@@ -1,6 +1,7 @@
 /** The menu of a guild, and its dialogs. */
 
 import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
+import { markChannelsRead } from "../state/read_markers.js";
 import { formField } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
@@ -8,6 +9,7 @@ import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
+import { guildNotificationItems } from "./mutes.js";
 
 /** Members with one of these permissions can open the settings. */
 const SETTINGS_PERMISSIONS =
@@ -51,7 +53,8 @@ export function openGuildMenu(anchor, context, guildId) {
       icon: "settings",
       onClick: () => openSettings(context, guildId),
     },
-    { label: "Mark all as read", icon: "dot", onClick: () => markAllRead(context, guildId) },
+    { label: "Mark all as read", icon: "check", onClick: () => markAllRead(context, guildId) },
+    ...guildNotificationItems(context, anchor, guild),
     guild.owner_id !== context.me.id && {
       label: "Leave guild",
       icon: "leave",
@@ -112,19 +115,7 @@ async function openNewChannel(context, guildId) {
 }
 
 function markAllRead(context, guildId) {
-  const { api, state } = context;
-  const unread = state
-    .channelsOf(guildId)
-    .filter(channel => state.isUnread(channel.id))
-    .slice(0, 100);
-  if (!unread.length) return;
-  for (const channel of unread)
-    state.apply("MESSAGE_ACK", { channel_id: channel.id, message_id: channel.last_message_id });
-  runAndReport(() =>
-    api.request("POST", "/read-states/ack-bulk", {
-      json: { read_states: unread.map(channel => ({ channel_id: channel.id, message_id: channel.last_message_id })) },
-    }),
-  );
+  runAndReport(() => markChannelsRead(context, context.state.channelsOf(guildId)));
 }
 
 async function leave(context, guild) {

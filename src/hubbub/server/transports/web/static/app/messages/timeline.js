@@ -2,7 +2,7 @@
 
 import { Permissions, MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
-import { markRead } from "../state/read_markers.js";
+import { markRead, resumeReading } from "../state/read_markers.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
@@ -10,6 +10,7 @@ import { formatDay } from "../ui/times.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
 import { MessageToolbar } from "./toolbar.js";
+import { UnreadBar } from "./unread_bar.js";
 
 const PAGE_SIZE = 50;
 /** Distance to an edge, in pixels, at which the next page is loaded. */
@@ -26,6 +27,8 @@ class Timeline extends LayoutPart {
     this.isFollowing = true;
     /** ID up to which messages are read, or null; the "New" line stays there while the channel is open. */
     this.lastReadId = state.isUnread(channelId) ? state.lastRead(channelId) : null;
+    resumeReading(state, channelId);
+    this.unreadBar = new UnreadBar(this);
     this.highlightedId = null;
     this.toolbar = new MessageToolbar(this.context, this);
     this.top = h("div", { class: "edge" });
@@ -38,7 +41,7 @@ class Timeline extends LayoutPart {
       icon("down"),
       h("span", null, "Newest messages"),
     );
-    this.replaceChildren(this.scroller, this.jumpButton);
+    this.replaceChildren(this.unreadBar.node, this.scroller, this.jumpButton);
     this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     this.toolbar.attach(this.list);
     this.resizeObserver = new ResizeObserver(() => this.isFollowing && this.#scrollToBottom());
@@ -128,6 +131,7 @@ class Timeline extends LayoutPart {
     if (this.isFollowing && this.log.atNewest) this.#scrollToBottom();
     else this.#restoreScroll(anchor);
     if (this.scrollTarget) this.#scrollToTarget();
+    this.unreadBar.draw(this.lastReadId);
     markRead(this.context, this);
     state.emitChange("drawn", channelId);
   }
@@ -146,6 +150,25 @@ class Timeline extends LayoutPart {
     else await this.#load("around", messageId);
   }
 
+  /** Whether messages before the loaded ones are unread. */
+  get hasEarlierUnread() {
+    return this.lastReadId !== null && isNewer(this.log.oldest, this.lastReadId);
+  }
+
+  /** Show the first unread message. */
+  async seekUnread() {
+    this.isFollowing = false;
+    if (this.hasEarlierUnread && !this.log.atOldest) await this.#load("around", this.lastReadId, { isExact: false });
+    const first = this.log.items.find(message => isNewer(message.id, this.lastReadId));
+    if (first !== undefined) await this.seek(first.id);
+  }
+
+  /** Show the "New" line after a message that the user marked as the last read one. */
+  showUnreadAfter(messageId) {
+    this.lastReadId = messageId;
+    this.draw();
+  }
+
   /** Scroll to the newest message and follow new ones. */
   async scrollToNewest() {
     this.highlightedId = null;
@@ -156,7 +179,7 @@ class Timeline extends LayoutPart {
   }
 
   /** Load a page of messages: `side` is "newest", "older", "newer" or "around" the message with the ID `around`. */
-  async #load(side, around) {
+  async #load(side, around, { isExact = true } = {}) {
     if (this.isLoading) return;
     this.isLoading = true;
     this.loadError = null;
@@ -181,7 +204,7 @@ class Timeline extends LayoutPart {
           atNewest: !isNewer(last, messages.at(-1)?.id),
           atOldest: older < Math.floor(PAGE_SIZE / 2),
         });
-        if (!messages.some(message => message.id === around))
+        if (isExact && !messages.some(message => message.id === around))
           announce("This message was deleted, or you cannot read it.", true);
       } else log.reset(messages, { atNewest: true, atOldest: !isFullPage });
     } catch (error) {
@@ -230,6 +253,7 @@ class Timeline extends LayoutPart {
     this.jumpButton.hidden =
       this.log.atNewest && (this.isFollowing || scrollHeight - scrollTop - clientHeight < clientHeight);
     this.#loadMore();
+    this.unreadBar.draw(this.lastReadId);
     if (this.isFollowing) markRead(this.context, this);
   }
 

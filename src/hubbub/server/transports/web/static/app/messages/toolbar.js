@@ -1,10 +1,12 @@
 /** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
 
 import { ChannelType, MessageFlags, Permissions } from "../network/enums.js";
+import { markUnread } from "../state/read_markers.js";
 import { iconButton } from "../ui/controls.js";
 import { confirmAction } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
+import { announce } from "../ui/live_region.js";
 import { showNotice, runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
@@ -59,6 +61,7 @@ export class MessageToolbar {
       e: () => this.#edit(),
       "+": () => this.#react(row),
       Delete: () => this.#delete(),
+      u: () => this.#markUnread(message),
       m: () => this.#openMenu(row),
       ContextMenu: () => this.#openMenu(row),
     }[event.key];
@@ -140,6 +143,13 @@ export class MessageToolbar {
     if (isDeleted) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
   }
 
+  #markUnread(message) {
+    return runAndReport(async () => {
+      this.#timeline.showUnreadAfter(await markUnread(this.#context, message));
+      announce("Marked as unread.");
+    });
+  }
+
   async #openMenu(anchor) {
     const message = this.#message,
       context = this.#context,
@@ -173,6 +183,7 @@ export class MessageToolbar {
           icon: "thread",
           onClick: () => openThreadForm(context, message),
         },
+      isStored && { label: "Mark as unread", icon: "dot", onClick: () => this.#markUnread(message) },
       message.content && { label: "Copy text", icon: "file", onClick: () => copy(message.content, "Text copied.") },
       isStored && {
         label: "Copy link",

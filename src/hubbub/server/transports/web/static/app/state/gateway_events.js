@@ -3,6 +3,7 @@
 import { isPrivate, isThread } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
 import { MESSAGE_HANDLERS } from "./message_events.js";
+import { PRIVATE_SETTINGS, storeGuildSettings } from "./notification_rules.js";
 
 /** @type {Record<string, (state: any, data: any) => void>} */
 export const GATEWAY_HANDLERS = {
@@ -20,10 +21,11 @@ export const GATEWAY_HANDLERS = {
       // `acknowledged` is the server's value; `last_message_id` may be ahead of it.
       state.readStates.set(readState.id, {
         last_message_id: readState.last_message_id,
-        mention_count: 0,
+        mention_count: readState.mention_count ?? 0,
         acknowledged: readState.last_message_id,
       });
     }
+    for (const settings of data.user_guild_settings?.entries ?? []) storeGuildSettings(state, settings);
     // Messages missed while disconnected are in no event, so reload the logs.
     for (const log of state.logs.values()) log.loaded = false;
     state.ready = true;
@@ -245,10 +247,21 @@ export const GATEWAY_HANDLERS = {
     else
       state.readStates.set(data.channel_id, {
         last_message_id: data.message_id,
-        mention_count: 0,
+        mention_count: data.mention_count ?? 0,
         acknowledged: data.message_id,
+        isMarkedUnread: Boolean(data.manual),
       });
     state.emitChange("readStates", data.channel_id);
+  },
+
+  USER_GUILD_SETTINGS_UPDATE(state, data) {
+    storeGuildSettings(state, data);
+    state.emitChange("notificationSettings", data.guild_id ?? PRIVATE_SETTINGS, data.guild_id);
+  },
+
+  USER_SETTINGS_UPDATE(state, data) {
+    state.settings = data;
+    state.emitChange("settings");
   },
 
   ...MESSAGE_HANDLERS,

@@ -1,7 +1,8 @@
 /** Handlers of message events: message logs and unread counts. */
 
-import { isPrivate, MessageFlags } from "../network/enums.js";
+import { MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
+import { countsAsMention } from "./notification_rules.js";
 
 /** How long a user counts as typing after a TYPING_START. */
 const TYPING_MS = 10_000;
@@ -85,15 +86,16 @@ function storeUsers(state, message) {
   for (const user of message.mentions ?? []) state.storeUser(user);
 }
 
-/** Update the unread count. The user's own messages are read; private channels count every message. */
+/** Update the unread count. The user's own messages are read. */
 function updateReadState(state, channel, message) {
   const readState = state.readStates.get(channel.id) ?? {
     last_message_id: state.lastRead(channel.id),
     mention_count: 0,
   };
   if (message.author.id === state.me.id && !message.webhook_id) {
-    state.readStates.set(channel.id, { ...readState, last_message_id: message.id, mention_count: 0 });
-  } else if (isPrivate(channel) || state.mentionsMe(message)) {
+    const changes = { last_message_id: message.id, mention_count: 0, isMarkedUnread: false };
+    state.readStates.set(channel.id, { ...readState, ...changes });
+  } else if (countsAsMention(state, channel, message)) {
     state.readStates.set(channel.id, { ...readState, mention_count: (readState.mention_count ?? 0) + 1 });
   }
   state.emitChange("readStates", channel.id, channel.guild_id);

@@ -1,5 +1,6 @@
 /** Read markers: messages in view are acknowledged to the server, which updates the user's other clients. */
 
+import { BULK_ACKS_MAX } from "../generated/limits.js";
 import { isNewer } from "../network/ids.js";
 
 const ACK_DELAY_MS = 700;
@@ -14,6 +15,7 @@ export function markRead(context, timeline) {
   if (!newest || !timeline.isAtBottom || document.hidden || !document.hasFocus()) return;
   const channel = state.channels.get(channelId),
     readState = state.readStates.get(channelId);
+  if (readState?.isMarkedUnread) return;
   const last = isNewer(channel?.last_message_id, newest) ? channel.last_message_id : newest;
   if (isNewer(last, readState?.last_message_id) || readState?.mention_count) {
     state.readStates.set(channelId, { ...readState, last_message_id: last, mention_count: 0 });
@@ -21,6 +23,36 @@ export function markRead(context, timeline) {
   }
   // The user's own messages are marked as read locally at once, and acknowledged like others.
   if (isNewer(last, readState?.acknowledged)) scheduleAck(context, channelId, last);
+}
+
+/** Forget that the user marked messages of a channel as unread, when they open it again. */
+export function resumeReading(state, channelId) {
+  const readState = state.readStates.get(channelId);
+  if (readState?.isMarkedUnread) state.readStates.set(channelId, { ...readState, isMarkedUnread: false });
+}
+
+/** Mark a message and all later ones as unread. */
+export async function markUnread({ api, state }, message) {
+  clearTimeout(scheduledAcks.get(message.channel_id)?.timer);
+  scheduledAcks.delete(message.channel_id);
+  const previousId = String(BigInt(message.id) - 1n);
+  // The event of the request has the number of mentions.
+  state.apply("MESSAGE_ACK", { channel_id: message.channel_id, message_id: previousId, manual: true });
+  await api.request("POST", `/channels/${message.channel_id}/messages/${previousId}/ack`, { json: { manual: true } });
+  return previousId;
+}
+
+/** Mark channels as read. */
+export async function markChannelsRead({ api, state }, channels) {
+  const unread = channels.filter(channel => state.isUnread(channel.id));
+  for (const channel of unread)
+    state.apply("MESSAGE_ACK", { channel_id: channel.id, message_id: channel.last_message_id });
+  for (let start = 0; start < unread.length; start += BULK_ACKS_MAX) {
+    const batch = unread.slice(start, start + BULK_ACKS_MAX);
+    await api.request("POST", "/read-states/ack-bulk", {
+      json: { read_states: batch.map(channel => ({ channel_id: channel.id, message_id: channel.last_message_id })) },
+    });
+  }
 }
 
 function scheduleAck({ api, state }, channelId, messageId) {

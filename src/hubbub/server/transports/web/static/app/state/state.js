@@ -4,6 +4,7 @@ import { ChannelFlags, RelationshipType, isPrivate, isThread } from "../network/
 import { lowestIdAt, isNewer } from "../network/ids.js";
 import { GATEWAY_HANDLERS } from "./gateway_events.js";
 import { MessageLog } from "./message_log.js";
+import { isChannelMuted } from "./notification_rules.js";
 import { channelPermissions, guildPermissions } from "./permissions.js";
 
 /** Maximum number of cached users, besides members and friends. */
@@ -13,7 +14,7 @@ const LOGS_MAX = 5;
 /**
  * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change. `kind` is one of:
  * - the name of a map of this class
- * - `messages`, `me`, `settings` for the settings of the user, and `ready` after READY
+ * - `messages`, `me`, `settings` for the settings of the user, `notificationSettings`, and `ready` after READY
  * - what screens fetch from the API: `auditLog`, `autoModeration`, `integrations`, `invites`, `joinRequests`,
  *   `scheduledEvents`, `sounds`, `webhooks`
  * - `route` after a navigation, `drawn` after the messages of a channel were drawn
@@ -45,8 +46,12 @@ export class State extends EventTarget {
     this.relationships = new Map();
     /** `{status, activities}` by user. @type {Map<string, any>} */
     this.presences = new Map();
-    /** `{last_message_id, mention_count, acknowledged}` by channel. @type {Map<string, any>} */
+    /** `{last_message_id, mention_count, acknowledged, isMarkedUnread}` by channel. @type {Map<string, any>} */
     this.readStates = new Map();
+    /** Notification settings by guild (`@me` for private channels). @type {Map<string, any>} */
+    this.guildSettings = new Map();
+    /** Settings of the user, as READY has them. @type {any} */
+    this.settings = {};
     /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();
     /** Typing users: by channel, user ID to expiry time in ms. @type {Map<string, Map<string, number>>} */
@@ -162,6 +167,17 @@ export class State extends EventTarget {
   isUnread(channelId) {
     const channel = this.channels.get(channelId);
     return channel !== undefined && isNewer(channel.last_message_id, this.lastRead(channelId));
+  }
+
+  /** Return whether a channel is muted. */
+  isMuted(channelId) {
+    const channel = this.channels.get(channelId);
+    return channel !== undefined && isChannelMuted(this, channel);
+  }
+
+  /** Return whether a channel is shown as unread; muted channels are not. */
+  isMarkedUnread(channelId) {
+    return this.isUnread(channelId) && !this.isMuted(channelId);
   }
 
   /** Return the number of unread mentions in a channel. */

@@ -1,0 +1,74 @@
+/** User settings: desktop notifications and their sound. Changes apply at once. */
+
+import { h, setChildren } from "../ui/dom.js";
+import { runAndReport } from "../ui/notices.js";
+import { notificationPermission } from "../notifications/desktop.js";
+import { playNotificationSound } from "../notifications/sound.js";
+import { switchSetting } from "../settings/fields.js";
+import { actionButton, settingsSection } from "../settings/layout.js";
+
+/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+export const NOTIFICATIONS_SCREEN = { id: "notifications", label: "Notifications", icon: "bell", build };
+
+const PERMISSION_TEXTS = {
+  granted: "This browser shows desktop notifications.",
+  denied:
+    "This browser blocks notifications from this page. Allow them in the site settings of the browser, beside the address.",
+  default: "Your browser asks you for permission first. You can withdraw it at any time in the browser.",
+  unsupported: "This browser has no desktop notifications, or the page is not served over HTTPS.",
+};
+
+function build(view) {
+  const { api, state } = view.context;
+  const fields = {
+    desktop_notifications: switchSetting("Desktop notifications", {
+      hint: "For messages that notify you, while this page is open in the background.",
+    }),
+    notification_sounds: switchSetting("Sound", { hint: "A short sound, unless you are reading the channel." }),
+  };
+  const permission = h("div", { class: "settings-permission", role: "status" });
+  const load = () => {
+    for (const [name, field] of Object.entries(fields)) field.write(state.settings[name] ?? true);
+    drawPermission();
+  };
+  const request = async () => {
+    await Notification.requestPermission();
+    drawPermission();
+  };
+  const drawPermission = () => {
+    const value = notificationPermission();
+    setChildren(
+      permission,
+      h("p", { class: "hint" }, PERMISSION_TEXTS[value]),
+      value === "default" ? actionButton("Allow in this browser", request) : null,
+    );
+  };
+  for (const [name, field] of Object.entries(fields))
+    field.node.addEventListener("change", async () => {
+      const json = { [name]: field.read() };
+      const isSaved = await runAndReport(async () => {
+        state.apply("USER_SETTINGS_UPDATE", await api.request("PATCH", "/users/@me/settings", { json }));
+      });
+      if (!isSaved) load();
+    });
+  view.onChange(({ kind }) => kind === "settings" && load());
+  load();
+  return h(
+    "div",
+    { class: "settings-form" },
+    settingsSection("On this computer", fields.desktop_notifications.node, permission),
+    settingsSection(
+      "Sound",
+      fields.notification_sounds.node,
+      h("div", { class: "row" }, actionButton("Play the sound", playNotificationSound)),
+    ),
+    settingsSection(
+      "Guilds and channels",
+      h(
+        "p",
+        { class: "hint" },
+        "Choose what notifies you, and mute guilds, channels and threads, in their menus: “Mute” and “Notification settings”.",
+      ),
+    ),
+  );
+}

@@ -1,0 +1,108 @@
+/** The mentions inbox: recent messages that mention the user, in all guilds and conversations. */
+
+import { isNewer } from "../network/ids.js";
+import { messageErrorText } from "../state/outbox.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, setChildren } from "../ui/dom.js";
+import { loadModule } from "../ui/lazy_modules.js";
+import { channelTitle } from "../content/avatars.js";
+import { buildMessageResult } from "./pins_and_search.js";
+
+const PAGE_SIZE = 25;
+
+/** Open the mentions inbox. */
+export function openMentions(context) {
+  const { state } = context;
+  openDialog(
+    "Mentions",
+    close => {
+      const list = h("ol", { class: "search-result-list", "aria-label": "Mentions" });
+      const status = h("p", { class: "muted small", role: "status" });
+      const more = h("div", { class: "row" });
+      const everyone = h("input", { type: "checkbox", checked: true });
+      const roles = h("input", { type: "checkbox", checked: true });
+      let requestNumber = 0;
+      const load = async before => {
+        const current = (requestNumber += 1);
+        if (!before) setChildren(list);
+        setChildren(more);
+        status.textContent = "Loading…";
+        try {
+          const query = { limit: PAGE_SIZE, before, everyone: everyone.checked, roles: roles.checked };
+          const messages = await context.api.request("GET", "/users/@me/mentions", { query });
+          await loadChannels(context, messages);
+          if (current !== requestNumber) return;
+          for (const message of messages) if (!message.webhook_id) state.storeUser(message.author);
+          list.append(...messages.map(message => mentionItem(context, message, close)));
+          status.textContent = list.children.length ? "" : "Nobody has mentioned you in the last 90 days.";
+          if (messages.length === PAGE_SIZE) {
+            const showMore = () => load(messages.at(-1).id);
+            setChildren(
+              more,
+              h("button", { type: "button", class: "button quiet small", onclick: showMore }, "Show more"),
+            );
+          }
+        } catch (error) {
+          if (current === requestNumber) status.textContent = messageErrorText(error);
+        }
+      };
+      for (const input of [everyone, roles]) input.addEventListener("change", () => load());
+      load();
+      return [
+        h(
+          "fieldset",
+          { class: "mention-filters" },
+          h("legend", { class: "visually-hidden" }, "Show"),
+          h("label", { class: "choice" }, everyone, "@everyone and @here"),
+          h("label", { class: "choice" }, roles, "My roles"),
+        ),
+        status,
+        list,
+        more,
+        h(
+          "p",
+          { class: "row end" },
+          h(
+            "button",
+            { type: "button", class: "button quiet small", onclick: () => openOwnSettings(context) },
+            "Notification settings",
+          ),
+        ),
+      ];
+    },
+    { wide: true },
+  );
+}
+
+async function openOwnSettings(context) {
+  const module = await loadModule(() => import("../account/notifications.js"));
+  if (module !== null) openDialog("Notifications", () => module.NOTIFICATIONS_SCREEN.build({ context }));
+}
+
+function mentionItem(context, message, close) {
+  const { state } = context;
+  const channel = state.channels.get(message.channel_id);
+  const guild = state.guilds.get(channel?.guild_id);
+  const place = channel ? `${guild ? `${guild.name} · #` : ""}${channelTitle(channel, state)}` : null;
+  const isUnread = isNewer(message.id, state.lastRead(message.channel_id));
+  const node = buildMessageResult(message, context, close, { place, guildId: channel?.guild_id ?? null });
+  if (isUnread) {
+    node.classList.add("unread");
+    node.querySelector(".message-head").append(h("span", { class: "tag" }, "Unread"));
+  }
+  return node;
+}
+
+/** Fetch the channels that no event announced, such as archived threads. */
+async function loadChannels({ api, state }, messages) {
+  const unknownIds = new Set(messages.map(message => message.channel_id).filter(id => !state.channels.has(id)));
+  await Promise.all(
+    [...unknownIds].map(async id => {
+      try {
+        state.apply("CHANNEL_UPDATE", await api.request("GET", `/channels/${id}`));
+      } catch {
+        // The message is shown without its channel.
+      }
+    }),
+  );
+}

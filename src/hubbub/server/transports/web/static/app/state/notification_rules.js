@@ -1,0 +1,114 @@
+/** Notification settings of the user: levels, mutes, and the messages that count or notify (decisions/0104). */
+
+import { NotificationLevel } from "../generated/enums.js";
+import { MessageFlags, RelationshipType, isPrivate } from "../network/enums.js";
+
+const { ALL_MESSAGES, NOTHING, INHERIT } = NotificationLevel;
+
+/** Key of the settings of private channels. */
+export const PRIVATE_SETTINGS = "@me";
+
+const DEFAULTS = {
+  message_notifications: INHERIT,
+  muted: false,
+  mute_config: null,
+  suppress_everyone: false,
+  suppress_roles: false,
+  mobile_push: true,
+  collapsed: false,
+};
+
+/** Store the settings of a guild or of private channels, as an event has them. */
+export function storeGuildSettings(state, data) {
+  const overrides = new Map(data.channel_overrides.map(override => [override.channel_id, override]));
+  state.guildSettings.set(data.guild_id ?? PRIVATE_SETTINGS, { ...data, overrides });
+}
+
+/** Return the settings of a guild, or the defaults. */
+export function guildNotificationSettings(state, guildId) {
+  return state.guildSettings.get(guildId ?? PRIVATE_SETTINGS) ?? DEFAULTS;
+}
+
+/** Return the settings of a channel, category or thread, or the defaults. */
+export function channelNotificationSettings(state, channel) {
+  return guildNotificationSettings(state, channel.guild_id).overrides?.get(channel.id) ?? DEFAULTS;
+}
+
+/** Return whether the mute of settings is active now. */
+export function isMuteActive(settings, now = Date.now()) {
+  const end = settings.mute_config?.end_time;
+  return settings.muted && (!end || Date.parse(end) > now);
+}
+
+/** Return the channel and the channels that it inherits settings from, nearest first. */
+function inheritancePath(state, channel) {
+  const path = [];
+  for (let current = channel; current !== undefined && path.length < 3; current = state.channels.get(current.parent_id))
+    path.push(current);
+  return path;
+}
+
+/** Return whether a guild is muted. */
+export const isGuildMuted = (state, guildId) => isMuteActive(guildNotificationSettings(state, guildId));
+
+/** Return whether a channel, one of its parents or its guild is muted. */
+export function isChannelMuted(state, channel) {
+  if (!state.guildSettings.size) return false;
+  return (
+    isGuildMuted(state, channel.guild_id) ||
+    inheritancePath(state, channel).some(part => isMuteActive(channelNotificationSettings(state, part)))
+  );
+}
+
+/** Return the level that a channel inherits from its parents, its guild and the guild's default. */
+export function inheritedLevel(state, channel) {
+  for (const part of inheritancePath(state, channel).slice(1)) {
+    const level = channelNotificationSettings(state, part).message_notifications;
+    if (level !== INHERIT) return level;
+  }
+  return channel.guild_id ? guildLevel(state, channel.guild_id) : ALL_MESSAGES;
+}
+
+/** Return the level of a guild. */
+export function guildLevel(state, guildId) {
+  const level = guildNotificationSettings(state, guildId).message_notifications;
+  return level === INHERIT ? (state.guilds.get(guildId)?.default_message_notifications ?? ALL_MESSAGES) : level;
+}
+
+/** Return the level of a channel. */
+export function channelLevel(state, channel) {
+  const level = channelNotificationSettings(state, channel).message_notifications;
+  return level === INHERIT ? inheritedLevel(state, channel) : level;
+}
+
+const isBlocked = (state, userId) => state.relationships.get(userId)?.type === RelationshipType.BLOCKED;
+
+/** Return whether a message of another user counts as a mention. */
+export function countsAsMention(state, channel, message) {
+  if (isBlocked(state, message.author.id) || channelLevel(state, channel) === NOTHING) return false;
+  if (message.mentions?.some(user => user.id === state.me.id)) return true;
+  if (isChannelMuted(state, channel)) return false;
+  if (isPrivate(channel)) return true;
+  const settings = guildNotificationSettings(state, channel.guild_id);
+  if (message.mention_everyone && !settings.suppress_everyone) return true;
+  const roleIds = state.member(channel.guild_id, state.me.id)?.roles ?? [];
+  return !settings.suppress_roles && (message.mention_roles ?? []).some(roleId => roleIds.includes(roleId));
+}
+
+/** Return whether a message notifies the user by a sound and a desktop notification. */
+export function notifies(state, channel, message) {
+  if (message.author.id === state.me.id && !message.webhook_id) return false;
+  if ((message.flags ?? 0) & (MessageFlags.SUPPRESS_NOTIFICATIONS | MessageFlags.EPHEMERAL)) return false;
+  if (isBlocked(state, message.author.id) || isChannelMuted(state, channel)) return false;
+  return countsAsMention(state, channel, message) || channelLevel(state, channel) === ALL_MESSAGES;
+}
+
+/** Return the time at which the next mute ends, in milliseconds, or null. */
+export function nextMuteEnd(state, now = Date.now()) {
+  const ends = [...state.guildSettings.values()]
+    .flatMap(settings => [settings, ...settings.overrides.values()])
+    .filter(settings => settings.muted && settings.mute_config?.end_time)
+    .map(settings => Date.parse(settings.mute_config.end_time))
+    .filter(end => end > now);
+  return ends.length ? Math.min(...ends) : null;
+}

@@ -1,0 +1,136 @@
+/** A list that builds only the entries in view, for thousands of entries with known heights. */
+
+import { h, reconcile } from "./dom.js";
+
+/** Entries built above and below the visible ones, so that short scrolls show no gaps. */
+const MARGIN_PX = 400;
+
+/**
+ * An entry of a virtual list.
+ *
+ * @typedef {object} VirtualEntry
+ * @property {string} key
+ * @property {string} version changes when the entry must be built again
+ * @property {number} height in pixels
+ * @property {boolean} [isFocusable] whether the arrow keys stop at the entry, which then has a button or link
+ * @property {() => HTMLElement} build returns a list item
+ */
+
+/** The entries in a scrolling element. One entry is in the tab order; the arrow keys, Home and End move between entries. */
+export class VirtualList {
+  /** @type {VirtualEntry[]} */
+  #entries = [];
+  /** Distance of each entry from the top in pixels. */
+  #tops = [];
+  #height = 0;
+  #focusKey = null;
+  #scroller;
+  #onShow;
+
+  /** `onShow` is called with the entries that are built, after each change of them. */
+  constructor(scroller, attributes, onShow = () => {}) {
+    this.#scroller = scroller;
+    this.#onShow = onShow;
+    this.node = h("ul", { ...attributes, onkeydown: event => this.#onKeydown(event) });
+    this.node.classList.add("virtual-list");
+    this.node.addEventListener("focusin", event => {
+      const key = event.target.closest("li")?.dataset.key;
+      if (key) this.#focusKey = key;
+    });
+    scroller.addEventListener("scroll", () => this.draw(), { passive: true });
+  }
+
+  /** Replace all entries. @param {VirtualEntry[]} entries */
+  set entries(entries) {
+    this.#entries = entries;
+    let top = 0;
+    this.#tops = entries.map(entry => {
+      const entryTop = top;
+      top += entry.height;
+      return entryTop;
+    });
+    this.#height = top;
+    this.node.style.setProperty("height", `${top}px`);
+    this.draw();
+  }
+
+  /** Build the entries in view. */
+  draw() {
+    const { scrollTop, clientHeight } = this.#scroller;
+    const first = this.#indexAt(scrollTop - MARGIN_PX),
+      last = this.#indexAt(scrollTop + clientHeight + MARGIN_PX);
+    const focusIndex = this.#focusableIndex();
+    const shown = this.#entries.slice(first, last + 1);
+    // The focused entry stays in the page, so that scrolling does not lose the focus.
+    if (focusIndex >= 0 && (focusIndex < first || focusIndex > last) && this.node.contains(document.activeElement))
+      shown.push(this.#entries[focusIndex]);
+    const indexes = new Map(
+      shown.map((entry, offset) => [entry.key, offset < last + 1 - first ? first + offset : focusIndex]),
+    );
+    reconcile(
+      this.node,
+      shown.map(entry => {
+        const index = indexes.get(entry.key),
+          isTabStop = index === focusIndex;
+        return {
+          key: entry.key,
+          version: `${entry.version} ${this.#tops[index]} ${isTabStop} ${this.#entries.length}`,
+          build: () => this.#place(entry.build(), index, isTabStop),
+        };
+      }),
+    );
+    this.#onShow(shown);
+  }
+
+  #place(item, index, isTabStop) {
+    item.style.setProperty("top", `${this.#tops[index]}px`);
+    item.style.setProperty("height", `${this.#entries[index].height}px`);
+    item.setAttribute("aria-setsize", String(this.#entries.length));
+    item.setAttribute("aria-posinset", String(index + 1));
+    item.querySelector("button, a")?.setAttribute("tabindex", isTabStop ? "0" : "-1");
+    return item;
+  }
+
+  /** Return the index of the entry in the tab order: the last focused one, or the first that can be focused. */
+  #focusableIndex() {
+    const index = this.#entries.findIndex(entry => entry.key === this.#focusKey && entry.isFocusable);
+    return index >= 0 ? index : this.#entries.findIndex(entry => entry.isFocusable);
+  }
+
+  #indexAt(y) {
+    let low = 0,
+      high = this.#entries.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#tops[middle] <= y) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  #onKeydown(event) {
+    const current = this.#focusableIndex(),
+      end = this.#entries.length - 1;
+    const [from, step] =
+      { ArrowDown: [current + 1, 1], ArrowUp: [current - 1, -1], Home: [0, 1], End: [end, -1] }[event.key] ?? [];
+    if (step === undefined) return;
+    event.preventDefault();
+    let index = from;
+    while (index >= 0 && index <= end && !this.#entries[index].isFocusable) index += step;
+    if (index < 0 || index > end) return;
+    this.#focusKey = this.#entries[index].key;
+    this.#scrollTo(index);
+    this.draw();
+    this.node
+      .querySelector(`[data-key="${CSS.escape(this.#focusKey)}"] :is(button, a)`)
+      ?.focus({ preventScroll: true });
+  }
+
+  #scrollTo(index) {
+    const top = this.#tops[index],
+      { height } = this.#entries[index];
+    const { scrollTop, clientHeight } = this.#scroller;
+    if (top < scrollTop) this.#scroller.scrollTop = index ? top : 0;
+    else if (top + height > scrollTop + clientHeight) this.#scroller.scrollTop = top + height - clientHeight;
+  }
+}

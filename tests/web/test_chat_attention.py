@@ -1,0 +1,199 @@
+"""Attention in the chat client: mention counts, mutes, the inbox and unread marks, with several windows."""
+
+from typing import Any
+
+import pytest
+
+from tests.server.talk.private_channels import open_dm, send_message
+from tests.web.chat import ChatPlatform, ChatWindow, general_path
+from tests.web.settings import accessibility_problems
+from tests.world import Actor, Guild
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+
+
+async def mention(author: Actor, channel: int | str, content: str) -> str:
+    """Send a message and return its ID."""
+    message = (await author.post(f"/channels/{channel}/messages", json={"content": content})).ok()
+    return str(message["id"])
+
+
+def entry_of(window: ChatWindow, channel: int | str) -> Any:
+    """Return the locator of a channel or conversation in the sidebar."""
+    return window.page.locator(f'.side .entry[data-focus="{channel}"]')
+
+
+def count_of(window: ChatWindow, channel: int | str) -> Any:
+    """Return the locator of the mention count of a channel or conversation in the sidebar."""
+    return entry_of(window, channel).locator(".count")
+
+
+async def other_channel(guild: Guild) -> int:
+    """Create the channel #news, so that #general is not in view."""
+    return await guild.channel("news")
+
+
+async def test_counts_survive_a_reload_and_reading_in_one_window_clears_the_other(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    news = await other_channel(guild)
+    private = (await open_dm(omar, nora))["id"]
+    await mention(omar, guild.general, f"<@{nora.id}> while away")
+    await mention(omar, guild.general, f"<@{nora.id}> twice")
+    await send_message(omar, private)
+    path = f"/app/channels/{guild.id}/{news}"
+
+    async with platform.open_window(nora, path) as first, platform.open_window(nora, path) as second:
+        await first.page.get_by_role("link", name="Direct messages, 1 mention").wait_for()
+        assert (await count_of(first, guild.general).inner_text()).startswith("2")
+        assert (await first.page.title()).startswith("(3) ")
+        await first.page.locator('link[rel=icon][data-badge="3"]').wait_for(state="attached")
+        await first.page.reload()
+        await count_of(first, guild.general).wait_for()
+        assert (await count_of(second, guild.general).inner_text()).startswith("2")
+
+        await entry_of(first, guild.general).click()
+        await first.wait_message("twice")
+
+        await count_of(second, guild.general).wait_for(state="detached")
+        await second.wait_until("() => document.title.startsWith('(1) ')")
+
+
+async def test_a_channel_is_muted_and_unmuted_by_keyboard(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    news = await other_channel(guild)
+
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{news}") as window:
+        page = window.page
+        entry = entry_of(window, guild.general)
+        await entry.focus()
+        await page.keyboard.press("Shift+F10")
+        await page.get_by_role("menuitem", name="Mute…").focus()
+        await page.keyboard.press("Enter")
+        await page.get_by_role("menuitem", name="For 15 minutes").focus()
+        await page.keyboard.press("Enter")
+        await entry.get_by_role("img", name="muted").wait_for()
+        await mention(omar, guild.general, "@everyone nothing to see")
+        await mention(omar, news, "seen")
+        await window.wait_message("seen")
+        assert await count_of(window, guild.general).count() == 0
+        assert "unread" not in str(await entry.get_attribute("class"))
+        await mention(omar, guild.general, f"<@{nora.id}> by name")
+        await count_of(window, guild.general).wait_for()
+
+        await page.reload()
+        await entry.get_by_role("img", name="muted").wait_for()
+        assert (await count_of(window, guild.general).inner_text()).startswith("1")
+        await entry.click(button="right")
+        await page.get_by_role("menuitem", name="Unmute (until").click()
+
+        await page.locator(f'.side .entry.unread[data-focus="{guild.general}"]').wait_for()
+        await window.wait_until("() => document.querySelector('.side .entry .count')?.textContent.startsWith('2')")
+
+
+async def test_notification_settings_of_a_guild_apply_to_all_windows(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    news = await other_channel(guild)
+    await mention(omar, guild.general, "@everyone")
+    path = f"/app/channels/{guild.id}/{news}"
+
+    async with platform.open_window(nora, path) as first, platform.open_window(nora, path) as second:
+        await count_of(second, guild.general).wait_for()
+        await first.page.get_by_role("button", name="Menu of").click()
+        await first.page.get_by_role("menuitem", name="Notification settings").click()
+        dialog = first.page.get_by_role("dialog")
+        await dialog.get_by_label("Notify me about").select_option(label="Only mentions")
+        await dialog.get_by_label("Suppress @everyone and @here").check()
+        assert await accessibility_problems(first) == []
+        await dialog.get_by_role("button", name="Save").click()
+
+        await count_of(second, guild.general).wait_for(state="detached")
+        settings = (await nora.connect()).ready["user_guild_settings"]["entries"]
+        assert [(entry["message_notifications"], entry["suppress_everyone"]) for entry in settings] == [(1, True)]
+
+
+async def test_the_inbox_lists_mentions_and_leads_to_them(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    await mention(omar, guild.general, f"<@{nora.id}> look here")
+    await mention(omar, guild.general, "@everyone meeting")
+
+    async with platform.open_window(nora) as window:
+        page = window.page
+        await page.get_by_role("button", name="Mentions").click()
+        results = page.get_by_role("dialog", name="Mentions").locator(".search-result")
+        await results.nth(1).wait_for()
+        assert "meeting" in await results.nth(0).inner_text()
+        assert "Unread" in await results.nth(1).inner_text()
+        assert await accessibility_problems(window) == []
+        await page.get_by_label("@everyone and @here").uncheck()
+        await results.nth(1).wait_for(state="detached")
+        await results.get_by_role("link", name="Jump to message").click()
+
+        await window.wait_message("look here")
+
+
+async def test_a_message_is_marked_as_unread_and_stays_so(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    news = await other_channel(guild)
+    for text in ("one", "two", f"three <@{nora.id}>"):
+        await mention(omar, guild.general, text)
+
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        row = await window.wait_message("two")
+        await row.focus()
+        await page.keyboard.press("u")
+        await page.locator(".day.new").wait_for()
+        await entry_of(window, news).click()
+        await window.wait_until("id => location.pathname.endsWith(id)", str(news))
+
+        await count_of(window, guild.general).wait_for()
+        await page.reload()
+        assert (await count_of(window, guild.general).inner_text()).startswith("1")
+        await entry_of(window, guild.general).click()
+        divider = page.locator(".day.new + .message")
+        assert "two" in await divider.inner_text()
+        await count_of(window, guild.general).wait_for(state="detached")
+
+
+async def test_many_unread_messages_offer_a_jump_to_the_first(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    first = await mention(omar, guild.general, "read message")
+    (await nora.post(f"/channels/{guild.general}/messages/{first}/ack")).ok()
+    for number in range(1, 121):
+        await mention(omar, guild.general, f"line {number}.")
+
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        await window.wait_message("line 120.")
+        bar = page.get_by_role("region", name="Unread messages")
+        await bar.wait_for()
+        assert await accessibility_problems(window) == []
+        await bar.get_by_role("button", name="Jump to first unread").click()
+
+        await window.wait_message("line 1.")
+        row = page.locator(".day.new + .message")
+        assert "line 1." in await row.inner_text()
+        assert await row.evaluate("node => document.activeElement === node")
+        await bar.wait_for(state="hidden")
+
+
+async def test_all_channels_of_a_guild_are_marked_as_read(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    news = await other_channel(guild)
+    await mention(omar, guild.general, "@everyone")
+
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{news}") as window:
+        await count_of(window, guild.general).wait_for()
+        await window.page.locator(f".rail a[href$='/{guild.id}']").click(button="right")
+        await window.page.get_by_role("menuitem", name="Mark all as read").click()
+
+        await count_of(window, guild.general).wait_for(state="detached")
+        states = (await nora.get("/users/@me/read-states")).ok()["entries"]
+        assert all(state["mention_count"] == 0 for state in states)
