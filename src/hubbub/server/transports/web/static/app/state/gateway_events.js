@@ -259,11 +259,6 @@ export const GATEWAY_HANDLERS = {
     state.emitChange("notificationSettings", data.guild_id ?? PRIVATE_SETTINGS, data.guild_id);
   },
 
-  USER_SETTINGS_UPDATE(state, data) {
-    state.settings = data;
-    state.emitChange("settings");
-  },
-
   ...MESSAGE_HANDLERS,
 };
 

@@ -50,8 +50,6 @@ export class State extends EventTarget {
     this.readStates = new Map();
     /** Notification settings by guild (`@me` for private channels). @type {Map<string, any>} */
     this.guildSettings = new Map();
-    /** Settings of the user, as READY has them. @type {any} */
-    this.settings = {};
     /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();
     /** Typing users: by channel, user ID to expiry time in ms. @type {Map<string, Map<string, number>>} */
