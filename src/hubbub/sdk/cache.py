@@ -403,7 +403,7 @@ class Cache:
         return user_id
 
     def _update_linked_channel(self, lobby: CachedLobby, payload: "Channel | UnsetType") -> None:
-        """Store the channel that a lobby is linked to; a linked lobby always names it, so a missing channel means that the lobby is not linked."""
+        """Store the channel that a lobby is linked to; a payload without a channel means that the lobby is not linked."""
         previous_channel, lobby.linked_channel = lobby.linked_channel, None
         if payload:
             channel = CachedLinkedChannel(payload.id, payload.name or "", payload.guild_id or 0)
