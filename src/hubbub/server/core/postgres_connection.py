@@ -45,6 +45,7 @@ _READ_SESSION: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEV
 
 _TUPLES_OK: Final = ExecStatus.TUPLES_OK
 _COMMAND_OK: Final = ExecStatus.COMMAND_OK
+_PIPELINE_SYNC: Final = ExecStatus.PIPELINE_SYNC
 _AUTO_FORMATS: Final = [[PyFormat.AUTO] * count for count in range(64)]
 _OUTDATED_PLAN_FUNCTION: Final = b"RevalidateCachedQuery"
 """The function of the server that reports that the columns of a prepared statement changed; its message is localized."""
@@ -282,7 +283,10 @@ class PostgresConnection(ABC):
         """Take and return the next reply, which has arrived; None for a synchronization point."""
         reply = self._expected.popleft()
         result = self._pgconn.get_result()
-        if reply is None or result is None:
+        if result is None or (reply is None) != (result.status == _PIPELINE_SYNC):
+            # libpq forgets what was sent when it loses the connection.
+            raise psycopg.OperationalError("the connection was closed before its replies arrived")
+        if reply is None:
             return None
         reply.result = result
         if reply.prepared is not None and result.status != _COMMAND_OK:
