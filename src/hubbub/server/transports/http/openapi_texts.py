@@ -59,6 +59,7 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "message_id": "ID of the message.",
     "overwrite_id": "ID of the role or member of the permission overwrite.",
     "pack_id": "ID of the sticker pack.",
+    "passkey_id": "ID of the passkey.",
     "request_id": "ID of the join request.",
     "role_id": "ID of the role.",
     "rule_id": "ID of the auto moderation rule.",

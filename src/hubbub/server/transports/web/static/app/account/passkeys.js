@@ -38,7 +38,8 @@ export function passkeysSection(view) {
     h(
       "p",
       null,
-      "Log in with your fingerprint, face, PIN or security key instead of your password and code. A passkey cannot be guessed, and works on this site only.",
+      "Log in with your fingerprint, face, PIN or security key instead of your password and code. ",
+      "A passkey cannot be guessed, and works on this site only.",
     ),
     ...list.nodes,
     h(

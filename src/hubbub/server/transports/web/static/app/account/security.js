@@ -26,7 +26,10 @@ function build(view) {
         null,
         isEnabled
           ? "Two-factor authentication is on. You need a code from your authenticator to log in."
-          : "A code in addition to your password protects your account if the password is stolen. You need an authenticator app or a password manager that generates 6-digit codes.",
+          : [
+              "A code in addition to your password protects your account if the password is stolen. ",
+              "You need an authenticator app or a password manager that generates 6-digit codes.",
+            ],
       ),
       h(
         "div",
@@ -129,7 +132,8 @@ function showBackupCodes(view, codes) {
       h(
         "p",
         null,
-        "Two-factor authentication is on. Each of these codes replaces a code of your authenticator once, if you lose it. They are not shown again.",
+        "Two-factor authentication is on. Each of these codes replaces a code of your authenticator once. ",
+        "Save them, because they are not shown again.",
       ),
       h(
         "ul",
