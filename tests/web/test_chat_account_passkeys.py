@@ -6,6 +6,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
@@ -19,7 +20,7 @@ from tests.world import NOW_MS, World, small_config
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def local_platform(open_page: OpenPage) -> AsyncIterator[ChatPlatform]:
     """A platform at `localhost`, where browsers allow passkeys without HTTPS."""
     with socket.socket() as probe:
