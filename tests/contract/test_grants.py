@@ -1,4 +1,4 @@
-"""No operation grants, directly or by copying, moving, syncing or editing, a permission that the caller lacks.
+"""No operation grants, directly or by copying, moving, syncing, installing or editing, a permission that the caller lacks.
 
 The caller has every permission except ADMINISTRATOR and BAN_MEMBERS. Each attempt tries to give BAN_MEMBERS to the
 caller's role or to @everyone. The last test finds new operations that change channels, roles or rules.
@@ -12,6 +12,7 @@ import pytest
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from tests.contract.tables import operations
+from tests.oauth import create_application
 from tests.world import Actor, ApiResponse, Guild, World
 
 MISSING_PERMISSION: Final = Permissions.BAN_MEMBERS
@@ -180,6 +181,63 @@ async def test_an_attempt_to_grant_a_missing_permission_is_rejected(world: World
 
     response.rejected(403, 50013)
     assert await read_grants(setup) == before
+
+
+async def test_onboarding_cannot_offer_a_role_above_the_callers(world: World) -> None:
+    setup = await create_setup(world)
+    before = await read_grants(setup)
+    path, option = f"/guilds/{setup.guild.id}/onboarding", {"title": "Staff", "role_ids": [str(setup.strong_role)]}
+    prompt = {"id": "1", "type": 0, "title": "Which?", "options": [option]}
+
+    response = await setup.caller.put(path, json={"prompts": [prompt], "enabled": False})
+
+    assert response.errors("prompts.0.options.0.role_ids.0") == ["ROLE_INVALID"]
+    # An option that the owner added cannot be kept by the caller in a changed prompt either.
+    (await setup.guild.owner.put(path, json={"prompts": [prompt], "enabled": False})).ok()
+    [stored] = (await setup.guild.owner.get(path)).ok()["prompts"]
+    response = await setup.caller.put(path, json={"prompts": [stored | {"title": "Which one?"}], "enabled": False})
+    assert response.errors("prompts.0.options.0.role_ids.0") == ["ROLE_INVALID"]
+    assert await read_grants(setup) == before
+
+
+async def test_a_template_grants_nothing_in_its_guild(world: World) -> None:
+    setup = await create_setup(world)
+    before, path = await read_grants(setup), f"/guilds/{setup.guild.id}/templates"
+
+    template = (await setup.caller.post(path, json={"name": "Plan"})).ok()
+    (await setup.caller.put(f"{path}/{template['code']}")).ok()
+    created = (await setup.caller.post(f"/guilds/templates/{template['code']}", json={"name": "Copy"})).ok()
+
+    # The caller owns the copy, whose roles and channels are new.
+    assert created["owner_id"] == str(setup.caller.id)
+    role_ids = {role["id"] for role in created["roles"]}
+    assert not role_ids & {str(setup.guild.id), str(setup.role), str(setup.strong_role)}
+    assert await read_grants(setup) == before
+    # A copied role has no meaning in the source guild.
+    for role_id in role_ids:
+        member_path = f"/guilds/{setup.guild.id}/members/{setup.caller.id}/roles/{role_id}"
+        (await setup.caller.put(member_path)).rejected(404, 10011)
+
+
+async def test_an_installed_bot_gets_only_permissions_of_the_installer(world: World) -> None:
+    setup, client = await create_setup(world), await create_application(world)
+    assert client.bot is not None
+    before = await read_grants(setup)
+    permissions = str(int(BIT | Permissions.KICK_MEMBERS | Permissions.ADMINISTRATOR))
+    body = {"guild_id": str(setup.guild.id), "permissions": permissions}
+
+    installed = await client.authorize(
+        setup.caller, "bot", body=body, response_type=None, redirect_uri=None, permissions=permissions
+    )
+
+    installed.ok()
+    [role_id] = (await setup.guild.owner.get(f"/guilds/{setup.guild.id}/members/{client.bot.id}")).ok()["roles"]
+    overwrites, roles, caller_roles = await read_grants(setup)
+    assert roles.pop(role_id)[0] == str(Permissions.KICK_MEMBERS)
+    # Neither the caller nor any other role gained anything, and the managed role cannot be assigned.
+    assert (overwrites, caller_roles) == (before[0], before[2])
+    assert {id: role[0] for id, role in roles.items()} == {id: role[0] for id, role in before[1].items()}
+    (await setup.caller.put(f"/guilds/{setup.guild.id}/members/{setup.caller.id}/roles/{role_id}")).rejected(400, 50028)
 
 
 def test_every_operation_that_changes_channels_roles_or_rules_is_covered() -> None:
