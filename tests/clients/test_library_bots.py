@@ -8,18 +8,25 @@ import asyncio
 import base64
 import json
 import os
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import aiohttp
 import pytest
 
 from hubbub.protocol.enums import CommandOptionType, ComponentType, InteractionType
+from hubbub.server.app import App
+from hubbub.server.commands import certificates
+from hubbub.server.core.backends import ServerTls
+from hubbub.server.core.clock import ControlledClock, RealClock
 from tests import media
 from tests.clients.app_user import AppUser
-from tests.clients.client_setup import TIMEOUT_SECONDS, ClientSetup
+from tests.clients.client_setup import ADMINISTRATOR, TIMEOUT_SECONDS, AbortableProxy, ClientSetup
 from tests.clients.discord_js_bot import JS_FOLDER, NODE
+from tests.world import NOW_MS, World, small_config
 
 BOTS_FOLDER: Final = Path(__file__).parent / "bots"
 VENVS_FOLDER: Final = Path(__file__).parents[2] / ".venvs"
@@ -191,4 +198,33 @@ def requires_package(name: str) -> pytest.MarkDecorator:
 @requires_package("oceanic.js")
 async def test_a_bot_with_oceanic_js_uses_all_features(setup: ClientSetup) -> None:
     async with run_program(setup, ["node", "oceanic_bot.mjs"], JS_FOLDER) as bot:
+        await use_all_features(setup, bot, {})
+
+
+@pytest.fixture
+async def tls_setup(tmp_path: Path) -> AsyncIterator[tuple[ClientSetup, str]]:
+    """A guild on a platform that serves HTTPS, and the path of the authority that clients must trust."""
+    issued = certificates.issue(tmp_path / "certificates", [])
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(issued.certificate, issued.key)
+    authority = str(issued.authority)
+    clock = ControlledClock(max(NOW_MS, RealClock().now_ms()))
+    app = App(small_config(private_targets=True), clock=clock, tls=ServerTls(context, authority))
+    await app.start()
+    connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=authority))
+    async with aiohttp.ClientSession(connector=connector) as client:
+        world = World(app, client)
+        alice, bob = await world.user("alice"), await world.user("bob")
+        guild = await world.guild(alice, bob, name="Town Square")
+        bot = await world.bot(guild, name="crier", permissions=ADMINISTRATOR)
+        yield ClientSetup(world, AbortableProxy(), alice, bob, guild, bot), authority
+        await world.close()
+    await app.stop()
+
+
+@requires_package("eris")
+async def test_a_bot_with_eris_uses_all_features_over_tls(tls_setup: tuple[ClientSetup, str]) -> None:
+    setup, authority = tls_setup
+    environment = {"NODE_EXTRA_CA_CERTS": authority}
+    async with run_program(setup, ["node", "eris_bot.mjs"], JS_FOLDER, environment) as bot:
         await use_all_features(setup, bot, {})
