@@ -1,9 +1,13 @@
 """Attention in the chat client: mention counts, mutes, the inbox and unread marks, with several windows."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from hubbub.server.core.call import Call
+from hubbub.server.identity import accounts
+from hubbub.server.places import members
 from tests.server.talk.private_channels import open_dm, send_message
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.settings import accessibility_problems
@@ -197,3 +201,59 @@ async def test_all_channels_of_a_guild_are_marked_as_read(platform: ChatPlatform
         await count_of(window, guild.general).wait_for(state="detached")
         states = (await nora.get("/users/@me/read-states")).ok()["entries"]
         assert all(state["mention_count"] == 0 for state in states)
+
+
+# Notifications and large guilds
+
+RECORD_NOTIFICATIONS = """
+window.shown = [];
+window.Notification = class extends EventTarget {
+  static permission = "granted";
+  constructor(title, options) { super(); window.shown.push([title, options.body]); }
+};
+document.hasFocus = () => false;
+"""
+
+
+async def test_a_page_in_the_background_shows_desktop_notifications(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    news = await other_channel(guild)
+    (await nora.patch(f"/users/@me/guilds/{guild.id}/settings", json={"message_notifications": 1})).ok()
+
+    async with platform.open_window(nora, general_path(guild), init_script=RECORD_NOTIFICATIONS) as window:
+        await window.page.locator("textarea.compose").wait_for()
+        await mention(omar, news, "no mention")
+        await mention(omar, news, f"<@{nora.id}> look")
+        await window.wait_until("() => window.shown.length > 0")
+        assert await window.page.evaluate("window.shown") == [["omar (#news, Guild)", "@nora look"]]
+
+        (await nora.patch("/users/@me/settings", json={"desktop_notifications": False})).ok()
+        await mention(omar, news, f"<@{nora.id}> again")
+        await window.wait_until("() => document.title.startsWith('(2)')")
+        assert len(await window.page.evaluate("window.shown")) == 1
+
+
+def add_members(guild: Guild, count: int, call: Call) -> None:
+    """Add new users to a guild, without sessions: person0, person1 and so on."""
+    for number in range(count):
+        members.membership.add(call, guild.id, accounts.create_user(call, f"person{number}").id)
+
+
+async def test_a_large_guild_lists_counts_and_completes_all_members(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    await platform.world.write(partial(add_members, guild, 300), actor=nora.id)
+
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        await page.get_by_role("heading", name="Offline · 300").wait_for()
+        assert await page.locator(".member-list li").count() < 60
+        await window.composer.fill("@person299")
+        await page.get_by_role("option", name="person299").wait_for()
+        await page.locator("#members").evaluate("node => node.scrollTop = node.scrollHeight")
+        await window.wait_until("() => document.querySelector('.member-list').textContent.includes('person99')")
+        await page.locator(".member[tabindex='0']").first.focus()
+        await page.keyboard.press("End")
+        await window.wait_until("() => document.activeElement.textContent.includes('person99')")
+        assert await accessibility_problems(window) == []

@@ -39,9 +39,6 @@ export function openNotificationSettings(context, target, name) {
       : {
           suppress_everyone: switchSetting("Suppress @everyone and @here"),
           suppress_roles: switchSetting("Suppress mentions of roles"),
-          mobile_push: switchSetting("Push notifications", {
-            hint: "For browsers in which you turned on push notifications.",
-          }),
         }),
   };
   for (const [key, field] of Object.entries(fields)) if (key !== "mute") field.write(settings[key]);
@@ -62,7 +59,7 @@ function levelField(state, target, channel) {
   const inherited = channel
     ? inheritedLevel(state, channel)
     : (state.guilds.get(target.guildId)?.default_message_notifications ?? ALL_MESSAGES);
-  const origin = channel === undefined ? "Default of the guild" : isPrivate(channel) ? "Default" : "Same as above it";
+  const origin = channel === undefined ? "Default of the guild" : isPrivate(channel) ? "Default" : "Same as its parent";
   return choiceSetting("Notify me about", [
     [INHERIT, `${origin} (${LEVEL_LABELS.get(inherited).toLowerCase()})`],
     ...LEVEL_LABELS,

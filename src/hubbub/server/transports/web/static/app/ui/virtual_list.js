@@ -22,7 +22,6 @@ export class VirtualList {
   #entries = [];
   /** Distance of each entry from the top in pixels. */
   #tops = [];
-  #height = 0;
   #focusKey = null;
   #scroller;
   #onShow;
@@ -49,7 +48,6 @@ export class VirtualList {
       top += entry.height;
       return entryTop;
     });
-    this.#height = top;
     this.node.style.setProperty("height", `${top}px`);
     this.draw();
   }
@@ -59,35 +57,40 @@ export class VirtualList {
     const { scrollTop, clientHeight } = this.#scroller;
     const first = this.#indexAt(scrollTop - MARGIN_PX),
       last = this.#indexAt(scrollTop + clientHeight + MARGIN_PX);
-    const focusIndex = this.#focusableIndex();
-    const shown = this.#entries.slice(first, last + 1);
-    // The focused entry stays in the page, so that scrolling does not lose the focus.
-    if (focusIndex >= 0 && (focusIndex < first || focusIndex > last) && this.node.contains(document.activeElement))
-      shown.push(this.#entries[focusIndex]);
-    const indexes = new Map(
-      shown.map((entry, offset) => [entry.key, offset < last + 1 - first ? first + offset : focusIndex]),
+    const indexes = Array.from({ length: last + 1 - first }, (_, offset) => first + offset).filter(
+      index => index in this.#entries,
     );
+    let tabStop = this.#focusableIndex();
+    if (tabStop >= 0 && !indexes.includes(tabStop)) {
+      // The focused entry stays in the page, so that scrolling does not lose the focus.
+      if (this.node.contains(document.activeElement)) indexes.push(tabStop);
+      else tabStop = indexes.find(index => this.#entries[index].isFocusable) ?? -1;
+    }
+    const shown = indexes.map(index => this.#entries[index]);
     reconcile(
       this.node,
-      shown.map(entry => {
-        const index = indexes.get(entry.key),
-          isTabStop = index === focusIndex;
+      indexes.map(index => {
+        const entry = this.#entries[index];
         return {
           key: entry.key,
-          version: `${entry.version} ${this.#tops[index]} ${isTabStop} ${this.#entries.length}`,
-          build: () => this.#place(entry.build(), index, isTabStop),
+          version: `${entry.version} ${this.#tops[index]} ${this.#entries.length}`,
+          build: () => this.#place(entry.build(), index),
         };
       }),
     );
+    // Building an entry again would move the focus, so its place in the tab order is no part of its version.
+    indexes.forEach((index, position) => {
+      const control = this.node.children[position].querySelector("button, a");
+      control?.setAttribute("tabindex", index === tabStop ? "0" : "-1");
+    });
     this.#onShow(shown);
   }
 
-  #place(item, index, isTabStop) {
+  #place(item, index) {
     item.style.setProperty("top", `${this.#tops[index]}px`);
     item.style.setProperty("height", `${this.#entries[index].height}px`);
     item.setAttribute("aria-setsize", String(this.#entries.length));
     item.setAttribute("aria-posinset", String(index + 1));
-    item.querySelector("button, a")?.setAttribute("tabindex", isTabStop ? "0" : "-1");
     return item;
   }
 
@@ -118,12 +121,11 @@ export class VirtualList {
     let index = from;
     while (index >= 0 && index <= end && !this.#entries[index].isFocusable) index += step;
     if (index < 0 || index > end) return;
-    this.#focusKey = this.#entries[index].key;
+    const { key } = this.#entries[index];
+    this.#focusKey = key;
     this.#scrollTo(index);
     this.draw();
-    this.node
-      .querySelector(`[data-key="${CSS.escape(this.#focusKey)}"] :is(button, a)`)
-      ?.focus({ preventScroll: true });
+    this.node.querySelector(`[data-key="${CSS.escape(key)}"] :is(button, a)`)?.focus({ preventScroll: true });
   }
 
   #scrollTo(index) {
