@@ -223,7 +223,7 @@ async def test_an_installed_bot_gets_only_permissions_of_the_installer(world: Wo
     setup, client = await create_setup(world), await create_application(world)
     assert client.bot is not None
     before = await read_grants(setup)
-    permissions = str(int(BIT | Permissions.KICK_MEMBERS | Permissions.ADMINISTRATOR))
+    permissions = str(int(MISSING_PERMISSION | Permissions.KICK_MEMBERS | Permissions.ADMINISTRATOR))
     body = {"guild_id": str(setup.guild.id), "permissions": permissions}
 
     installed = await client.authorize(
