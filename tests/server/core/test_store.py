@@ -721,6 +721,35 @@ class TestPostgres:
         assert (await note_ids(notes), events) == ([], [])
         await notes.check()
 
+    async def test_units_of_terminated_connections_succeed_or_are_unavailable(
+        self, notes: PostgresDatabase, postgres_database: str
+    ) -> None:
+        def insert_slowly(id: int) -> Callable[[Tx], int]:
+            def unit(tx: Tx) -> int:
+                tx.value("SELECT pg_sleep(0.01)")
+                tx.send("INSERT INTO notes VALUES (?, 'word')", id)
+                tx.value("SELECT pg_sleep(0.01)")
+                return id
+
+            return unit
+
+        def read_slowly(tx: Tx) -> int:
+            tx.value("SELECT pg_sleep(0.01)")
+            return int(tx.value("SELECT COUNT(*) FROM notes"))
+
+        units = [
+            *(asyncio.create_task(notes.write(insert_slowly(id), quick=id % 3 > 0)) for id in range(60)),
+            *(asyncio.create_task(notes.read(read_slowly)) for _ in range(20)),
+        ]
+        for _ in range(3):
+            await asyncio.sleep(0.03)
+            await asyncio.to_thread(_terminate_connections, postgres_database)
+        results = await asyncio.gather(*units, return_exceptions=True)
+
+        assert {type(result) for result in results} <= {int, StoreUnavailable}
+        acknowledged = {result for result in results[:60] if isinstance(result, int)}
+        assert acknowledged <= set(await note_ids(notes))
+
     async def test_an_unreachable_database_is_unavailable(self) -> None:
         with pytest.raises(StoreUnavailable):
             await PostgresDatabase("postgresql://postgres@127.0.0.1:1/none").start()
