@@ -34,7 +34,7 @@ export function openMentions(context) {
           if (current !== requestNumber) return;
           for (const message of messages) if (!message.webhook_id) state.storeUser(message.author);
           list.append(...messages.map(message => mentionItem(context, message, close)));
-          status.textContent = list.children.length ? "" : "Nobody has mentioned you in the last 90 days.";
+          status.textContent = list.children.length ? "" : "No mentions in the last 90 days.";
           if (messages.length === PAGE_SIZE) {
             const showMore = () => load(messages.at(-1).id);
             setChildren(

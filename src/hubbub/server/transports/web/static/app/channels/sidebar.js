@@ -116,7 +116,16 @@ class Sidebar extends LayoutPart {
           mentions = state.mentionsIn(channel.id);
         return {
           key: channel.id,
-          version: `${state.isMuted(channel.id)} ${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
+          version: [
+            state.isMuted(channel.id),
+            title,
+            status,
+            unread,
+            mentions,
+            channel.id === channelId,
+            other?.avatar,
+            channel.icon,
+          ].join(" "),
           build: () => this.#channelItem(channel, conversationIcon(channel, title, status), title, unread, mentions),
         };
       }),
@@ -227,7 +236,15 @@ class Sidebar extends LayoutPart {
     const entries = [
       {
         key: channel.id,
-        version: `${state.isMuted(channel.id)} ${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
+        version: [
+          state.isMuted(channel.id),
+          channel.name,
+          channel.type,
+          unread,
+          mentions,
+          channel.id === channelId,
+          channel.status,
+        ].join(" "),
         build: () => this.#channelItem(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
       },
     ];

@@ -11,7 +11,7 @@ import {
 import { showNotice } from "../ui/notices.js";
 import { choiceSetting, switchSetting } from "../settings/fields.js";
 import { openActionDialog } from "../settings/form.js";
-import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } from "./mutes.js";
+import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
 
 const { ALL_MESSAGES, ONLY_MENTIONS, NOTHING, INHERIT } = NotificationLevel;
 

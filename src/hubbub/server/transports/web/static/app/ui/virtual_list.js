@@ -78,7 +78,7 @@ export class VirtualList {
         };
       }),
     );
-    // Building an entry again would move the focus, so its place in the tab order is no part of its version.
+    // Building an entry again would move the focus, so the version of an entry leaves out the tab order.
     indexes.forEach((index, position) => {
       const control = this.node.children[position].querySelector("button, a");
       control?.setAttribute("tabindex", index === tabStop ? "0" : "-1");
