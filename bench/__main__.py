@@ -3,7 +3,7 @@
 python -m bench [BENCHMARK ...] [--quick]
 
 - post, get: a message is created; 50 messages are read
-- postgres: the same and GET @me on PostgreSQL, against SQLite
+- postgres: POST, GET 50 and GET @me on PostgreSQL, against SQLite
 - growth: a message is created in a channel with a million stored messages
 - fanout: a message is delivered to a thousand sessions
 - flat: the cost of a delivery does not grow with the number of sessions

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from bench.load import Subject, drive, request
 from bench.search import Embedded, Postgres, Store
 
-CONNECTIONS = 64
-ROUNDS = 3
+CONNECTION_COUNT = 64
+ROUND_COUNT = 3
 LIMITS = {"POST message": 2.0, "GET 50 messages": 2.0, "GET @me": 1.5}
-"""Maximum CPU time of our process on PostgreSQL, as a multiple of that on SQLite, by request."""
+"""Maximum CPU time of the server on PostgreSQL, as a multiple of that on SQLite, by request."""
 POST_ROUND_TRIPS_MAX = 3
 
 
@@ -35,9 +35,9 @@ async def postgres_bench(note: Callable[..., None], quick: bool) -> None:
         ]
         for name, limit in LIMITS.items():
             for _, subject, _ in setups:
-                await drive(subject.info["url"], _requests(name, subject, 500), CONNECTIONS)
+                await drive(subject.info["url"], _requests(name, subject, 500), CONNECTION_COUNT)
             rounds: dict[str, list[_Cost]] = {store.name: [] for store, _, _ in setups}
-            for _ in range(ROUNDS):
+            for _ in range(ROUND_COUNT):
                 for store, subject, folder in setups:
                     rounds[store.name].append(await _measure(name, store, subject, folder, count))
             embedded_cost, postgres_cost = (_median(costs) for costs in rounds.values())
@@ -94,7 +94,7 @@ async def _measure(name: str, store: Store, subject: Subject, folder: str, count
     requests = _requests(name, subject, count)
     own_seconds, database_seconds, round_trips = subject.cpu(), store.cpu(folder), subject.round_trips()
     started = time.monotonic()
-    await drive(subject.info["url"], requests, CONNECTIONS)
+    await drive(subject.info["url"], requests, CONNECTION_COUNT)
     duration_seconds = time.monotonic() - started
     return _Cost(
         (subject.cpu() - own_seconds) / count * 1e6,

@@ -53,7 +53,7 @@ class SmtpReceiver:
         return ACCEPTED
 
     def authenticate(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
-        """Accept the password `secret`, with any login."""
+        """Accept any login with the password "secret"."""
         assert isinstance(data, LoginPassword)
         self.logins.append((data.login.decode(), data.password.decode()))
         return AuthResult(success=data.password == b"secret", handled=False)

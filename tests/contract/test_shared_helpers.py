@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.contract.tables import parse_file, python_files
 
 TESTS = Path(__file__).parents[1]
+BOTS = TESTS / "clients" / "bots"
+"""Programs with the same functions for different client libraries, each in its own virtual environment."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -84,8 +86,10 @@ def _normalized_body(function: FunctionNode) -> str | None:
 
 
 def _functions() -> Iterator[tuple[Path, FunctionNode]]:
-    """Yield every function that a module of the tests defines at its top level."""
+    """Yield every function that a module of the tests, except the bots, defines at its top level."""
     for path in python_files(TESTS):
+        if path.is_relative_to(BOTS):
+            continue
         for statement in parse_file(path).body:
             if isinstance(statement, FunctionNode):
                 yield path, statement

@@ -124,6 +124,7 @@ CREATE_PASSKEY = Operation(
     status=201,
     auth=Auth.USER,
     limit=LOGIN_LIMIT,
+    raises=(errors.FORBIDDEN,),
 )
 
 UPDATE_PASSKEY = Operation(

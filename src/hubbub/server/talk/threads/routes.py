@@ -168,7 +168,8 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
 def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
     """Add a member to a thread.
 
-    The caller needs SEND_MESSAGES in the thread. A private thread with `invitable` off also requires MANAGE_THREADS."""
+    The caller needs SEND_MESSAGES in the thread. A private thread whose members cannot invite others also requires
+    MANAGE_THREADS."""
     channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         join_thread(call, channel_id)
