@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import json as jsonlib
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from aiohttp import web
@@ -67,6 +67,13 @@ class Receiver:
     def use_verify_key_of(self, application: dict[str, Any]) -> None:
         """Verify signatures with the key of this application."""
         self.verify_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def open(self) -> None:
         """Start listening, on the same port as before if there was one."""

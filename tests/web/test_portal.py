@@ -73,11 +73,11 @@ async def create_app(page: Any, world: World, name: str) -> str:
 
 @pytest.mark.parametrize(("width", "script"), [(PHONE_WIDTH, False), (DESKTOP_WIDTH, False), (DESKTOP_WIDTH, True)])
 async def test_a_developer_creates_configures_and_deletes_an_application(
-    portal_world: World, open_page: OpenPage, receiver: Receiver, width: int, script: bool
+    portal_world: World, open_page: OpenPage, width: int, script: bool
 ) -> None:
     world = portal_world
     console_lines: list[str] = []
-    async with open_page(width, script) as page:
+    async with Receiver() as receiver, open_page(width, script) as page:
         page.on("console", lambda message: console_lines.append(message.text))
         alice = await sign_in(page, world)
         application_id = await create_app(page, world, "Lighthouse")
