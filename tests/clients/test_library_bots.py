@@ -18,13 +18,14 @@ import aiohttp
 import pytest
 
 from hubbub.protocol.enums import CommandOptionType, ComponentType, InteractionType
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.clock import ControlledClock, RealClock
 from tests import media
 from tests.clients.app_user import AppUser
-from tests.clients.client_setup import ADMINISTRATOR, TIMEOUT_SECONDS, AbortableProxy, ClientSetup
+from tests.clients.client_setup import TIMEOUT_SECONDS, AbortableProxy, ClientSetup
 from tests.clients.discord_js_bot import JS_FOLDER, NODE
 from tests.world import NOW_MS, World, small_config
 
@@ -216,7 +217,7 @@ async def tls_setup(tmp_path: Path) -> AsyncIterator[tuple[ClientSetup, str]]:
         world = World(app, client)
         alice, bob = await world.user("alice"), await world.user("bob")
         guild = await world.guild(alice, bob, name="Town Square")
-        bot = await world.bot(guild, name="crier", permissions=ADMINISTRATOR)
+        bot = await world.bot(guild, name="crier", permissions=Permissions.ADMINISTRATOR)
         yield ClientSetup(world, AbortableProxy(), alice, bob, guild, bot), authority
         await world.close()
     await app.stop()
