@@ -27,7 +27,7 @@ from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, S
 pytestmark = pytest.mark.xdist_group("attacks")
 
 READ_TIMEOUT_SECONDS = 2.0
-HELLO_TIMEOUT_SECONDS = 2.0
+IDENTIFY_TIMEOUT_SECONDS = 2.0
 MEMORY_GROWTH_BYTES_MAX = 120 * 1024 * 1024
 """The memory in bytes by which the server may grow during all attacks."""
 
@@ -60,7 +60,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 async def short_timeout_server(tmp_path: Path) -> AsyncIterator[Server]:
     """A server with short timeouts; those of the other server are long enough for a busy machine."""
     flags = ["--http-read-timeout-ms", str(int(READ_TIMEOUT_SECONDS * 1000))]
-    flags += ["--gateway-hello-timeout-ms", str(int(HELLO_TIMEOUT_SECONDS * 1000))]
+    flags += ["--gateway-identify-timeout-ms", str(int(IDENTIFY_TIMEOUT_SECONDS * 1000))]
     async with running_server(tmp_path, "dev", *flags) as server:
         yield server
         assert '"level":"error"' not in server.log_text(), server.log_text()
