@@ -25,7 +25,9 @@ SERVER_MODULES: Final = frozenset(
         "psycopg",
         "pylibsrtp",
         "re2",
+        "segno",
         "uvloop",
+        "webauthn",
     }
 )
 """Top-level modules of the packages that the extra `server` installs."""
