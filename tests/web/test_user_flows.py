@@ -81,6 +81,7 @@ async def test_a_user_logs_in_during_authorization_and_denies(
     client = await create_authorizing_game(web_world)
     async with open_page(DESKTOP_WIDTH, script) as page:
         await register_with_keyboard(page, web_world)
+        await page.goto(f"{web_world.url}/settings/account")
         await page.get_by_role("button", name="Log out").click()
         await page.get_by_text("You have been logged out.").wait_for()
         await page.goto(
@@ -142,6 +143,7 @@ async def test_a_user_exports_their_data_and_deletes_the_account(
 ) -> None:
     async with open_page(DESKTOP_WIDTH, script) as page:
         await register_with_keyboard(page, web_world)
+        await page.goto(f"{web_world.url}/settings/account")
         async with page.expect_download() as started:
             await page.get_by_role("link", name="Download your data").click()
         download = await started.value

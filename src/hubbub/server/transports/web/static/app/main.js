@@ -3,6 +3,7 @@
 import { CloseCode } from "./generated/enums.js";
 import { Api } from "./network/api.js";
 import { Gateway } from "./network/gateway.js";
+import { openLoginPage } from "./network/login.js";
 import { followSettings } from "./network/own_presence.js";
 import { createContext } from "./state/context.js";
 import { startReadStateSync } from "./state/read_state_sync.js";
@@ -28,8 +29,8 @@ async function requestToken(formToken) {
   return await response.json();
 }
 
-function goToLogin() {
-  location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+function logInAgain() {
+  openLoginPage(location.pathname);
 }
 
 /** Start the client, unless the bootstrap script found that the browser cannot run it. */
@@ -40,12 +41,12 @@ async function start() {
   try {
     const credentials = await requestToken(meta.dataset.formToken);
     if (credentials === null) {
-      goToLogin();
+      logInAgain();
       return;
     }
     const webUrl = meta.dataset.web;
     const state = new State();
-    const api = new Api(credentials.token, goToLogin);
+    const api = new Api(credentials.token, logInAgain);
     const gateway = new Gateway({
       token: credentials.token,
       url: gatewayUrl(location.origin),
@@ -55,7 +56,7 @@ async function start() {
     const context = createContext({ api, gateway, state, webUrl, go: path => router.go(path) });
     gateway.addEventListener(
       "connection",
-      ({ detail }) => detail.code === CloseCode.AUTHENTICATION_FAILED && goToLogin(),
+      ({ detail }) => detail.code === CloseCode.AUTHENTICATION_FAILED && logInAgain(),
     );
     state.listenTo(gateway);
     followSettings(gateway);

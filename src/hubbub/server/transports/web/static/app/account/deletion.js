@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
+import { openLoginPage } from "../network/login.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
 import { deleteGuild, transferControls } from "../settings/ownership.js";
@@ -95,5 +96,5 @@ async function deleteAccount({ context }) {
     fields,
     run: values => api.request("POST", "/users/@me/delete", { json: values }),
   });
-  if (isDone) location.assign("/login");
+  if (isDone) openLoginPage();
 }
