@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.private_channels import open_dm, send_message
@@ -171,6 +172,23 @@ async def test_invalid_settings_are_rejected_at_their_field(world: World) -> Non
     (await alice.patch(settings_path(other), json={})).rejected(403, 50001)
     (await alice.patch("/users/@me/guilds/1/settings", json={})).rejected(404, 10004)
     (await bot.patch(settings_path(guild), json={})).rejected(403, 20001)
+
+
+async def test_only_visible_channels_have_settings(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    hidden = await guild.channel("hidden")
+    hidden_thread = await alice.create_thread(hidden)
+    thread = await alice.create_thread(guild.general)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+
+    for channel in (hidden, hidden_thread):
+        body = {"channel_overrides": {str(channel): {"muted": True}}}
+        assert (await bob.patch(settings_path(guild), json=body)).errors(f"channel_overrides.{channel}") == [
+            "CHANNEL_UNKNOWN"
+        ]
+    settings = await change(bob, guild, channel_overrides={str(thread): {"muted": True}})
+    assert [override["channel_id"] for override in settings["channel_overrides"]] == [str(thread)]
 
 
 async def test_settings_are_deleted_with_channel_guild_and_account(world: World) -> None:

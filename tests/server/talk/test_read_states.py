@@ -4,6 +4,7 @@ import pytest
 
 from hubbub.protocol.enums import OverwriteType
 from hubbub.protocol.permissions import Permissions
+from hubbub.server.talk.read_states import mentions
 from tests.game import create_game
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.private_channels import open_dm, send_message
@@ -234,3 +235,23 @@ async def test_the_inbox_lists_mentions_newest_first_with_filters(world: World) 
     (await bob.post(ack_path(guild.general, by_role))).ok()
     assert await list_ids(guild_id=guild.id) == [by_role, direct]
     assert (await bob.get("/users/@me/mentions", params={"limit": 101})).errors("limit")
+
+
+async def test_the_inbox_reads_as_many_pages_of_mentions_as_it_needs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mentions, "MENTION_ROWS_PER_QUERY", 2)
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    hidden = await guild.channel("hidden")
+    role = await guild.role("crew", mentionable=True)
+    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
+    readable = [await mention(alice, guild.general, f"<@{bob.id}>"), await mention(alice, guild.general, f"<@&{role}>")]
+    for _ in range(3):
+        await mention(alice, hidden, f"<@{bob.id}>")
+    readable.append(await mention(alice, guild.general, f"<@{bob.id}>"))
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+
+    messages = (await bob.get("/users/@me/mentions")).ok()
+
+    assert [message["id"] for message in messages] == readable[::-1]

@@ -1,4 +1,7 @@
-"""The registration and login ceremonies of Web Authentication, with the package `webauthn`."""
+"""The registration and login ceremonies of Web Authentication, with the package `webauthn`.
+
+Credentials come from the client. The package and its parsers raise many kinds of exceptions for bad ones, some of them
+built-in, so these functions turn every exception into a form error."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -58,7 +61,6 @@ def verify_registration(party: RelyingParty, credential: dict[str, Any], challen
             require_user_verification=True,
         )
     except Exception as error:
-        # The credential comes from the client; the package and its parsers raise many kinds of errors for bad ones.
         raise invalid_credential() from error
 
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import NotificationLevel
+from hubbub.protocol.enums import THREAD_TYPES, NotificationLevel
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.resources import notification_settings as wire
@@ -77,11 +77,17 @@ def _store(
 
 
 def _filter_channels(call: Call, guild_id: int, channel_ids: list[ChannelId]) -> set[int]:
-    """Return the IDs of channels of a guild, or of the caller's private channels if `guild_id` is 0."""
+    """Return the IDs of the channels of a guild that the caller can see, or of their private channels if `guild_id` is 0."""
     rows = channels.find_many(call.tx, channel_ids)
-    if guild_id != 0:
-        return {row.id for row in rows.values() if row.guild_id == guild_id}
-    return {row.id for row in rows.values() if row.guild_id is None and _can_access(call, row.id)}
+    if guild_id == 0:
+        return {row.id for row in rows.values() if row.guild_id is None and _can_access(call, row.id)}
+    visible_ids = access.visible_channels(call.tx, access.get_guild_standing(call, guild_id)).keys()
+    return {
+        row.id
+        for row in rows.values()
+        if row.guild_id == guild_id
+        and (row.id in visible_ids or (row.type in THREAD_TYPES and _can_access(call, row.id)))
+    }
 
 
 def _can_access(call: Call, channel_id: int) -> bool:
@@ -119,7 +125,7 @@ def _with_level_and_mute(
 def _mute_end(
     call: Call, config: wire.UpdateMuteConfig, form: FormErrors, path: tuple[str, ...]
 ) -> tuple[int | None, int]:
-    """Return the end of a mute in milliseconds, or None for no end, and its length in seconds."""
+    """Return the end of a mute as Unix milliseconds, or None for no end, and its length in seconds."""
     seconds = -1 if config.selected_time_window in (UNSET, None) else int(config.selected_time_window or 0)
     if config.end_time is UNSET:
         return (None, -1) if seconds < 0 else (call.now_ms + seconds * 1000, seconds)

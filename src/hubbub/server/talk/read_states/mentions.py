@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import ChannelId, MessageId, Snowflake
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire_messages
 from hubbub.protocol.resources import read_states as wire
@@ -19,6 +19,9 @@ from hubbub.server.talk.read_states.store import MentionTarget
 
 MENTION_LIFETIME_MS: Final = 90 * 24 * 3_600_000
 """Age in milliseconds up to which mentions are counted and listed."""
+MENTION_ROWS_PER_QUERY: Final = 300
+"""Rows that one query of the list reads: more than one message can have for the targets of a user."""
+MESSAGE_ID_MAX: Final = 2**63 - 1
 
 
 def on_message_created(call: Call, signal: MessageCreated) -> None:
@@ -139,26 +142,64 @@ def list_mentions(call: Call, query: wire.ListMentions) -> list[wire_messages.Me
     memberships = _list_memberships(call)
     guild_ids = {guild_id for guild_id, _, _ in memberships}
     targets = _list_targets(call, memberships, roles=query.roles, everyone=query.everyone)
-    floor_id = Snowflake.at(call.now_ms - MENTION_LIFETIME_MS)
-    found: dict[int, store.Mention] = {}
-    for target, mention in store.list_mentions_since(call.tx, targets, floor_id, None):
-        if (
-            mention.message_id > target.floor_id
+    after_id = Snowflake.at(call.now_ms - MENTION_LIFETIME_MS)
+    before_id: int = MESSAGE_ID_MAX if query.before is None else query.before
+    rows: dict[int, messages.MessageRow] = {}
+    accesses: dict[int, ChannelAccess | None] = {}
+    while len(rows) < query.limit:
+        stored = store.list_newest_mentions(
+            call.tx,
+            targets,
+            after_id=after_id,
+            before_id=before_id,
+            guild_id=query.guild_id,
+            limit=MENTION_ROWS_PER_QUERY,
+        )
+        found = [
+            mention
+            for target, mention in stored
+            if mention.message_id > target.floor_id
             and mention.author_id not in ignored_author_ids
             and (mention.guild_id is None or mention.guild_id in guild_ids)
-            and query.guild_id in (None, mention.guild_id)
-            and (query.before is None or mention.message_id < query.before)
-        ):
-            found[mention.message_id] = mention
-    views: list[wire_messages.Message] = []
-    for message_id in sorted(found, reverse=True):
-        mention = found[message_id]
-        channel_access = _find_access(call, mention.channel_id)
-        if channel_access is None or not channel_access.can(Permissions.READ_MESSAGE_HISTORY):
-            continue
-        row = messages.history.find(call.tx, mention.channel_id, message_id)
-        if row is not None:
-            views.append(messages.views.message(call, row, guild_id=channel_access.channel.guild_id))
-        if len(views) == query.limit:
+        ]
+        rows |= _find_readable(call, found, accesses)
+        if len(stored) < MENTION_ROWS_PER_QUERY:
             break
-    return views
+        # The last message may have further rows, so the next query includes it.
+        before_id = stored[-1][1].message_id + 1
+    newest = [rows[message_id] for message_id in sorted(rows, reverse=True)[: query.limit]]
+    return _build_views(call, newest, accesses)
+
+
+def _find_readable(
+    call: Call, mentions: Collection[store.Mention], accesses: dict[int, ChannelAccess | None]
+) -> dict[int, messages.MessageRow]:
+    """Return the messages of mentions that the caller can read, by ID; add the channels' standings to `accesses`."""
+    ids_by_channel: dict[int, set[int]] = {}
+    for mention in mentions:
+        ids_by_channel.setdefault(mention.channel_id, set()).add(mention.message_id)
+    rows: dict[int, messages.MessageRow] = {}
+    for channel_id, message_ids in ids_by_channel.items():
+        if channel_id not in accesses:
+            accesses[channel_id] = _find_access(call, channel_id)
+        channel_access = accesses[channel_id]
+        if channel_access is not None and channel_access.can(Permissions.READ_MESSAGE_HISTORY):
+            rows |= messages.history.find_many(call.tx, channel_id, message_ids)
+    return rows
+
+
+def _build_views(
+    call: Call, rows: Collection[messages.MessageRow], accesses: Mapping[int, ChannelAccess | None]
+) -> list[wire_messages.Message]:
+    """Build the views of messages of several guilds in the order of the rows."""
+    rows_by_guild: dict[GuildId | None, list[messages.MessageRow]] = {}
+    for row in rows:
+        channel_access = accesses[row.channel_id]
+        assert channel_access is not None
+        rows_by_guild.setdefault(channel_access.channel.guild_id, []).append(row)
+    views: dict[int, wire_messages.Message] = {
+        view.id: view
+        for guild_id, guild_rows in rows_by_guild.items()
+        for view in messages.views.messages(call, guild_rows, guild_id=guild_id)
+    }
+    return [views[row.id] for row in rows]

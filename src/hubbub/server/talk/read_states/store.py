@@ -117,6 +117,28 @@ def list_mentions_since(
         yield from ((targets_by_id[row[0]], Mention(*row[1:])) for row in rows)
 
 
+def list_newest_mentions(
+    tx: Tx, targets: Sequence[MentionTarget], *, after_id: int, before_id: int, guild_id: int | None, limit: int
+) -> list[tuple[MentionTarget, Mention]]:
+    """Return the newest mentions of targets between two message IDs, in all guilds and private channels or in one guild."""
+    targets_by_id = {target.id: target for target in targets}
+    condition = "" if guild_id is None else " AND guild_id = ?"
+    rows: list[tuple[int, int, int, int | None, int]] = []
+    for batch in batches(targets_by_id):
+        rows += tx.all(
+            "SELECT target_id, message_id, channel_id, guild_id, author_id FROM mentions "
+            f"WHERE target_id IN ({placeholders(batch)}) AND message_id > ? AND message_id < ?{condition} "
+            "ORDER BY message_id DESC LIMIT ?",
+            *batch,
+            after_id,
+            before_id,
+            *(() if guild_id is None else (guild_id,)),
+            limit,
+        )
+    rows.sort(key=lambda row: row[1], reverse=True)
+    return [(targets_by_id[row[0]], Mention(*row[1:])) for row in rows[:limit]]
+
+
 def delete_mentions(tx: Tx, channel_id: int, message_ids: Collection[int]) -> None:
     """Delete the mentions of messages."""
     for batch in batches(message_ids):
