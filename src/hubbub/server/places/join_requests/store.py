@@ -42,7 +42,7 @@ class JoinRequestRow(NamedTuple):
     """Value of `JoinRequestStatus`."""
     created_ms: int
     reviewed_ms: int | None = None
-    """Time of the approval or rejection in milliseconds; None before."""
+    """Time of the approval or rejection in Unix milliseconds; None before."""
     rejection_reason: str | None = None
     responses: str = "[]"
     """JSON list of `AnsweredField`."""

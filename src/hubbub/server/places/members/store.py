@@ -160,7 +160,7 @@ def iterate_memberships(tx: Tx, user_id: int) -> Iterator[Membership]:
 
 
 def list_memberships(tx: Tx, user_id: int) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Return the guilds of a user: guild ID, time of joining in milliseconds, and role IDs without @everyone."""
+    """Return the guilds of a user: guild ID, time of joining in Unix milliseconds, and role IDs without @everyone."""
     role_ids: dict[tuple[int, int], list[int]] = {}
     for guild_id, joined_ms, role_id in tx.all(
         "SELECT m.guild_id, m.joined_ms, r.role_id FROM members m LEFT JOIN member_roles r "

@@ -27,7 +27,7 @@ __all__ = ["export_data", "find_partial_views", "find_views", "member", "partial
 
 
 def _optional_timestamp(ms: int | None) -> Timestamp | None:
-    """Return a time in milliseconds as a timestamp; None for None and for 0."""
+    """Return Unix milliseconds as a timestamp; None for None and for 0."""
     return codec.timestamp(ms) if ms else None
 
 

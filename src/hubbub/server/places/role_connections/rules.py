@@ -115,7 +115,7 @@ def _value_error(metadata_type: int, value: str) -> tuple[str, str] | None:
 
 
 def _parse_time_ms(text: str) -> int | None:
-    """Return an ISO 8601 time in milliseconds, in UTC if it has no time zone; None if it is invalid."""
+    """Return an ISO 8601 time as Unix milliseconds, or None if it is invalid. A time without a zone is UTC."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

@@ -206,7 +206,7 @@ def _schedule_job(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow])
 
 
 def _next_change_ms(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
-    """Return when the event starts, ends or is canceled automatically, in milliseconds, or None (spec/http.md#3.9)."""
+    """Return when the event starts, ends or is canceled automatically, in Unix milliseconds, or None (spec/http.md#3.9)."""
     occurrence = _current_occurrence(row, exceptions)
     is_external = row.entity_type == EventEntityType.EXTERNAL
     if row.status == EventStatus.SCHEDULED:

@@ -387,7 +387,7 @@ def delete_server(tx: Tx, endpoint: str) -> None:
 
 
 def list_servers(tx: Tx) -> dict[str, int]:
-    """Return the time of the last heartbeat of every voice server in milliseconds, by endpoint."""
+    """Return the time of the last heartbeat of every voice server in Unix milliseconds, by endpoint."""
     return {row[0]: row[1] for row in tx.all("SELECT endpoint, seen_ms FROM voice_servers")}
 
 

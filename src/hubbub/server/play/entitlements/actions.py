@@ -28,7 +28,7 @@ def grant(
     """Grant an entitlement, purchased or for testing.
 
     `user_id` is the buyer. `guild_id` is the guild that may use the SKU, or None if the buyer may. `starts_ms` and
-    `ends_ms` limit the entitlement, in milliseconds; None means no limit. `subscription_id` is the subscription that
+    `ends_ms` limit the entitlement, in Unix milliseconds; None means no limit. `subscription_id` is the subscription that
     pays for it, or None for a one-time purchase."""
     row = EntitlementRow(
         id=call.new_id(EntitlementId),
@@ -48,12 +48,12 @@ def grant(
 
 
 def end(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
-    """Set the end of an entitlement in milliseconds, unless it already has one."""
+    """Set the end of an entitlement in Unix milliseconds, unless it already has one."""
     return set_end(call, row, ends_ms) if row.ends_ms is None else row
 
 
 def set_end(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
-    """Set the end of an entitlement in milliseconds, replacing an earlier end."""
+    """Set the end of an entitlement in Unix milliseconds, replacing an earlier end."""
     row = row._replace(ends_ms=ends_ms)
     store.update(call.tx, row)
     _publish(call, wire.ENTITLEMENT_UPDATE, row)

@@ -23,9 +23,9 @@ class EntitlementRow(NamedTuple):
     type: int
     """An EntitlementType."""
     starts_ms: int | None = None
-    """Start in milliseconds, or None if the entitlement has always been valid."""
+    """Start in Unix milliseconds, or None if the entitlement has always been valid."""
     ends_ms: int | None = None
-    """End in milliseconds, or None if there is none."""
+    """End in Unix milliseconds, or None if there is none."""
     consumed: int = 0
     """1 if the buyer used up a one-time purchase, otherwise 0."""
     deleted: int = 0

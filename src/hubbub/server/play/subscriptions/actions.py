@@ -20,7 +20,7 @@ from hubbub.server.play.subscriptions import ledger, store, views
 from hubbub.server.play.subscriptions.periods import anchor_day, next_month
 from hubbub.server.play.subscriptions.store import SubscriptionRow
 
-RENEW: Final = "subscriptions.renew"
+RENEWAL_JOB: Final = "subscriptions.renew"
 """Kind of the job that renews or ends a subscription."""
 
 
@@ -31,9 +31,9 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
 
     subscription_id: SubscriptionId
     period_end_ms: int
-    """End of the period to renew, in milliseconds; the job is void if the subscription has another one by then."""
+    """End of the period to renew in Unix milliseconds; the job is void if the subscription has another one by then."""
     since_ms: int = 0
-    """Time of the first payment attempt in milliseconds; 0 before it."""
+    """Time of the first payment attempt in Unix milliseconds; 0 before it."""
 
 
 def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
@@ -168,25 +168,25 @@ def delete(call: Call, row: SubscriptionRow) -> None:
 def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms: int = 0) -> None:
     """Schedule the renewal or the end of a subscription, replacing an earlier schedule.
 
-    `due_ms` is when the job runs, `since_ms` the time of the first payment attempt or 0; both in milliseconds."""
-    jobs.cancel_jobs(call.tx, RENEW, _renewal_job_key(row))
+    `due_ms` is when the job runs, `since_ms` the time of the first payment attempt or 0; both in Unix milliseconds."""
+    jobs.cancel_jobs(call.tx, RENEWAL_JOB, _renewal_job_key(row))
     renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, since_ms=since_ms)
-    call.tx.enqueue(RENEW, renewal, due_ms=due_ms, key=_renewal_job_key(row))
+    call.tx.enqueue(RENEWAL_JOB, renewal, due_ms=due_ms, key=_renewal_job_key(row))
 
 
 def payment_key(row: SubscriptionRow) -> str:
     """Return the idempotency key of the payment for the next period."""
-    return f"{RENEW}/{row.id}/{row.period_end_ms}"
+    return f"{RENEWAL_JOB}/{row.id}/{row.period_end_ms}"
 
 
 def _cancel_renewal(call: Call, row: SubscriptionRow) -> None:
     """Cancel a scheduled or ongoing renewal and release its payment."""
-    jobs.cancel_jobs(call.tx, RENEW, _renewal_job_key(row))
+    jobs.cancel_jobs(call.tx, RENEWAL_JOB, _renewal_job_key(row))
     ledger.abandon(call, payment_key(row))
 
 
 def _renewal_job_key(row: SubscriptionRow) -> str:
-    return f"{RENEW}/{row.id}"
+    return f"{RENEWAL_JOB}/{row.id}"
 
 
 def _grant_entitlement(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:

@@ -119,4 +119,4 @@ async def settle(operation: AsyncOperation, job: Job) -> None:
         await operation.write(lambda call: purchases.postpone(call, purchase_id))
 
 
-JOBS = {actions.RENEW: renew, purchases.SETTLE: settle, ledger.REFUND: ledger.run_refund}
+JOBS = {actions.RENEWAL_JOB: renew, purchases.SETTLEMENT_JOB: settle, ledger.REFUND_JOB: ledger.run_refund}

@@ -22,7 +22,7 @@ from hubbub.server.play.subscriptions.store import PaymentRow
 
 log = logging.getLogger(__name__)
 
-REFUND: Final = "payments.refund"
+REFUND_JOB: Final = "payments.refund"
 """Kind of the job that refunds a payment."""
 
 RETRY_MIN_MS: Final = 60_000
@@ -147,9 +147,9 @@ def _find_or_insert(call: Call, charge: Charge) -> PaymentRow:
 
 
 def _enqueue_refund(call: Call, refund_job: RefundJob, due_ms: int) -> None:
-    job_key = f"{REFUND}/{refund_job.key}"
-    jobs.cancel_jobs(call.tx, REFUND, job_key)
-    call.tx.enqueue(REFUND, refund_job, due_ms=due_ms, key=job_key)
+    job_key = f"{REFUND_JOB}/{refund_job.key}"
+    jobs.cancel_jobs(call.tx, REFUND_JOB, job_key)
+    call.tx.enqueue(REFUND_JOB, refund_job, due_ms=due_ms, key=job_key)
 
 
 async def run_refund(operation: AsyncOperation, job: Job) -> None:

@@ -19,7 +19,7 @@ from hubbub.server.play.subscriptions.store import PurchaseRow, SubscriptionRow
 
 log = logging.getLogger(__name__)
 
-SETTLE: Final = "purchases.settle"
+SETTLEMENT_JOB: Final = "purchases.settle"
 """Kind of the job that completes an interrupted purchase."""
 SETTLE_AFTER_MS: Final = 60_000
 """Delay in milliseconds before a job completes a purchase that the buyer's request did not."""
@@ -90,7 +90,7 @@ def _insert_pending(call: Call, sku: SkuRow, guild_id: GuildId | None, subscript
     )
     store.insert_purchase(call.tx, row)
     ledger.request_charge(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now_ms + SETTLE_AFTER_MS, key=_settlement_job_key(row))
+    call.tx.enqueue(SETTLEMENT_JOB, int(row.id), due_ms=call.now_ms + SETTLE_AFTER_MS, key=_settlement_job_key(row))
     return row
 
 
@@ -119,9 +119,12 @@ def postpone(call: Call, purchase_id: int) -> None:
     if call.now_ms >= started_ms + ABANDON_AFTER_MS:
         abandon(call, row)
         return
-    jobs.cancel_jobs(call.tx, SETTLE, _settlement_job_key(row))
+    jobs.cancel_jobs(call.tx, SETTLEMENT_JOB, _settlement_job_key(row))
     call.tx.enqueue(
-        SETTLE, int(row.id), due_ms=ledger.next_attempt_ms(call.now_ms, started_ms), key=_settlement_job_key(row)
+        SETTLEMENT_JOB,
+        int(row.id),
+        due_ms=ledger.next_attempt_ms(call.now_ms, started_ms),
+        key=_settlement_job_key(row),
     )
 
 
@@ -180,7 +183,7 @@ def _grant_purchase(call: Call, purchase_id: int, charge: Charge | None) -> Purc
 
 def _update_and_cancel_job(call: Call, row: PurchaseRow) -> None:
     store.update_purchase(call.tx, row)
-    jobs.cancel_jobs(call.tx, SETTLE, _settlement_job_key(row))
+    jobs.cancel_jobs(call.tx, SETTLEMENT_JOB, _settlement_job_key(row))
 
 
 def _payment_key(purchase_id: int) -> str:
@@ -188,7 +191,7 @@ def _payment_key(purchase_id: int) -> str:
 
 
 def _settlement_job_key(row: PurchaseRow) -> str:
-    return f"{SETTLE}/{row.id}"
+    return f"{SETTLEMENT_JOB}/{row.id}"
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:

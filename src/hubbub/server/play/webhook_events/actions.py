@@ -54,7 +54,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     key: bytes
     """The application's private signing key."""
     now_ms: int
-    """Unix time in milliseconds when the target was read, used as the time of the signature."""
+    """Unix milliseconds when the target was read, used as the time of the signature."""
     is_failing: bool
     """Whether the last attempt failed."""
 

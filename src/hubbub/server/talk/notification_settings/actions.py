@@ -125,7 +125,7 @@ def _with_level_and_mute(
 def _mute_end(
     call: Call, config: wire.UpdateMuteConfig, form: FormErrors, path: tuple[str, ...]
 ) -> tuple[int | None, int]:
-    """Return the end of a mute as Unix milliseconds, or None for no end, and its length in seconds."""
+    """Return the end of a mute in Unix milliseconds, or None for no end, and its length in seconds."""
     seconds = -1 if config.selected_time_window in (UNSET, None) else int(config.selected_time_window or 0)
     if config.end_time is UNSET:
         return (None, -1) if seconds < 0 else (call.now_ms + seconds * 1000, seconds)
