@@ -10,14 +10,14 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Auth, Event, Operation
 from hubbub.protocol.resources.members import Member
 
-SESSION_ID_MAX = 128
+ACTIVITY_SESSION_ID_MAX = 128
 
 
 class ActivityLocation(Struct, kw_only=True):
     """Channel in which an activity instance runs."""
 
     id: str
-    """ID of the location: `gc-{guild_id}-{channel_id}`, or `pc-{channel_id}` outside guilds."""
+    """ID of the location: `gc-{guild_id}-{channel_id}` in a guild, `pc-{channel_id}` in a private channel."""
     kind: str
     """Kind of the location: `gc` for a guild channel, `pc` for a private channel."""
     channel_id: ChannelId
@@ -32,7 +32,7 @@ class ActivityInstance(Struct, kw_only=True):
     application_id: ApplicationId
     """ID of the application."""
     instance_id: str
-    """ID of the instance, in the form `i-{id}-{location id}`."""
+    """Composite ID of the instance, in the form `i-{id}-{location ID}`."""
     launch_id: str
     """ID of the launch that created the instance."""
     location: ActivityLocation
@@ -60,9 +60,9 @@ class EmbeddedActivity(Struct, kw_only=True):
     application_id: ApplicationId
     """ID of the application."""
     instance_id: ActivityInstanceId
-    """ID of the instance."""
+    """ID of the instance, without its location."""
     composite_instance_id: str
-    """ID under which the application knows the instance, in the form `i-{id}-{location id}`."""
+    """Composite ID of the instance, which the application receives, in the form `i-{id}-{location ID}`."""
     launch_id: ActivityInstanceId
     """ID of the launch that created the instance."""
     location: ActivityLocation
@@ -75,14 +75,14 @@ class EmbeddedActivities(Struct, kw_only=True):
     """Running instances of an application in a channel."""
 
     instances: list[EmbeddedActivity]
-    """The running instances."""
+    """Running instances; at most one, because a channel has one instance per application."""
 
 
-class LaunchActivity(Struct, kw_only=True):
+class ActivitySession(Struct, kw_only=True):
     """Request body for launching, joining or leaving an activity."""
 
-    session_id: Annotated[str, Meta(min_length=1, max_length=SESSION_ID_MAX)]
-    """ID of the caller's gateway session that takes part in the activity."""
+    session_id: Annotated[str, Meta(min_length=1, max_length=ACTIVITY_SESSION_ID_MAX)]
+    """ID of the gateway session with which the caller joins or leaves the activity."""
 
 
 EMBEDDED_ACTIVITY_UPDATE_V2 = Event(
@@ -105,7 +105,7 @@ APPLICATIONS_GET_ACTIVITY_INSTANCE = Operation(
 LAUNCH_ACTIVITY = Operation(
     "POST",
     "/activities/{channel_id}/{application_id}",
-    body=LaunchActivity,
+    body=ActivitySession,
     auth=Auth.USER,
     raises=(
         errors.UNKNOWN_CHANNEL,
@@ -117,22 +117,24 @@ LAUNCH_ACTIVITY = Operation(
     ),
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
 )
+"""Launches the activity, or joins the instance that runs in the channel."""
 
 LIST_ACTIVITY_INSTANCES = Operation(
     "GET",
     "/activities/{application_id}/instances/{channel_id}",
     result=EmbeddedActivities,
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.UNKNOWN_APPLICATION),
-    # Both carry the same data (spec/activities.md#3).
+    # Both events contain the same data as this response (spec/activities.md#3).
     deprecated="the events `GUILD_CREATE` and `EMBEDDED_ACTIVITY_UPDATE_V2`",
 )
 
 LEAVE_ACTIVITY = Operation(
     "POST",
     "/applications/{application_id}/activities/{location_id}/instances/{instance_id}/leave",
-    body=LaunchActivity,
+    body=ActivitySession,
     result=dict[str, str],
     auth=Auth.USER,
     raises=(errors.NOT_FOUND,),
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
 )
+"""The response is an empty object."""

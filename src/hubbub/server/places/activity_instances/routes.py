@@ -22,7 +22,7 @@ def applications_get_activity_instance(
 
 @handles(wire.LAUNCH_ACTIVITY)
 def launch_activity(
-    call: Call, channel_id: ChannelId, application_id: ApplicationId, body: wire.LaunchActivity
+    call: Call, channel_id: ChannelId, application_id: ApplicationId, body: wire.ActivitySession
 ) -> None:
     """Start an activity in a channel, or join the running one."""
     channel_access = access.get_channel_standing(call, channel_id)
@@ -49,7 +49,7 @@ def list_activity_instances(
 
 @handles(wire.LEAVE_ACTIVITY)
 def leave_activity(
-    call: Call, application_id: ApplicationId, location_id: str, instance_id: str, body: wire.LaunchActivity
+    call: Call, application_id: ApplicationId, location_id: str, instance_id: str, body: wire.ActivitySession
 ) -> dict[str, str]:
     """Leave an activity."""
     row = rules.require_instance(call, application_id, f"i-{instance_id}-{location_id}")
