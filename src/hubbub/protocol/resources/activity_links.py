@@ -12,11 +12,13 @@ from hubbub.protocol.resources.applications import PublicApplication
 
 LINK_TITLE_MAX = 32
 LINK_DESCRIPTION_MAX = 64
-CUSTOM_ID_MAX = 256
+LINK_CUSTOM_ID_MAX = 256
 QUICK_LINK_DAYS = 30
 """Lifetime of a quick link in days."""
 QUICK_LINKS_MAX = 10_000
+"""Maximum number of quick links per application that have not expired."""
 MANAGED_LINKS_MAX = 100
+"""Maximum number of managed links per application."""
 
 LINK_TYPE_MANAGED = 0
 """Type of a managed link, which is the first part of its ID (spec/activities.md#9)."""
@@ -25,7 +27,7 @@ LINK_TYPE_QUICK = 1
 
 LinkTitle = Annotated[str, Meta(min_length=1, max_length=LINK_TITLE_MAX)]
 LinkDescription = Annotated[str, Meta(min_length=1, max_length=LINK_DESCRIPTION_MAX)]
-CustomId = Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
+CustomId = Annotated[str, Meta(min_length=1, max_length=LINK_CUSTOM_ID_MAX)]
 
 
 class LinkImage(ImageData):
@@ -47,11 +49,11 @@ class ActivityLink(Struct, kw_only=True):
     description: str
     """Description of the link, 1 to 64 characters."""
     custom_id: str | None
-    """Value passed to the activity, unless the URL has its own `custom_id`; null if none."""
+    """Value passed to the activity, unless the URL has its own `custom_id`; null if the link has none."""
     asset_path: str | UnsetType = UNSET
-    """CDN path of the image; quick links only."""
+    """CDN path of the image; absent for managed links."""
     asset_id: str | UnsetType = UNSET
-    """ID of the image at CDN path `activity-links/{application_id}/{asset_id}.png`; managed links only."""
+    """ID of the image at CDN path `activity-links/{application_id}/{asset_id}.png`; absent for quick links."""
 
 
 class CreateActivityLink(Struct, kw_only=True):
@@ -62,20 +64,20 @@ class CreateActivityLink(Struct, kw_only=True):
     description: LinkDescription
     """Description of the link, 1 to 64 characters."""
     image: LinkImage
-    """Image of the link as a data URI, displayed at 43:24."""
+    """Image of the link as a data URI, displayed at an aspect ratio of 43:24."""
     custom_id: CustomId | None | UnsetType = UNSET
     """Value passed to the activity; absent or null for none."""
 
 
 class UpdateActivityLink(Struct, kw_only=True):
-    """Request body for updating a managed link."""
+    """Request body for updating a managed link; absent fields keep their value."""
 
     title: LinkTitle | UnsetType = UNSET
     """New title, 1 to 32 characters."""
     description: LinkDescription | UnsetType = UNSET
     """New description, 1 to 64 characters."""
     image: LinkImage | UnsetType = UNSET
-    """New image as a data URI."""
+    """New image as a data URI, displayed at an aspect ratio of 43:24."""
     custom_id: CustomId | None | UnsetType = UNSET
     """New value passed to the activity; null removes it."""
 
@@ -84,11 +86,11 @@ class ActivityLinkQuery(Struct, kw_only=True):
     """Query parameters of an activity URL."""
 
     link_id: str | UnsetType = UNSET
-    """ID of the link to open."""
+    """ID of the link to open; absent opens the activity without a link."""
     custom_id: CustomId | UnsetType = UNSET
-    """Value passed to the activity; takes precedence over the link's `custom_id`."""
+    """Value passed to the activity; if absent, the `custom_id` of the link is passed."""
     referrer_id: str | UnsetType = UNSET
-    """ID of the user who shared the link; ignored if it is not a snowflake."""
+    """ID of the user who shared the link; absent if unknown, ignored if it is not a snowflake."""
 
 
 class ResolvedActivityLink(Struct, kw_only=True):
@@ -97,14 +99,14 @@ class ResolvedActivityLink(Struct, kw_only=True):
     application: PublicApplication
     """Application of the activity."""
     link: ActivityLink | None
-    """The link; null if the URL has no `link_id`, or if the link does not exist or has expired."""
+    """Link of the URL; null if the URL has no `link_id`, or if the link does not exist or has expired."""
     custom_id: str | None
     """Value passed to the activity; null if neither the URL nor the link has one."""
     referrer_id: UserId | None
     """ID of the user who shared the link; null if unknown."""
 
 
-# Routes of the SDK and the developer portal (spec/activities.md#9).
+# Operations of the SDK and the developer portal (spec/activities.md#9)
 
 _ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
@@ -171,4 +173,4 @@ OPEN_ACTIVITY_LINK = Operation(
     auth=_ANY_CALLER,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""Resolves the URL `{web_url}/activities/{application_id}` for the web page and the chat client; our own route."""
+"""First-party: resolves the URL `{web_url}/activities/{application_id}` for the web page and the chat client."""
