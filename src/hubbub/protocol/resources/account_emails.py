@@ -10,11 +10,12 @@ from hubbub.protocol.resources import users
 from hubbub.protocol.resources.accounts import LOGIN_LIMIT, EmailAddress, NewPassword, Password
 
 CONFIRM_TOKEN_SECONDS: Final = 24 * 3600
-"""Validity of the link that confirms an email address."""
+"""Validity in seconds of the link that confirms an email address."""
 RESET_TOKEN_SECONDS: Final = 3600
-"""Validity of the link that resets a password."""
+"""Validity in seconds of the link that resets a password."""
 
 EMAIL_LIMIT = RateLimit(5, 60.0)
+"""Limit of the operations that send an email."""
 
 EmailToken = Annotated[str, Meta(min_length=1, max_length=128)]
 """The token in a link that was sent by email."""
@@ -31,7 +32,7 @@ class ResetPassword(Struct, kw_only=True):
     """Request body for resetting the password with a link that was sent by email."""
 
     token: EmailToken
-    """Token of the link; valid for one hour and for one use."""
+    """Token in the link that resets the password; valid for one hour and for one use."""
     password: NewPassword
     """New password, 8 to 128 characters."""
 
@@ -40,7 +41,7 @@ class ConfirmEmail(Struct, kw_only=True):
     """Request body for confirming an email address."""
 
     token: EmailToken
-    """Token of the link; valid for 24 hours and for one use."""
+    """Token in the link that confirms the address; valid for 24 hours and for one use."""
 
 
 class ChangeEmail(Struct, kw_only=True):
@@ -58,9 +59,9 @@ class EmailSettings(Struct, kw_only=True):
     email: str | None
     """Email address of the account; null if it has none."""
     verified: bool
-    """Whether the address is confirmed."""
+    """Whether `email` is confirmed; false if the account has no email address."""
     pending_email: str | None
-    """New address that replaces `email` when it is confirmed; null if there is none."""
+    """New email address that replaces `email` when the user confirms it; null if no change is pending."""
     mail_enabled: bool
     """Whether the server sends mail; without it, addresses cannot be confirmed and passwords cannot be reset."""
 
@@ -73,13 +74,13 @@ FORGOT_PASSWORD = Operation(
     raises=(errors.FORBIDDEN,),
     limit=EMAIL_LIMIT,
 )
-"""The response is the same whether or not an account has this address.
+"""Sends a link that resets the password. The response is the same whether or not an account has the address.
 
 Only a confirmed address receives a link. A server that sends no mail rejects the request with 403.
 """
 
 RESET_PASSWORD = Operation("POST", "/auth/reset", body=ResetPassword, auth=Auth.ANYONE, limit=LOGIN_LIMIT)
-"""Revokes every session of the user. Two-factor authentication stays enabled."""
+"""Revokes every login session of the user. Two-factor authentication stays enabled."""
 
 CONFIRM_EMAIL = Operation(
     "POST",

@@ -1,4 +1,7 @@
-"""Accounts: registration, login and settings of users. The public API does not have these routes."""
+"""Accounts: registration, login, login sessions, two-factor authentication, deletion and data export of users.
+
+The public API does not have these routes.
+"""
 
 from typing import Annotated, Any, Final
 
@@ -12,6 +15,7 @@ from hubbub.protocol.resources.oauth2 import OAUTH2_TOKEN_REVOKE
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, MyUser, Username
 
 PASSWORD_MIN = 8
+"""Minimum length of a new password in characters."""
 PASSWORD_MAX = 128
 EMAIL_MAX = 254
 
@@ -19,21 +23,27 @@ REGISTER_LIMIT = RateLimit(5, 60.0)
 LOGIN_LIMIT = RateLimit(10, 60.0)
 
 NewPassword = Annotated[str, Meta(min_length=PASSWORD_MIN, max_length=PASSWORD_MAX)]
+"""A password to set."""
 Password = Annotated[str, Meta(min_length=1, max_length=PASSWORD_MAX)]
+"""A password to check against the stored one; it may be shorter than a new password must be."""
 
 TOTP_STEP_SECONDS: Final = 30
+"""Time in seconds for which an authenticator app shows a code."""
 TOTP_DIGITS: Final = 6
+MFA_CODE_MAX: Final = 24
+"""Maximum length of a two-factor code in a request; backup codes are longer than codes of an app."""
 BACKUP_CODE_COUNT: Final = 10
 MFA_TICKET_SECONDS: Final = 300
+"""Validity in seconds of the ticket between the password and the two-factor code of a login."""
 MFA_TICKETS_MAX: Final = 10
-"""Maximum number of valid MFA tickets of a user; the oldest are deleted."""
+"""Maximum number of valid MFA tickets per user; a further login deletes the oldest."""
 SESSIONS_MAX: Final = 100
-"""Maximum number of sessions (user tokens) of a user; the oldest are revoked."""
+"""Maximum number of login sessions per user; a further login revokes the oldest."""
 
 EmailAddress = Annotated[str, Meta(max_length=EMAIL_MAX, pattern=r"^[^@\s\"(),:;<>\[\\\]]+@[^@\s\"(),:;<>\[\\\]]+$")]
 """An email address without quotes, comments or a display name."""
 
-MfaCode = Annotated[str, Meta(min_length=TOTP_DIGITS, max_length=24)]
+MfaCode = Annotated[str, Meta(min_length=TOTP_DIGITS, max_length=MFA_CODE_MAX)]
 """Six-digit code of the authenticator app, or a backup code."""
 
 
@@ -63,7 +73,7 @@ class SessionToken(Struct, kw_only=True):
     """A new login session and its token."""
 
     user_id: UserId
-    """ID of the logged-in user."""
+    """ID of the user who owns the session."""
     token: str
     """Token of the session, sent as `Authorization: <token>` without a prefix."""
 
@@ -98,7 +108,7 @@ class AccountSession(Struct, kw_only=True):
     created_at: str
     """Time of the login, ISO 8601."""
     current: bool
-    """Whether this is the session that makes the request."""
+    """Whether the token of this session authenticates the request."""
     ip: str | None
     """IP address of the client at login; null if unknown."""
     user_agent: str | None
@@ -131,7 +141,7 @@ class TotpSecret(Struct, kw_only=True):
     otpauth_url: str
     """URL with the secret that authenticator apps open."""
     qr_code: QrCode
-    """QR code of the URL."""
+    """QR code of `otpauth_url`."""
 
 
 class EnableTotp(Struct, kw_only=True):
@@ -167,23 +177,23 @@ class DeleteAccount(Struct, kw_only=True):
     password: Password
     """Current password."""
     code: MfaCode | UnsetType = UNSET
-    """Two-factor code; required if two-factor authentication is enabled."""
+    """Code of the authenticator app, or an unused backup code; absent if two-factor authentication is disabled."""
 
 
 class Harvest(Struct, kw_only=True):
     """Export of the data stored about a user; messages are exported by `GET /users/@me/harvest/messages`."""
 
     created_at: str
-    """Time the account was created."""
+    """Time the account was created, ISO 8601."""
     user: MyUser
-    """User account that requested the data."""
+    """User whose data is exported."""
     sessions: list[AccountSession]
     """Login sessions of the user."""
     records: dict[str, Any]
     """Data that each resource stores about the user, by resource name."""
 
 
-# The list of sessions shows the client that created each session, from this header.
+# The client details of an `AccountSession` come from this header.
 _LOGIN_HEADERS: Final = ("User-Agent",)
 
 AUTH_REGISTER = Operation(
@@ -219,7 +229,7 @@ AUTH_LOGIN_WITH_TOTP = Operation(
 )
 
 AUTH_LOGOUT = Operation("POST", "/auth/logout", auth=Auth.USER)
-"""Revokes the token that authenticates the request; bots are rejected with 20001."""
+"""Revokes the token that authenticates the request; bots are rejected with BOTS_CANNOT_USE_ENDPOINT."""
 
 LIST_AUTH_SESSIONS = Operation("GET", "/auth/sessions", result=list[AccountSession], auth=Auth.USER)
 
@@ -228,13 +238,13 @@ DELETE_AUTH_SESSION = Operation(
 )
 
 DELETE_OTHER_AUTH_SESSIONS = Operation("DELETE", "/auth/sessions", auth=Auth.USER)
-"""Revokes every session of the user except the one that makes the request."""
+"""Revokes every login session of the user except the one that makes the request."""
 
 CHANGE_PASSWORD = Operation("POST", "/auth/password", body=ChangePassword, auth=Auth.USER, limit=LOGIN_LIMIT)
-"""Revokes every session of the user except the one that makes the request."""
+"""Revokes every login session of the user except the one that makes the request."""
 
 CREATE_TOTP_SECRET = Operation("POST", "/users/@me/mfa/totp/secret", result=TotpSecret, auth=Auth.USER)
-"""Creates a secret for `enable_totp`, with its QR code; nothing changes until the secret is confirmed there."""
+"""Creates a secret for `enable_totp`, with its QR code; the server stores nothing until `enable_totp` receives the secret."""
 
 ENABLE_TOTP = Operation(
     "POST",

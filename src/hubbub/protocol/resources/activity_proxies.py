@@ -12,8 +12,9 @@ URL_PREFIX_MAX = 256
 URL_TARGET_MAX = 512
 
 PROXY_TICKET_SECONDS = 1800
-"""Lifetime of a proxy ticket in seconds (spec/activities.md#8: our choice)."""
+"""Lifetime of a proxy ticket in seconds. The specification gives no value (spec/activities.md#8)."""
 INSTANCE_ID_MAX = 128
+"""Maximum length of the composite ID of an activity instance."""
 
 
 class UrlMapping(Struct, kw_only=True):
@@ -29,7 +30,7 @@ class ProxyConfig(Struct, kw_only=True):
     """URL mappings of an application's activity proxy."""
 
     url_map: Annotated[list[UrlMapping], Meta(max_length=URL_MAPPINGS_MAX)]
-    """Mappings in order of precedence; the first match applies, so longer prefixes come first."""
+    """Mappings in order of precedence, at most 50; the first match applies, so longer prefixes come first."""
 
 
 class CreateProxyTicket(Struct, kw_only=True):
@@ -46,7 +47,7 @@ class ProxyTicket(Struct, kw_only=True):
     """Ticket, passed to the activity as the URL parameter `discord_proxy_ticket`; valid for 30 minutes."""
 
 
-# Routes of the developer portal and the chat client (spec/activities.md#8).
+# Operations of the developer portal and the chat client (spec/activities.md#8)
 
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 

@@ -8,7 +8,7 @@ from hubbub.protocol.resources.attachments import Attachment
 
 
 class ApplicationAttachment(Struct, kw_only=True):
-    """The file that an application uploaded."""
+    """Response to an upload of an application's file."""
 
     attachment: Attachment
     """The uploaded file, with its CDN URL."""

@@ -1,4 +1,4 @@
-"""Applications: programs registered by developers, and their settings."""
+"""Applications: programs registered by developers, their settings, and the teams that own them."""
 
 from typing import Annotated, Literal
 
@@ -26,11 +26,12 @@ RPC_ORIGINS_MAX = 25
 Url = Annotated[str, Meta(max_length=URL_MAX)]
 
 
-def wire_flags(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
-    """Return an application's `flags` and `flags_new` at a point in time, or at present if `now` is None."""
-    return bits & ApplicationFlags.NARROW, str(bits) if now is None or changes.APPLICATION_FLAGS_NEW.is_active(
-        now
-    ) else UNSET
+def wire_flags(bits: int, now_ms: int | None = None) -> tuple[int, str | UnsetType]:
+    """Return an application's `flags` and `flags_new` at a time in Unix milliseconds.
+
+    If `now_ms` is None, `flags_new` is always included; otherwise from changes.APPLICATION_FLAGS_NEW on."""
+    has_flags_new = now_ms is None or changes.APPLICATION_FLAGS_NEW.is_active(now_ms)
+    return bits & ApplicationFlags.NARROW, str(bits) if has_flags_new else UNSET
 
 
 class InstallParams(Struct, kw_only=True):
@@ -53,7 +54,7 @@ class TeamMember(Struct, kw_only=True):
     """A member of a developer team."""
 
     user: User
-    """User of the member."""
+    """User account of the member."""
     team_id: TeamId
     """ID of the team."""
     membership_state: int
@@ -87,11 +88,11 @@ class ReadyApplication(Struct, kw_only=True):
     flags: int
     """Bits 0 to 30 of the application's flags."""
     flags_new: str | UnsetType = UNSET
-    """All bits of the application's flags, as a decimal string."""
+    """All bits of the application's flags, as a decimal string; absent before changes.APPLICATION_FLAGS_NEW."""
     name: str | UnsetType = UNSET
-    """Name of the application; OAuth2 sessions only."""
+    """Name of the application; absent in sessions of bots."""
     parent_id: ApplicationId | None | UnsetType = UNSET
-    """ID of the publisher's application, or null if there is none; OAuth2 sessions only."""
+    """ID of the publisher's application, or null if there is none; absent in sessions of bots."""
 
 
 class PublicApplication(Struct, kw_only=True):
@@ -114,13 +115,13 @@ class PublicApplication(Struct, kw_only=True):
     flags: int
     """Bits 0 to 30 of the application's flags."""
     flags_new: str | UnsetType = UNSET
-    """All bits of the application's flags, as a decimal string."""
+    """All bits of the application's flags, as a decimal string; absent before changes.APPLICATION_FLAGS_NEW."""
     cover_image: str | UnsetType = UNSET
     """Hash of the cover image for rich presence invites; absent if none."""
     primary_sku_id: Snowflake | UnsetType = UNSET
-    """ID of the SKU of the game, if the application is sold as one."""
+    """ID of the SKU of the game; absent if the application is not sold as a game."""
     bot: User | UnsetType = UNSET
-    """User of the application's bot; absent if it has none."""
+    """Bot user of the application; absent if it has none."""
     slug: str | UnsetType = UNSET
     """URL slug of the store page; absent if there is none."""
     guild_id: GuildId | UnsetType = UNSET
@@ -172,7 +173,7 @@ class Application(PublicApplication, kw_only=True):
     approximate_user_authorization_count: int
     """Approximate number of users who authorized the application by OAuth2."""
     explicit_content_filter: int
-    """Level of the explicit content filter: 0 or 1."""
+    """Level of the explicit content filter for content of the application: 0 or 1."""
     eligible_oauth2_scopes: list[str]
     """OAuth2 scopes that the application may request."""
     event_webhooks_url: str | None | UnsetType = UNSET
@@ -180,7 +181,7 @@ class Application(PublicApplication, kw_only=True):
     event_webhooks_status: int | UnsetType = UNSET
     """Status of webhook events: 1 disabled, 2 enabled, 3 disabled by the platform."""
     event_webhooks_types: list[str] | UnsetType = UNSET
-    """Types of webhook events that the application subscribes to."""
+    """Types of webhook events that the application subscribes to; `WebhookEventType` values."""
     channel_obfuscation: bool | UnsetType = UNSET
     """Whether the bot opted in early to channel obfuscation (changes.CHANNEL_OBFUSCATION); shown to the owner only."""
 
@@ -191,26 +192,26 @@ class LocalizedDescription(Struct, kw_only=True):
     default: Annotated[str, Meta(max_length=APPLICATION_DESCRIPTION_MAX)]
     """Description shown where no translation matches, at most 400 characters."""
     localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations by locale; null or absent for none."""
+    """Translations by locale; accepted, but not stored."""
 
 
 class UpdateApplication(Struct, kw_only=True):
-    """Request body for updating the current application; also accepted from its bot."""
+    """Request body with which a bot updates its application; absent fields keep their value."""
 
     description: (
         Annotated[str, Meta(max_length=APPLICATION_DESCRIPTION_MAX)] | LocalizedDescription | None | UnsetType
     ) = UNSET
-    """New description, as plain text or with translations; null clears it."""
+    """New description, as plain text or as an object with translations; null clears it."""
     icon: ImageData | None | UnsetType = UNSET
     """New icon as a data URI; null removes it."""
     cover_image: ImageData | None | UnsetType = UNSET
     """New cover image as a data URI; null removes it."""
     flags: Bits | None | UnsetType = UNSET
-    """New flags; only the three `_LIMITED` intent bits change, others are ignored."""
+    """New flags; only the bits in `ApplicationFlags.EDITABLE` change, and null changes none."""
     interactions_endpoint_url: Url | None | UnsetType = UNSET
     """New interactions URL, verified with a signed ping; null removes it."""
     explicit_content_filter: Literal[0, 1] | None | UnsetType = UNSET
-    """New level of the explicit content filter: 0 or 1."""
+    """New level of the explicit content filter for content of the application: 0 or 1; null resets it to 0."""
     max_participants: Annotated[int, Meta(ge=-1, le=INT32_MAX)] | None | UnsetType = UNSET
     """New maximum of participants of an activity instance; -1 or null for no limit."""
     tags: (
@@ -228,22 +229,22 @@ class UpdateApplication(Struct, kw_only=True):
     role_connections_verification_url: Url | None | UnsetType = UNSET
     """New verification URL for linked roles; null removes it."""
     integration_types_config: dict[str, IntegrationTypeConfiguration | None] | None | UnsetType = UNSET
-    """New configuration by installation context; the keys present are the supported contexts."""
+    """New configuration by supported installation context: "0" for guilds, "1" for users; null removes all contexts."""
     event_webhooks_status: Literal[1, 2] | None | UnsetType = UNSET
-    """New status of webhook events: 1 disabled, 2 enabled. Only the platform sets 3."""
+    """New status of webhook events: 1 disabled, 2 enabled; null resets it to 1."""
     event_webhooks_url: Url | None | UnsetType = UNSET
     """New URL for webhook events, verified with a signed ping; null removes it."""
     event_webhooks_types: list[WebhookEventType] | None | UnsetType = UNSET
-    """Types of webhook events to subscribe to; null for none."""
+    """New types of webhook events to subscribe to; null for none."""
 
 
 ApplicationName = Annotated[str, Meta(min_length=APPLICATION_NAME_MIN, max_length=APPLICATION_NAME_MAX)]
 
 
 class ManageApplication(UpdateApplication, kw_only=True):
-    """Request body for updating an application as its owner.
+    """Request body with which the owner updates an application; absent fields keep their value.
 
-    A bot token cannot change these additional fields, so that a stolen token does not give control of the application.
+    A bot token cannot change the fields that this class adds, so that a stolen token does not give control of the application.
     """
 
     name: ApplicationName | UnsetType = UNSET
@@ -253,7 +254,7 @@ class ManageApplication(UpdateApplication, kw_only=True):
     bot_require_code_grant: bool | UnsetType = UNSET
     """Whether installing the bot requires the full OAuth2 authorization code grant."""
     redirect_uris: list[Url] | None | UnsetType = UNSET
-    """New OAuth2 redirect URIs; null removes all."""
+    """New OAuth2 redirect URIs, at most 25; null removes all."""
     terms_of_service_url: Url | None | UnsetType = UNSET
     """New URL of the terms of service; null removes it."""
     privacy_policy_url: Url | None | UnsetType = UNSET
@@ -261,13 +262,13 @@ class ManageApplication(UpdateApplication, kw_only=True):
     rpc_origins: Annotated[list[Url], Meta(max_length=RPC_ORIGINS_MAX)] | None | UnsetType = UNSET
     """Web origins that may connect to the local agent, at most 25; null removes all."""
     public_client: bool | UnsetType = UNSET
-    """Whether the application may exchange codes without a client secret, as games on users' computers must."""
+    """Whether the application is a public OAuth2 client, which exchanges codes without a client secret."""
     channel_obfuscation: bool | UnsetType = UNSET
     """Whether the bot opts in early to channel obfuscation (changes.CHANNEL_OBFUSCATION)."""
     activities: bool | UnsetType = UNSET
     """Whether the application can be launched as an activity; enabling it creates its launch command."""
     accept_social_layer_terms: Literal[True] | UnsetType = UNSET
-    """Accepts the social layer terms, which unlocks its scopes with development limits."""
+    """Accepts the terms of the social layer, which allows its scopes with development limits; absent changes nothing."""
 
 
 class RpcApplication(Struct, kw_only=True):
@@ -284,7 +285,7 @@ class RpcApplication(Struct, kw_only=True):
     flags: int
     """Bits 0 to 30 of the application's flags."""
     flags_new: str | UnsetType = UNSET
-    """All bits of the application's flags, as a decimal string."""
+    """All bits of the application's flags, as a decimal string; absent before changes.APPLICATION_FLAGS_NEW."""
     rpc_origins: list[str]
     """Web origins that may connect to the local agent over a WebSocket."""
     activity_types: list[int]

@@ -1,4 +1,4 @@
-"""Attachments: files sent with messages."""
+"""Attachments: files sent with messages, limits of their size, and filters of file types."""
 
 import re
 from collections.abc import Iterable
@@ -7,15 +7,21 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import PremiumType
 from hubbub.protocol.ids import AttachmentId, Timestamp
 from hubbub.protocol.numbers import INT32_MAX
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources.users import User
 
 ATTACHMENTS_MAX: Final = 10
+"""Maximum number of attachments of a message."""
 ATTACHMENT_BYTES_MAX_BY_TIER: Final = (10 << 20, 10 << 20, 50 << 20, 100 << 20)
 """Maximum size of a file in bytes, by the guild's premium tier."""
-ATTACHMENT_BYTES_MAX_BY_PREMIUM: Final = {1: 50 << 20, 2: 500 << 20, 3: 50 << 20}
+ATTACHMENT_BYTES_MAX_BY_PREMIUM: Final[dict[int, int]] = {
+    PremiumType.TIER_1: 50 << 20,
+    PremiumType.TIER_2: 500 << 20,
+    PremiumType.TIER_0: 50 << 20,
+}
 """Maximum size of a file in bytes, by the sender's premium type (spec/http.md#1.11)."""
 ATTACHMENT_BYTES_MAX: Final = max(*ATTACHMENT_BYTES_MAX_BY_TIER, *ATTACHMENT_BYTES_MAX_BY_PREMIUM.values())
 """Largest file that any user may send, in bytes; `http.upload_bytes_max` may lower it."""
@@ -24,7 +30,7 @@ ATTACHMENT_FILENAME_MAX: Final = 1024
 ATTACHMENT_TITLE_MAX: Final = 1024
 ATTACHMENT_WAVEFORM_MAX: Final = 400
 ATTACHMENT_URL_SECONDS: Final = 86_400
-"""Validity of a signed URL in seconds. Not specified publicly; one day (spec/http.md#1.12)."""
+"""Validity of a signed URL in seconds. The specification gives no value (spec/http.md#1.12)."""
 REFRESH_URLS_MAX: Final = 50
 
 FILE_TYPES: Final = {
@@ -32,19 +38,19 @@ FILE_TYPES: Final = {
     "video": (".mp4", ".mov", ".qt", ".webm"),
     "audio": (".mp3", ".m4a", ".wav", ".ogg", ".opus", ".flac"),
 }
-"""Groups that a file type filter can name, and the extensions of each (spec/http.md#1.11)."""
+"""Extensions of each group of file types that a filter can name (spec/http.md#1.11)."""
 _EXTENSION: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
 
 
-def is_file_type(item: str) -> bool:
-    """Return whether a filter may contain this item: `image`, `video`, `audio` or an extension such as `.png`."""
-    return item.lower() in FILE_TYPES or _EXTENSION.fullmatch(item) is not None
+def is_file_type(value: str) -> bool:
+    """Return whether a value is a valid file type: `image`, `video`, `audio` or an extension such as `.png`."""
+    return value.lower() in FILE_TYPES or _EXTENSION.fullmatch(value) is not None
 
 
-def matches_file_types(filename: str, items: Iterable[str]) -> bool:
-    """Return whether a file passes a file type filter; only its name is checked."""
+def matches_file_types(filename: str, file_types: Iterable[str]) -> bool:
+    """Return whether a file has one of the file types; only the extension of its name is checked."""
     name = filename.lower()
-    return any(name.endswith(FILE_TYPES.get(item.lower(), item.lower())) for item in items)
+    return any(name.endswith(FILE_TYPES.get(file_type.lower(), file_type.lower())) for file_type in file_types)
 
 
 class Attachment(Struct, kw_only=True):
@@ -61,27 +67,27 @@ class Attachment(Struct, kw_only=True):
     proxy_url: str
     """URL of the file at the media proxy."""
     title: str | None | UnsetType = UNSET
-    """Title of the file; also the original name without extension if `filename` was sanitized."""
+    """Title of the file, or its original name without extension if `filename` was sanitized; absent if there is neither."""
     description: str | UnsetType = UNSET
-    """Alternative text of the file, at most 1024 characters."""
+    """Alternative text of the file, at most 1024 characters; absent if there is none."""
     content_type: str | UnsetType = UNSET
-    """Media type of the file."""
+    """Media type of the file; absent if unknown."""
     width: int | UnsetType = UNSET
-    """Width in pixels; images and videos only."""
+    """Width in pixels; absent for files other than images and videos."""
     height: int | UnsetType = UNSET
-    """Height in pixels; images and videos only."""
+    """Height in pixels; absent for files other than images and videos."""
     ephemeral: bool | UnsetType = UNSET
-    """Whether the file belongs to an ephemeral message and is removed after a while."""
+    """Whether the file belongs to an ephemeral message and is deleted some time after it; absent if it does not."""
     duration_secs: float | UnsetType = UNSET
-    """Duration in seconds; voice messages only."""
+    """Duration in seconds; absent for files other than voice messages."""
     waveform: str | UnsetType = UNSET
-    """Base64-encoded waveform of up to 256 samples; voice messages only."""
+    """Base64-encoded waveform of up to 256 samples; absent for files other than voice messages."""
     flags: int | UnsetType = UNSET
-    """Flags of the attachment; an `AttachmentFlags` bit set."""
+    """Flags of the attachment, an `AttachmentFlags` bit set; absent if no bit is set."""
     placeholder: str | UnsetType = UNSET
-    """ThumbHash placeholder of an image or a video."""
+    """ThumbHash placeholder of an image or a video; absent if there is none."""
     placeholder_version: int | UnsetType = UNSET
-    """Version of the placeholder format."""
+    """Version of the format of `placeholder`; absent without a placeholder."""
     clip_created_at: Timestamp | UnsetType = UNSET
     """Time the clip was recorded; clips only."""
     clip_participants: list[User] | UnsetType = UNSET
@@ -94,7 +100,7 @@ class AttachmentRequest(Struct, kw_only=True):
     id: AttachmentId
     """The `n` of the uploaded part `files[n]`, or the ID of an attachment that the message already has."""
     filename: Annotated[str, Meta(min_length=1, max_length=ATTACHMENT_FILENAME_MAX)] | None | UnsetType = UNSET
-    """Name of the file; overrides the name of the uploaded part."""
+    """Name of the file; if absent or null, the name of the uploaded part."""
     title: Annotated[str, Meta(max_length=ATTACHMENT_TITLE_MAX)] | None | UnsetType = UNSET
     """Title of the file, at most 1024 characters."""
     description: Annotated[str, Meta(max_length=ATTACHMENT_DESCRIPTION_MAX)] | None | UnsetType = UNSET
@@ -120,16 +126,16 @@ class RefreshedUrl(Struct, kw_only=True):
     """An attachment URL and its newly signed form."""
 
     original: str
-    """URL as sent in the request."""
+    """Attachment URL from the request."""
     refreshed: str
-    """URL with a new signature."""
+    """Attachment URL with a new signature, valid for one day."""
 
 
 class RefreshedUrls(Struct, kw_only=True):
     """Newly signed attachment URLs."""
 
     refreshed_urls: list[RefreshedUrl]
-    """The URLs, in the order of the request."""
+    """Newly signed URLs, in the order of the request."""
 
 
 REFRESH_ATTACHMENT_URLS = Operation(

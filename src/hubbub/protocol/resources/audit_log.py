@@ -1,4 +1,4 @@
-"""Audit log: administrative actions in a guild, with their actors and reasons."""
+"""Audit log: administrative actions in a guild, with the users who performed them and their reasons."""
 
 from typing import Annotated, Any
 
@@ -19,12 +19,13 @@ from hubbub.protocol.resources.webhooks import Webhook
 AUDIT_LOG_PAGE_MAX = 100
 AUDIT_LOG_PAGE_DEFAULT = 50
 AUDIT_LOG_DAYS = 45
+"""Days for which an entry is kept."""
 REASON_MAX = 512
-"""Maximum length of a reason in characters; longer reasons are truncated (spec/http.md#1.4 leaves the limit open)."""
+"""Maximum length of a reason in characters; longer reasons are truncated. The specification gives no value (spec/http.md#1.4)."""
 
 
 def oldest_entry_id(now_ms: int) -> AuditLogEntryId:
-    """Return the smallest entry ID that is still within the retention period of 45 days."""
+    """Return the smallest entry ID within the retention period that ends at `now_ms`, in Unix milliseconds."""
     return AuditLogEntryId.at(now_ms - AUDIT_LOG_DAYS * 24 * 3_600_000)
 
 
@@ -49,13 +50,13 @@ class AuditLogEntry(Struct, kw_only=True):
     user_id: UserId | None
     """ID of the user or bot who performed the action; null if the platform did."""
     action_type: int
-    """Type of the action."""
+    """Type of the action; an `AuditLogAction`."""
     changes: list[AuditLogChange] | UnsetType = UNSET
     """Changed properties of the target; absent if there are none."""
     options: dict[str, str] | UnsetType = UNSET
-    """Additional details that depend on the action type; all values are strings, counts included."""
+    """Additional details that depend on the action type; all values are strings, counts included. Absent if there are none."""
     reason: str | UnsetType = UNSET
-    """Reason given by the actor, 1 to 512 characters; absent if none."""
+    """Reason that the user or bot gave, 1 to 512 characters; absent if none."""
 
 
 class GuildAuditLogEntry(AuditLogEntry, kw_only=True):
@@ -94,13 +95,13 @@ class ListAuditLogEntries(Struct, kw_only=True):
     target_id: Snowflake | UnsetType = UNSET
     """Only entries about this target."""
     action_type: Int32 | UnsetType = UNSET
-    """Only entries of this action type."""
+    """Only entries of this action type, an `AuditLogAction`."""
     before: AuditLogEntryId | UnsetType = UNSET
     """Only entries with a lower ID than this."""
     after: AuditLogEntryId | UnsetType = UNSET
-    """Only entries with a higher ID than this."""
+    """Only entries with a higher ID than this, oldest first."""
     limit: Annotated[int, Meta(ge=1, le=AUDIT_LOG_PAGE_MAX)] = AUDIT_LOG_PAGE_DEFAULT
-    """Maximum number of entries to return, 1 to 100."""
+    """Maximum number of entries to return, 1 to 100; 50 if absent."""
 
 
 GUILD_AUDIT_LOG_ENTRY_CREATE = Event(

@@ -56,11 +56,14 @@ KEYWORD_LENGTH_MAX: Final = 60
 REGEX_PATTERNS_MAX: Final = 10
 REGEX_PATTERN_LENGTH_MAX: Final = 260
 ALLOW_LIST_MAX: Final = 100
+"""Maximum number of allowed keywords of a KEYWORD or MEMBER_PROFILE rule."""
 PRESET_ALLOW_LIST_MAX: Final = 1000
+"""Maximum number of allowed keywords of a KEYWORD_PRESET rule."""
 MENTION_TOTAL_LIMIT_MAX: Final = 50
 MENTION_TOTAL_LIMIT_DEFAULT: Final = 20
-"""Limit of a mention spam rule that sets none; open in the specification (decisions/0024)."""
+"""Limit of a mention spam rule that sets none. The specification gives no value (decisions/0024)."""
 ACTIONS_MAX: Final = 5
+"""Maximum number of actions of a rule."""
 CUSTOM_MESSAGE_MAX: Final = 150
 TIMEOUT_SECONDS_MAX: Final = 2_419_200
 """Maximum duration of a timeout in seconds: four weeks."""
@@ -79,7 +82,7 @@ class TriggerMetadata(Struct, kw_only=True):
     regex_patterns: list[str] | UnsetType = UNSET
     """Regular expressions to match; KEYWORD and MEMBER_PROFILE rules."""
     presets: list[int] | UnsetType = UNSET
-    """Keyword lists of the platform to match; KEYWORD_PRESET rules."""
+    """Keyword lists of the platform to match, `AutoModerationKeywordPresetType` values; KEYWORD_PRESET rules."""
     allow_list: list[str] | UnsetType = UNSET
     """Keywords that do not trigger the rule; KEYWORD, KEYWORD_PRESET and MEMBER_PROFILE rules."""
     mention_total_limit: int | UnsetType = UNSET
@@ -103,7 +106,7 @@ class Action(Struct, kw_only=True):
     """An action that a rule performs when it is triggered."""
 
     type: int
-    """Type of the action."""
+    """Type of the action; an `AutoModerationActionType`."""
     metadata: ActionMetadata
     """Settings of the action."""
 
@@ -120,9 +123,9 @@ class AutoModerationRule(Struct, kw_only=True):
     creator_id: UserId
     """ID of the user who created the rule."""
     event_type: int
-    """Event in which the rule is checked: 1 message sent, 2 member profile updated."""
+    """Event on which the rule is checked: 1 message sent, 2 member profile updated."""
     trigger_type: int
-    """Type of content that triggers the rule."""
+    """Type of content that triggers the rule; an `AutoModerationTriggerType`."""
     trigger_metadata: TriggerMetadata
     """Content that triggers the rule."""
     actions: list[Action]
@@ -139,22 +142,22 @@ class TriggerMetadataRequest(Struct, kw_only=True):
     """Content that triggers a rule; fields that the trigger type does not use are ignored."""
 
     keyword_filter: Annotated[list[Keyword], Meta(max_length=KEYWORDS_MAX)] | None | UnsetType = UNSET
-    """Case-insensitive keywords: `word` whole word, `word*` prefix, `*word` suffix, `*word*` anywhere."""
+    """Case-insensitive keywords, at most 1000: `word` whole word, `word*` prefix, `*word` suffix, `*word*` anywhere."""
     regex_patterns: Annotated[list[Pattern], Meta(max_length=REGEX_PATTERNS_MAX)] | None | UnsetType = UNSET
-    """Regular expressions, matched in linear time: lookaround and backreferences are not supported."""
+    """Regular expressions, at most 10, matched in linear time: lookaround and backreferences are not supported."""
     presets: list[AutoModerationKeywordPresetType] | None | UnsetType = UNSET
     """Keyword lists of the platform to match."""
-    # Keyword rules allow fewer; the handler, which knows the trigger type, checks that limit.
+    # The limit depends on the trigger type of the rule: the handler checks ALLOW_LIST_MAX.
     allow_list: Annotated[list[Keyword], Meta(max_length=PRESET_ALLOW_LIST_MAX)] | None | UnsetType = UNSET
     """Keywords that do not trigger the rule; at most 100, or 1000 for KEYWORD_PRESET rules."""
     mention_total_limit: Annotated[int, Meta(ge=0, le=MENTION_TOTAL_LIMIT_MAX)] | None | UnsetType = UNSET
-    """Number of distinct user and role mentions allowed per message, at most 50; 20 if absent."""
+    """Number of distinct user and role mentions allowed per message, at most 50; 20 if absent or null."""
     mention_raid_protection_enabled: bool | None | UnsetType = UNSET
-    """Whether to detect mention raids automatically."""
+    """Whether to detect mention raids automatically; false if absent or null."""
 
 
 class ActionMetadataRequest(Struct, kw_only=True):
-    """Settings of an action."""
+    """Settings of an action, in a request; null is treated as absent."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the channel to send the alert to; SEND_ALERT_MESSAGE only."""
@@ -170,7 +173,7 @@ class ActionRequest(Struct, kw_only=True):
     type: AutoModerationActionType
     """Type of the action."""
     metadata: ActionMetadataRequest | None | UnsetType = UNSET
-    """Settings of the action; required by some action types."""
+    """Settings of the action; required by SEND_ALERT_MESSAGE and TIMEOUT."""
 
 
 Actions = Annotated[list[ActionRequest], Meta(min_length=1, max_length=ACTIONS_MAX)]
@@ -184,40 +187,40 @@ class CreateAutoModerationRule(Struct, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=RULE_NAME_MAX)]
     """Name of the rule, 1 to 100 characters."""
     event_type: AutoModerationEventType
-    """Event in which the rule is checked: MEMBER_UPDATE for MEMBER_PROFILE rules, otherwise MESSAGE_SEND."""
+    """Event on which the rule is checked: MEMBER_UPDATE for MEMBER_PROFILE rules, otherwise MESSAGE_SEND."""
     trigger_type: AutoModerationTriggerType
     """Type of content that triggers the rule."""
     trigger_metadata: TriggerMetadataRequest | None | UnsetType = UNSET
     """Content that triggers the rule; required by KEYWORD_PRESET and MEMBER_PROFILE rules."""
     actions: Actions | None | UnsetType = UNSET
-    """Actions to perform, 1 to 5; if absent, block the message, or the member for MEMBER_PROFILE rules."""
+    """Actions to perform, 1 to 5; if absent or null, BLOCK_MESSAGE, or BLOCK_MEMBER_INTERACTION for MEMBER_PROFILE rules."""
     enabled: bool | None | UnsetType = UNSET
-    """Whether the rule is enabled; false if absent."""
+    """Whether the rule is enabled; false if absent or null."""
     exempt_roles: ExemptRoles | None | UnsetType = UNSET
-    """IDs of the roles to which the rule does not apply, at most 20."""
+    """IDs of the roles to which the rule does not apply, at most 20; none if absent or null."""
     exempt_channels: ExemptChannels | None | UnsetType = UNSET
-    """IDs of the channels in which the rule does not apply, at most 50."""
+    """IDs of the channels in which the rule does not apply, at most 50; none if absent or null."""
 
 
 class UpdateAutoModerationRule(Struct, kw_only=True):
-    """Request body for updating an auto moderation rule; its trigger type cannot change."""
+    """Request body for updating an auto moderation rule; absent fields keep their value."""
 
     name: Annotated[str, Meta(min_length=1, max_length=RULE_NAME_MAX)] | UnsetType = UNSET
     """New name, 1 to 100 characters."""
     event_type: AutoModerationEventType | UnsetType = UNSET
-    """New event in which the rule is checked."""
+    """Event on which the rule is checked; any value other than the one for the trigger type is rejected."""
     trigger_type: AutoModerationTriggerType | UnsetType = UNSET
-    """Trigger type of the rule; any other value than the current one is rejected."""
+    """Trigger type of the rule, which cannot change: any value other than the current one is rejected."""
     trigger_metadata: TriggerMetadataRequest | None | UnsetType = UNSET
-    """New content that triggers the rule; replaces the previous metadata as a whole."""
+    """New content that triggers the rule, which replaces all previous content; null resets it to the defaults."""
     actions: Actions | None | UnsetType = UNSET
-    """New actions, 1 to 5; they replace the previous ones. Null keeps them."""
+    """New actions, 1 to 5, which replace the previous ones; null keeps them."""
     enabled: bool | None | UnsetType = UNSET
-    """Whether the rule is enabled."""
+    """Whether the rule is enabled; null disables it."""
     exempt_roles: ExemptRoles | None | UnsetType = UNSET
-    """New IDs of the roles to which the rule does not apply, at most 20."""
+    """New IDs of the roles to which the rule does not apply, at most 20; null removes all."""
     exempt_channels: ExemptChannels | None | UnsetType = UNSET
-    """New IDs of the channels in which the rule does not apply, at most 50."""
+    """New IDs of the channels in which the rule does not apply, at most 50; null removes all."""
 
 
 class ActionExecution(Struct, kw_only=True):
@@ -226,25 +229,25 @@ class ActionExecution(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     action: Action
-    """Action that was executed."""
+    """Action that the rule performed."""
     rule_id: AutoModerationRuleId
     """ID of the rule."""
     rule_trigger_type: int
-    """Trigger type of the rule."""
+    """Trigger type of the rule; an `AutoModerationTriggerType`."""
     user_id: UserId
     """ID of the user who triggered the rule."""
     content: str
     """Content that triggered the rule; empty without the MESSAGE_CONTENT intent."""
     matched_keyword: str | None
-    """Keyword or pattern of the rule that matched; null if the rule has none."""
+    """Keyword or pattern of the rule that matched; null if the rule matches other content."""
     matched_content: str | None
     """Part of the content that matched; null without the MESSAGE_CONTENT intent."""
     channel_id: ChannelId | UnsetType = UNSET
-    """ID of the channel of the message; absent for member profiles."""
+    """ID of the channel of the message; absent for a member profile."""
     message_id: MessageId | UnsetType = UNSET
-    """ID of the message; absent if it was blocked."""
+    """ID of the message; absent if it was blocked, and for a member profile."""
     alert_system_message_id: MessageId | UnsetType = UNSET
-    """ID of the alert message; present only if an alert was sent."""
+    """ID of the alert message; absent if no alert was sent."""
 
 
 AUTO_MODERATION_RULE_CREATE = Event(
