@@ -20,7 +20,7 @@ from hubbub.protocol.ids import ApplicationId, CommandId, GuildId, Snowflake
 from hubbub.protocol.operation import Auth, BodyT, Event, Operation, RateLimit, ResultT
 from hubbub.protocol.permissions import Permissions
 
-COMMANDS_MAX: Final = {
+COMMANDS_MAX_BY_TYPE: Final = {
     CommandType.CHAT_INPUT: 100,
     CommandType.USER: 15,
     CommandType.MESSAGE: 15,
@@ -28,9 +28,12 @@ COMMANDS_MAX: Final = {
 }
 """Maximum number of commands by type, among an application's global commands or its commands in one guild."""
 OLD_CONTEXT_MENU_COMMANDS_MAX: Final = 5
-"""Maximum number of commands of each context menu type before context_menu_limit_15 (spec/dated-changes.md#3)."""
+"""Maximum number of commands of each context menu type before changes.CONTEXT_MENU_LIMIT_15."""
 COMMAND_CREATES_LIMIT: Final = RateLimit(200, 86_400.0, bucket="command_creates", code=errors.MAX_DAILY_COMMAND_CREATES)
-"""Limit on commands created per day, globally or in one guild; updates do not count."""
+"""Limit on an application's commands created per day, counted separately for global commands and each guild.
+
+Updates do not count.
+"""
 
 COMMAND_NAME_MAX: Final = 32
 COMMAND_DESCRIPTION_MAX: Final = 100
@@ -41,10 +44,13 @@ CHOICES_MAX: Final = 25
 CHOICE_NAME_MAX: Final = 100
 CHOICE_VALUE_MAX: Final = 100
 STRING_OPTION_MAX: Final = 6000
+"""Maximum length of the value of a string option in characters."""
 NUMBER_MAX: Final = (1 << 53) - 1
 """Largest absolute value of integer and number options."""
 FILE_TYPES_MAX: Final = 10
+"""Maximum number of file types that an attachment option accepts."""
 COMMAND_PERMISSIONS_MAX: Final = 100
+"""Maximum number of permissions of one command in a guild."""
 
 CommandName = Annotated[str, Meta(min_length=1, max_length=COMMAND_NAME_MAX)]
 CommandDescription = Annotated[str, Meta(max_length=COMMAND_DESCRIPTION_MAX)]
@@ -70,7 +76,7 @@ class CommandChoice(Struct, kw_only=True, omit_defaults=True):
     name_localizations: dict[str, str] | None | UnsetType = UNSET
     """Translations of the name by locale; null if none."""
     name_localized: str | UnsetType = UNSET
-    """Name in the caller's locale; only in lists without `with_localizations`."""
+    """Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
 
 
 class CommandOption(Struct, kw_only=True, omit_defaults=True):
@@ -79,7 +85,7 @@ class CommandOption(Struct, kw_only=True, omit_defaults=True):
     # Stored as JSON: add fields with a default only, and never rename a field.
 
     type: int
-    """Type of the option."""
+    """Type of the option; a `CommandOptionType`."""
     name: str
     """Name of the option, 1 to 32 characters."""
     description: str
@@ -87,11 +93,11 @@ class CommandOption(Struct, kw_only=True, omit_defaults=True):
     name_localizations: dict[str, str] | None | UnsetType = UNSET
     """Translations of the name by locale; null if none."""
     name_localized: str | UnsetType = UNSET
-    """Name in the caller's locale; only in lists without `with_localizations`."""
+    """Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
     """Translations of the description by locale; null if none."""
     description_localized: str | UnsetType = UNSET
-    """Description in the caller's locale; only in lists without `with_localizations`."""
+    """Description in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     required: bool | UnsetType = UNSET
     """Whether the user must fill in the option."""
     choices: list[CommandChoice] | UnsetType = UNSET
@@ -124,29 +130,29 @@ class ApplicationCommand(Struct, kw_only=True):
     version: Snowflake
     """ID of the command's version; it changes with every update."""
     default_member_permissions: Permissions | None
-    """Permissions a member needs; null requires none, "0" requires ADMINISTRATOR."""
+    """Permissions that a member needs to use the command; null requires none, "0" requires ADMINISTRATOR."""
     type: int
-    """Type of the command."""
+    """Type of the command; a `CommandType`."""
     name: str
     """Name of the command, 1 to 32 characters."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
     """Translations of the name by locale; null if none."""
     name_localized: str | UnsetType = UNSET
-    """Name in the caller's locale; only in lists without `with_localizations`."""
+    """Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     description: str
     """Description of a chat input command, 1 to 100 characters; empty for other types."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
     """Translations of the description by locale; null if none."""
     description_localized: str | UnsetType = UNSET
-    """Description in the caller's locale; only in lists without `with_localizations`."""
+    """Description in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild of a guild command; absent for global commands."""
     dm_permission: bool | UnsetType = UNSET
     """Deprecated: whether `contexts` includes direct messages with the bot. Global commands only."""
     contexts: list[int] | None | UnsetType = UNSET
-    """Contexts in which the command can be used; null for all."""
+    """Contexts in which the command can be used, `InteractionContextType` values; null for all."""
     integration_types: list[int] | UnsetType = UNSET
-    """Installation contexts in which the command is available."""
+    """Installation contexts in which the command is available; `ApplicationIntegrationType` values."""
     options: list[CommandOption] | UnsetType = UNSET
     """Parameters of a chat input command, at most 25."""
     nsfw: bool = False
@@ -156,14 +162,14 @@ class ApplicationCommand(Struct, kw_only=True):
 
 
 class CommandPermission(Struct, kw_only=True, frozen=True):
-    """Permission of a role, user or channel to use a command."""
+    """Permission for a role or user, or in a channel, to use a command."""
 
     id: Snowflake
     """ID of the role, user or channel; the guild ID means @everyone, the guild ID minus one all channels."""
     type: CommandPermissionType
-    """Type of the target."""
+    """Type of the object that `id` refers to."""
     permission: bool
-    """Whether the command may be used."""
+    """Whether the role or user may use the command, or whether it may be used in the channel."""
 
 
 class CommandPermissions(Struct, kw_only=True):
@@ -185,7 +191,7 @@ class IntegrationCommands(Struct, kw_only=True):
     application_commands: list[ApplicationCommand]
     """Global commands that can be used in guilds, and commands of the guild."""
     permissions: list[CommandPermissions]
-    """Permissions of the application and of its commands; those without entries are left out."""
+    """Permissions of the application and of its commands; commands without permissions are left out."""
 
 
 class CommandChoiceRequest(Struct, kw_only=True):
@@ -196,7 +202,7 @@ class CommandChoiceRequest(Struct, kw_only=True):
     value: ChoiceValue
     """Value of the choice, of the option's type; strings have at most 100 characters."""
     name_localizations: dict[str, ChoiceName] | None | UnsetType = UNSET
-    """Translations of the name by locale."""
+    """Translations of the name by locale; absent or null for none."""
 
 
 class CommandOptionRequest(Struct, kw_only=True):
@@ -209,17 +215,17 @@ class CommandOptionRequest(Struct, kw_only=True):
     description: OptionDescription
     """Description of the option, 1 to 100 characters."""
     name_localizations: NameLocalizations | None | UnsetType = UNSET
-    """Translations of the name by locale."""
+    """Translations of the name by locale; absent or null for none."""
     description_localizations: DescriptionLocalizations | None | UnsetType = UNSET
-    """Translations of the description by locale."""
+    """Translations of the description by locale; absent or null for none."""
     required: bool | None | UnsetType = UNSET
-    """Whether the user must fill in the option; required options come before optional ones."""
+    """Whether the user must fill in the option, false if absent or null; required options come before optional ones."""
     choices: Annotated[list[CommandChoiceRequest], Meta(max_length=CHOICES_MAX)] | None | UnsetType = UNSET
-    """Values to choose from, at most 25; excludes `autocomplete`."""
+    """Values to choose from, at most 25; cannot be combined with `autocomplete`."""
     options: "Annotated[list[CommandOptionRequest], Meta(max_length=COMMAND_OPTIONS_MAX)] | None | UnsetType" = UNSET
     """Nested options of a subcommand or subcommand group, at most 25."""
     channel_types: list[ChannelType] | None | UnsetType = UNSET
-    """Types of channels that can be selected; all types if absent."""
+    """Types of channels that can be selected; all types if absent or null."""
     min_value: int | float | None | UnsetType = UNSET
     """Minimum value; integer and number options."""
     max_value: int | float | None | UnsetType = UNSET
@@ -229,9 +235,9 @@ class CommandOptionRequest(Struct, kw_only=True):
     max_length: Annotated[int, Meta(ge=1, le=STRING_OPTION_MAX)] | None | UnsetType = UNSET
     """Maximum length in characters, 1 to 6000; string options."""
     autocomplete: bool | None | UnsetType = UNSET
-    """Whether the application suggests values while the user types; excludes `choices`."""
+    """Whether the application suggests values while the user types; cannot be combined with `choices`."""
     file_types: Annotated[list[str], Meta(max_length=FILE_TYPES_MAX)] | None | UnsetType = UNSET
-    """File types that can be uploaded, at most 10: `image`, `video`, `audio` or extensions such as `.png`."""
+    """File types that can be uploaded, at most 10: `image`, `video`, `audio` or extensions. All if absent or null."""
 
 
 class UpdateCommand(Struct, kw_only=True):
@@ -246,9 +252,9 @@ class UpdateCommand(Struct, kw_only=True):
     description_localizations: DescriptionLocalizations | None | UnsetType = UNSET
     """Translations of the description by locale; null removes them."""
     options: Annotated[list[CommandOptionRequest], Meta(max_length=COMMAND_OPTIONS_MAX)] | None | UnsetType = UNSET
-    """Parameters of a chat input command, at most 25; replaces all previous ones."""
+    """Parameters of a chat input command, at most 25, which replace all previous ones; null removes all."""
     default_member_permissions: Permissions | None | UnsetType = UNSET
-    """Permissions a member needs; null requires none, "0" requires ADMINISTRATOR."""
+    """Permissions that a member needs to use the command; null requires none, "0" requires ADMINISTRATOR."""
     default_permission: bool | None | UnsetType = UNSET
     """Deprecated: false is equivalent to `default_member_permissions` "0"."""
     dm_permission: bool | None | UnsetType = UNSET
@@ -269,11 +275,11 @@ class CreateCommand(UpdateCommand, kw_only=True):
     name: CommandName
     """Name of the command, 1 to 32 characters."""
     type: CommandType | None | UnsetType = UNSET
-    """Type of the command; CHAT_INPUT if absent."""
+    """Type of the command; CHAT_INPUT if absent or null."""
 
 
 class SetCommand(CreateCommand, kw_only=True):
-    """A command in a bulk replacement of all commands."""
+    """A command in a request body that replaces all global commands, or all commands of one guild."""
 
     id: CommandId | None | UnsetType = UNSET
     """ID of the command to update, whose name may change; if absent or null, the command is matched by type and name."""
@@ -283,7 +289,7 @@ class SetCommandPermissions(Struct, kw_only=True):
     """Request body for replacing the permissions of a command."""
 
     permissions: Annotated[list[CommandPermission], Meta(max_length=COMMAND_PERMISSIONS_MAX)] | None | UnsetType = UNSET
-    """New permissions, at most 100; replaces all previous ones."""
+    """New permissions, at most 100, which replace all previous ones; absent or null removes all."""
 
 
 class ListCommands(Struct, kw_only=True):
@@ -381,7 +387,7 @@ GET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     raises=(*_GUILD_ERRORS, errors.UNKNOWN_APPLICATION_COMMAND_PERMISSIONS),
 )
 
-# For users only, with their own token or an OAuth2 access token; bots are rejected with 20001 (spec/http.md#4.1).
+# For users only, with a user token or an OAuth2 access token; bots are rejected with BOTS_CANNOT_USE_ENDPOINT (spec/http.md#4.1).
 SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions",
@@ -401,7 +407,7 @@ SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     audits=(AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE,),
 )
 
-# First-party: lists commands and permissions for the settings of a guild, which members manage (decisions/0098).
+# First-party: lists commands and permissions for the settings screen of a guild (decisions/0098).
 LIST_GUILD_INTEGRATION_COMMANDS = Operation(
     "GET",
     "/guilds/{guild_id}/integrations/{integration_id}/commands",
@@ -418,7 +424,7 @@ LIST_GUILD_INTEGRATION_COMMANDS = Operation(
     headers=LOCALE_HEADERS,
 )
 
-# The older form, for all commands at once, is disabled for every caller (spec/http.md#5).
+# Set the permissions of all commands at once; disabled for every caller (spec/http.md#5).
 BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/permissions",

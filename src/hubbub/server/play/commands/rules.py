@@ -79,7 +79,7 @@ def require_command(call: Call, application_id: int, guild_id: int, command_id: 
 
 def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
     """Raise MAX_APPLICATION_COMMANDS if `rows`, the commands of a scope, contain too many of a type."""
-    for kind, limit in wire.COMMANDS_MAX.items():
+    for kind, limit in wire.COMMANDS_MAX_BY_TYPE.items():
         if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.is_active(call.now_ms):
             limit = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
         if sum(row.type == kind for row in rows) > limit:
