@@ -1,7 +1,7 @@
 """Developers: management of applications by their owners, with secrets, approvals, testers and assets.
 
-These routes are first-party: the public API only has the operations of an application's bot. Where the platform's own
-client uses a URL, we use the same (decisions/0039).
+These routes are first-party: the public API only has the operations of an application's bot. The paths are the paths of
+the public platform's own client, where they are known (decisions/0039).
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,27 @@ from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.resources.applications import Application, ApplicationName, PublicApplication
 from hubbub.protocol.resources.oauth2 import OAUTH2_TOKEN_REVOKE
-from hubbub.protocol.resources.users import User
+from hubbub.protocol.resources.users import USERNAME_MAX, User
 
 APPLICATIONS_MAX: Final = 50
 """Maximum number of applications that a user may own."""
 APPLICATION_TESTERS_MAX: Final = 50
 APPLICATION_ASSETS_MAX: Final = 300
+"""Maximum number of rich presence assets of an application."""
 ASSET_NAME_MAX: Final = 300
+APPROVAL_NAME_MAX: Final = 100
+"""Maximum length of the name of a scope or intent in a request."""
 APPROVAL_REASON_MAX: Final = 2000
+CONFIRMATION_CODE_MAX: Final = 64
+"""Maximum length of a two-factor code that confirms an operation."""
 
 INTENT_GRANT_DAYS: Final = 365
-"""Days until granted privileged intents must be renewed; from 10,000 users on they require a review (spec/dated-changes.md#3)."""
+"""Days until a privileged intent that the operator granted must be renewed (spec/dated-changes.md#3)."""
 INTENT_GRACE_DAYS: Final = 90
-"""Days that an application has to request a review after it exceeds the limit (spec/http.md#4)."""
+"""Days in which an application must request a review of its privileged intents after it became too large.
+
+Also the number of days before the end of a grant in which it can be renewed (spec/http.md#4).
+"""
 
 _APPLICATION_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 
@@ -46,8 +54,8 @@ class CreateApplication(Struct, kw_only=True):
 class Confirmation(Struct, kw_only=True):
     """Request body that confirms a sensitive operation with a two-factor code."""
 
-    code: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
-    """Two-factor code; required if the caller has two-factor authentication enabled."""
+    code: Annotated[str, Meta(max_length=CONFIRMATION_CODE_MAX)] | UnsetType = UNSET
+    """Code of the caller's authenticator app, or a backup code; absent if two-factor authentication is disabled."""
 
 
 class BotToken(Struct, kw_only=True):
@@ -131,7 +139,7 @@ class IntentRule:
     description: str
     """Data that a bot receives with the intent."""
     limited_flag: int
-    """Flag of an application below the user limit that enabled the intent itself."""
+    """Flag of an application that enabled the intent itself, which small applications may do."""
     granted_flag: int
     """Flag of an application that was granted the intent by review."""
 
@@ -167,15 +175,15 @@ class Approval(Struct, kw_only=True):
     description: str
     """Access that the scope or intent gives to an application."""
     state: Literal["open", "none", "pending", "approved", "denied", "expired"]
-    """State of the approval: `open` requires none at present, `none` requires one that was not requested yet."""
+    """State of the approval: `open` if the application needs none at present, `none` if it needs one and has not requested it."""
     enabled: bool | UnsetType = UNSET
-    """Whether the bot may identify with the intent; intents only."""
+    """Whether the bot may identify with the intent; absent for scopes."""
     reason: str | UnsetType = UNSET
-    """Reason that the application gave for the request; absent if none was made."""
+    """Reason that the owner gave for the request; absent if none was made."""
     requested_at: Timestamp | None = None
     """Time of the request; null if none was made."""
     decided_at: Timestamp | None = None
-    """Time of the decision; null while pending."""
+    """Time of the decision; null if there is none."""
     ends_at: Timestamp | None = None
     """Time by which the approval must be renewed; null if it does not expire."""
 
@@ -184,9 +192,9 @@ class ApplicationReach(Struct, kw_only=True):
     """Size of an application, which decides whether privileged intents require approval."""
 
     counted: Literal["users", "guilds"]
-    """Unit of `count`: `users`, or `guilds` before 10 June 2026."""
+    """Unit of `count`: `users`, or `guilds` before changes.PRIVILEGED_INTENTS_BY_USERS."""
     count: int
-    """Number of users or guilds that the application reaches."""
+    """Number of users that the application's bot can reach, or number of its guilds."""
     free_below: int
     """Count from which privileged intents require approval."""
     free: bool
@@ -196,7 +204,7 @@ class ApplicationReach(Struct, kw_only=True):
 
 
 class Approvals(Struct, kw_only=True):
-    """All approvals of an application, and the size that they depend on."""
+    """Approvals that an application has or can request, and the size that they depend on."""
 
     reach: ApplicationReach
     """Size of the application."""
@@ -211,7 +219,7 @@ class RequestApproval(Struct, kw_only=True):
 
     kind: ApprovalKind
     """Kind of the approval: `scope` or `intent`."""
-    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    name: Annotated[str, Meta(min_length=1, max_length=APPROVAL_NAME_MAX)]
     """Name of the scope or intent."""
     reason: Annotated[str, Meta(min_length=1, max_length=APPROVAL_REASON_MAX)]
     """Reason for the request, 1 to 2000 characters."""
@@ -235,7 +243,7 @@ REQUEST_APPLICATION_APPROVAL = Operation(
 
 
 class Tester(Struct, kw_only=True):
-    """A user who tests an application before it is approved."""
+    """A user who tests an application before it is approved, or who is invited to."""
 
     user: User
     """User account of the tester."""
@@ -243,15 +251,15 @@ class Tester(Struct, kw_only=True):
     """State of the invitation: 1 invited, 2 accepted."""
 
 
-class InviteTester(Struct, kw_only=True):
-    """Request body for inviting a tester or creating a test user."""
+class AddTester(Struct, kw_only=True):
+    """Request body for adding a tester: for inviting a user, or for creating a test user."""
 
-    username: Annotated[str, Meta(min_length=1, max_length=32)]
-    """Username of the user."""
+    username: Annotated[str, Meta(min_length=1, max_length=USERNAME_MAX)]
+    """Username of the user to invite or create, 1 to 32 characters."""
 
 
 class TestUser(Struct, kw_only=True):
-    """A newly created user of a rehearsal, with credentials."""
+    """A newly created user of a rehearsal, with credentials; the user is a tester of the application."""
 
     user: User
     """User account of the test user."""
@@ -277,7 +285,7 @@ LIST_APPLICATION_TESTERS = Operation(
 INVITE_APPLICATION_TESTER = Operation(
     "POST",
     "/applications/{application_id}/testers",
-    body=InviteTester,
+    body=AddTester,
     result=Tester,
     status=201,
     auth=Auth.USER,
@@ -294,7 +302,7 @@ DELETE_APPLICATION_TESTER = Operation(
 CREATE_TEST_USER = Operation(
     "POST",
     "/applications/{application_id}/test-users",
-    body=InviteTester,
+    body=AddTester,
     result=TestUser,
     status=201,
     auth=Auth.USER,
@@ -331,18 +339,18 @@ class Asset(Struct, kw_only=True):
     type: int
     """Type of the asset: 1 small image, 2 large image."""
     name: str
-    """Key of the asset, in lower case."""
+    """Name of the asset, in lower case."""
 
 
 class CreateAsset(Struct, kw_only=True):
     """Request body for creating an asset."""
 
     name: Annotated[str, Meta(min_length=1, max_length=ASSET_NAME_MAX)]
-    """Key of the asset, 1 to 300 characters; stored in lower case."""
+    """Name of the asset, 1 to 300 characters; stored in lower case."""
     image: AssetImage
     """Image as a data URI."""
     type: Literal[1, 2] = 2
-    """Type of the asset: 1 small image, 2 large image."""
+    """Type of the asset: 1 small image, 2 large image; 2 if absent."""
 
 
 LIST_APPLICATION_ASSETS = Operation(
@@ -352,7 +360,7 @@ LIST_APPLICATION_ASSETS = Operation(
     auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""Works without a token: games look up their own keys, and clients those of other applications."""
+"""Works without a token, because games and clients of any user resolve the names of assets."""
 
 CREATE_APPLICATION_ASSET = Operation(
     "POST",

@@ -135,7 +135,7 @@ def list_application_testers(call: Call, application_id: ApplicationId) -> list[
 
 
 @handles(wire.INVITE_APPLICATION_TESTER)
-def invite_application_tester(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> wire.Tester:
+def invite_application_tester(call: Call, application_id: ApplicationId, body: wire.AddTester) -> wire.Tester:
     """Invite a user to test an application."""
     row = applications.require_manager(call, application_id)
     user = users.names.find_by_username(call.tx, body.username.strip().lower())
@@ -157,7 +157,7 @@ def delete_application_tester(call: Call, application_id: ApplicationId, user_id
 
 
 @handles(wire.CREATE_TEST_USER)
-def create_test_user(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> Response:
+def create_test_user(call: Call, application_id: ApplicationId, body: wire.AddTester) -> Response:
     """Create a test user.
 
     This route exists only in a rehearsal."""
