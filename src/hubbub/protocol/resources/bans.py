@@ -15,6 +15,7 @@ from hubbub.protocol.resources.users import User
 
 BANS_PAGE_MAX = 1000
 BULK_BAN_MAX = 200
+"""Maximum number of users in one bulk ban."""
 DELETE_MESSAGE_SECONDS_MAX = 604_800
 DELETE_MESSAGE_DAYS_MAX = 7
 
@@ -43,7 +44,7 @@ class ListGuildBans(Struct, kw_only=True):
     """Query parameters for listing bans, in ascending order of user IDs."""
 
     limit: Annotated[int, Meta(ge=1, le=BANS_PAGE_MAX)] = BANS_PAGE_MAX
-    """Maximum number of bans to return, 1 to 1000."""
+    """Maximum number of bans to return, 1 to 1000; 1000 if absent."""
     before: UserId | UnsetType = UNSET
     """Only bans of users with a lower ID than this; takes precedence over `after`."""
     after: UserId | UnsetType = UNSET
@@ -51,10 +52,10 @@ class ListGuildBans(Struct, kw_only=True):
 
 
 class BanUser(Struct, kw_only=True):
-    """Request body for banning a user."""
+    """Request body for banning a user; the reason is in the header `X-Audit-Log-Reason`."""
 
     delete_message_seconds: DeleteMessageSeconds | None | UnsetType = UNSET
-    """Age in seconds up to which the user's messages are deleted, at most 604800 (7 days); 0 if absent."""
+    """Age in seconds up to which the user's messages are deleted, at most 604800 (7 days); 0 if absent or null."""
     delete_message_days: Annotated[int, Meta(ge=0, le=DELETE_MESSAGE_DAYS_MAX)] | None | UnsetType = UNSET
     """Deprecated in favor of `delete_message_seconds`: age of the deleted messages in days, at most 7."""
 
@@ -65,7 +66,7 @@ class BulkBanUsers(Struct, kw_only=True):
     user_ids: Annotated[list[UserId], Meta(min_length=1, max_length=BULK_BAN_MAX)]
     """IDs of the users to ban, 1 to 200."""
     delete_message_seconds: DeleteMessageSeconds | None | UnsetType = UNSET
-    """Age in seconds up to which the users' messages are deleted, at most 604800 (7 days); 0 if absent."""
+    """Age in seconds up to which the users' messages are deleted, at most 604800 (7 days); 0 if absent or null."""
 
 
 class BulkBanResult(Struct, kw_only=True):
@@ -107,7 +108,7 @@ GET_GUILD_BAN = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.UNKNOWN_BAN),
 )
 
-# Deleted messages cause a MESSAGE_DELETE_BULK per channel, which the messages resource declares and emits.
+# The messages slice deletes the messages of the user in response to the ban and publishes MESSAGE_DELETE_BULK.
 BAN_USER_FROM_GUILD = Operation(
     "PUT",
     "/guilds/{guild_id}/bans/{user_id}",

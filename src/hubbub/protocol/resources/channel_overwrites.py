@@ -1,18 +1,14 @@
-"""Permission overwrites of channels."""
+"""Permission overwrites of channels: grants and denials for a role or a member in one channel."""
 
 from msgspec import UNSET, Struct, UnsetType
 
-from hubbub.protocol.enums import (
-    OverwriteType,
-)
-from hubbub.protocol.ids import (
-    Snowflake,
-)
+from hubbub.protocol.enums import OverwriteType
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 
 
 class Overwrite(Struct, kw_only=True):
-    """Permissions of a role or a member in one channel, applied on top of the role permissions."""
+    """Permissions of a role or a member in one channel, which override the permissions of the member's roles."""
 
     id: Snowflake
     """ID of the role or the user."""

@@ -1,4 +1,7 @@
-"""Channels: guild channels, threads and private channels. Operations on threads are in `threads`."""
+"""Channels: guild channels and their permission overwrites, threads and private channels.
+
+Operations that only threads have are in `threads`.
+"""
 
 from typing import Annotated, Final, Literal
 
@@ -62,7 +65,7 @@ NAME_AND_TOPIC_LIMIT: Final = RateLimit(2, 600.0, per="channel_id", code=errors.
 TagSetting = Literal["match_all", "match_some"]
 
 ChannelName = Annotated[str, Meta(min_length=1, max_length=CHANNEL_NAME_MAX)]
-Topic = Annotated[str, Meta(max_length=FORUM_TOPIC_MAX)]
+Topic = Annotated[str, Meta(max_length=FORUM_TOPIC_MAX)]  # The handler checks TOPIC_MAX, which depends on the type.
 Slowmode = Annotated[int, Meta(ge=0, le=RATE_LIMIT_PER_USER_MAX)]
 Bitrate = Annotated[int, Meta(ge=BITRATE_MIN, le=INT32_MAX)]
 UserLimit = Annotated[int, Meta(ge=0, le=STAGE_USER_LIMIT_MAX)]
@@ -92,7 +95,7 @@ class AnyChannel(Struct, kw_only=True):
     id: ChannelId
     """ID of the channel."""
     type: int
-    """Type of the channel."""
+    """Type of the channel; a `ChannelType`."""
     flags: int = 0
     """Flags of the channel; a `ChannelFlags` bit set."""
     guild_id: GuildId | UnsetType = UNSET
@@ -126,17 +129,17 @@ class AnyChannel(Struct, kw_only=True):
     permissions: Permissions | UnsetType = UNSET
     """Permissions of the invoking user in the channel; interaction data only."""
     default_auto_archive_duration: int | UnsetType = UNSET
-    """Default `auto_archive_duration` in minutes that clients offer for new threads."""
+    """Minutes of inactivity that clients offer by default as `auto_archive_duration` of a new thread."""
     default_thread_rate_limit_per_user: int | UnsetType = UNSET
-    """Slowmode interval in seconds that new threads start with."""
+    """Slowmode interval in seconds with which a new thread starts."""
     available_tags: list[ForumTag] | UnsetType = UNSET
     """Tags that posts can have; forum and media channels only."""
     default_reaction_emoji: DefaultReaction | None | UnsetType = UNSET
     """Emoji offered as the first reaction on posts; null if none. Forum and media channels only."""
     default_sort_order: int | None | UnsetType = UNSET
-    """Default sort order of posts; null if not set. Forum and media channels only."""
+    """Default sort order of posts, a `SortOrder`; null if not set. Forum and media channels only."""
     default_forum_layout: int | UnsetType = UNSET
-    """Default layout of posts; forum channels only."""
+    """Default layout of posts, a `ForumLayout`; forum channels only."""
     default_tag_setting: str | None | UnsetType = UNSET
     """Filter of posts by several tags: `match_all` or `match_some`; null if not set."""
     owner_id: UserId | UnsetType = UNSET
@@ -152,9 +155,9 @@ class AnyChannel(Struct, kw_only=True):
     applied_tags: list[TagId] | UnsetType = UNSET
     """IDs of the tags applied to the post, at most 5."""
     member: ThreadMember | UnsetType = UNSET
-    """Thread membership of the current user; present only if they joined the thread."""
+    """Thread membership of the current user; absent if the user has not joined the thread."""
     recipients: list[User] | UnsetType = UNSET
-    """Other users in a private channel."""
+    """Other users in a private channel; absent for guild channels."""
     icon: str | None | UnsetType = UNSET
     """Hash of a group's icon; null if none."""
     application_id: ApplicationId | None | UnsetType = UNSET
@@ -235,7 +238,7 @@ class PartialChannel(Struct, kw_only=True):
     id: ChannelId
     """ID of the channel."""
     type: int
-    """Type of the channel."""
+    """Type of the channel; a `ChannelType`."""
     name: str | None
     """Name of the channel; null for a group without a name."""
     icon: str | None | UnsetType = UNSET
@@ -244,7 +247,7 @@ class PartialChannel(Struct, kw_only=True):
     """Users of the group; groups only."""
 
 
-# The maximum lengths are not declared here, because exceeding them has its own error codes: 30060 and 30048.
+# The types have no maximum length, because the handler raises MAX_CHANNEL_OVERWRITES and MAX_FORUM_TAGS for longer lists.
 Overwrites = list[OverwriteRequest]
 ForumTags = list[ForumTagRequest]
 
@@ -255,21 +258,21 @@ class CreateGuildChannel(Struct, kw_only=True):
     name: ChannelName
     """Name of the channel, 1 to 100 characters; names of text channels become lower case, spaces become `-`."""
     type: ChannelType | None | UnsetType = UNSET
-    """Type of the channel; GUILD_TEXT if absent."""
+    """Type of the channel; GUILD_TEXT if absent or null."""
     topic: Topic | None | UnsetType = UNSET
-    """Topic, at most 1024 characters, or 4096 in forum and media channels."""
+    """Topic, at most 1024 characters, or 4096 in forum and media channels; none if absent or null."""
     bitrate: Bitrate | None | UnsetType = UNSET
-    """Bitrate in bits per second, at least 8000; voice and stage channels only. 64000 if absent."""
+    """Bitrate in bits per second, at least 8000; voice and stage channels only. 64000 if absent or null."""
     user_limit: UserLimit | None | UnsetType = UNSET
     """Maximum number of users, 0 for no limit; at most 99 in voice and 10000 in stage channels."""
     rate_limit_per_user: Slowmode | None | UnsetType = UNSET
     """Slowmode interval in seconds, 0 to 21600."""
     position: Position | None | UnsetType = UNSET
-    """Sorting position."""
+    """Sorting position; channels with the same position are sorted by ID."""
     permission_overwrites: Overwrites | None | UnsetType = UNSET
-    """Permission overwrites; those of the category if absent."""
+    """Permission overwrites; if absent or null, the overwrites of the category."""
     parent_id: ChannelId | None | UnsetType = UNSET
-    """ID of the category."""
+    """ID of the category; absent or null for a channel without a category."""
     nsfw: bool | None | UnsetType = UNSET
     """Whether the channel is age-restricted."""
     rtc_region: str | None | UnsetType = UNSET
@@ -277,9 +280,9 @@ class CreateGuildChannel(Struct, kw_only=True):
     video_quality_mode: VideoQualityMode | None | UnsetType = UNSET
     """Camera video quality: 1 automatic, 2 720p."""
     default_auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """Default `auto_archive_duration` of new threads, in minutes."""
+    """Minutes of inactivity that clients offer by default as `auto_archive_duration` of a new thread."""
     default_thread_rate_limit_per_user: Slowmode | None | UnsetType = UNSET
-    """Slowmode interval in seconds that new threads start with, 0 to 21600."""
+    """Slowmode interval in seconds with which a new thread starts, 0 to 21600."""
     default_reaction_emoji: DefaultReactionRequest | None | UnsetType = UNSET
     """Emoji to offer as the first reaction on posts."""
     default_sort_order: SortOrder | None | UnsetType = UNSET
@@ -295,14 +298,14 @@ class CreateGuildChannel(Struct, kw_only=True):
 
 
 class UpdateChannel(Struct, kw_only=True):
-    """Request body for updating a channel; absent fields keep their value, null resets a field to its default."""
+    """Request body for updating a channel; absent fields keep their value, and null resets nullable settings."""
 
     name: ChannelName | None | UnsetType = UNSET
-    """New name, 1 to 100 characters."""
+    """New name, 1 to 100 characters; null removes the name of a group and keeps the name of other channels."""
     type: ChannelType | None | UnsetType = UNSET
-    """New type; only text and announcement channels can be converted into each other."""
+    """New type; only text and announcement channels can be converted into each other. Null keeps the type."""
     position: Position | None | UnsetType = UNSET
-    """New sorting position."""
+    """New sorting position; null keeps the position."""
     topic: Topic | None | UnsetType = UNSET
     """New topic, at most 1024 characters, or 4096 in forum and media channels; null removes it."""
     nsfw: bool | None | UnsetType = UNSET
@@ -314,7 +317,7 @@ class UpdateChannel(Struct, kw_only=True):
     user_limit: UserLimit | None | UnsetType = UNSET
     """New maximum number of users, 0 for no limit; at most 99 in voice and 10000 in stage channels."""
     permission_overwrites: Overwrites | None | UnsetType = UNSET
-    """New permission overwrites; replaces all previous ones."""
+    """New permission overwrites, which replace all previous ones; null removes all."""
     parent_id: ChannelId | None | UnsetType = UNSET
     """ID of the new category; null moves the channel out of its category."""
     rtc_region: str | None | UnsetType = UNSET
@@ -322,9 +325,9 @@ class UpdateChannel(Struct, kw_only=True):
     video_quality_mode: VideoQualityMode | None | UnsetType = UNSET
     """New camera video quality: 1 automatic, 2 720p."""
     default_auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """New default `auto_archive_duration` of threads, in minutes."""
+    """New minutes of inactivity that clients offer by default as `auto_archive_duration` of a new thread."""
     default_thread_rate_limit_per_user: Slowmode | None | UnsetType = UNSET
-    """New slowmode interval in seconds that new threads start with, 0 to 21600."""
+    """New slowmode interval in seconds with which a new thread starts, 0 to 21600."""
     default_reaction_emoji: DefaultReactionRequest | None | UnsetType = UNSET
     """New emoji to offer as the first reaction on posts; null removes it."""
     default_sort_order: SortOrder | None | UnsetType = UNSET
@@ -334,11 +337,11 @@ class UpdateChannel(Struct, kw_only=True):
     default_tag_setting: TagSetting | None | UnsetType = UNSET
     """Filter of posts by several tags: `match_all` or `match_some`; null resets it."""
     available_tags: ForumTags | None | UnsetType = UNSET
-    """New tags that posts can have, at most 20; tags without an entry are deleted."""
+    """New tags that posts can have, at most 20; tags that the list does not contain are deleted, null deletes all."""
     flags: Bits | None | UnsetType = UNSET
-    """New flags of the channel or thread."""
+    """New flags of the channel or thread; a `ChannelFlags` bit set. Null removes all."""
     archived: bool | None | UnsetType = UNSET
-    """Whether the thread is archived; threads only."""
+    """Whether the thread is archived; threads only. Null keeps the value."""
     locked: bool | None | UnsetType = UNSET
     """Whether only members with MANAGE_THREADS may post in and unarchive the thread; threads only."""
     invitable: bool | None | UnsetType = UNSET
@@ -346,7 +349,7 @@ class UpdateChannel(Struct, kw_only=True):
     auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
     """New minutes of inactivity after which the thread is archived; threads only."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
-    """IDs of the tags applied to the post, at most 5; posts only."""
+    """New IDs of the tags applied to the post, at most 5; posts only. Null removes all."""
     icon: ImageData | None | UnsetType = UNSET
     """New icon as a data URI; null removes it. Groups only."""
 
@@ -359,9 +362,9 @@ class ChannelPosition(Struct, kw_only=True):
     position: Position | None | UnsetType = UNSET
     """New sorting position; absent or null keeps the position."""
     parent_id: ChannelId | None | UnsetType = UNSET
-    """ID of the new category; null moves the channel out of its category. At most one channel per request."""
+    """ID of the new category; null moves the channel out of its category. Only one channel per request may change it."""
     lock_permissions: bool | None | UnsetType = UNSET
-    """Whether the channel takes over the overwrites of its new category."""
+    """Whether the channel gets the overwrites of its category; absent or null keeps its overwrites."""
 
 
 class ThreadCreated(Thread, kw_only=True):
@@ -379,9 +382,9 @@ class ThreadDeleted(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     parent_id: ChannelId
-    """ID of the channel in which the thread was created."""
+    """ID of the parent channel of the thread."""
     type: int
-    """Type of the thread."""
+    """Type of the thread; a `ChannelType`."""
 
 
 CHANNEL_CREATE = Event(
@@ -432,7 +435,7 @@ GET_CHANNEL = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
 )
 
-# The required permissions depend on the channel type (spec/http.md#3.2, spec/http.md#3.3); the slice checks them.
+# The required permissions depend on the channel type (spec/http.md#3.2, spec/http.md#3.3); the handler checks them.
 UPDATE_CHANNEL = Operation(
     "PATCH",
     "/channels/{channel_id}",

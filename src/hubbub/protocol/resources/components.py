@@ -1,4 +1,7 @@
-"""Components of messages and modals: their limits. Components are stored and returned as JSON."""
+"""Components of messages and modals: limits, and the type of a component as JSON.
+
+The server validates components and stores and returns them as JSON, so there is no model for each type.
+"""
 
 from typing import Any, Final
 
@@ -9,9 +12,11 @@ ACTION_ROWS_MAX: Final = 5
 COMPONENT_TEXT_MAX: Final = 4000
 """Maximum number of characters in all text displays of a message."""
 COMPONENT_ID_MAX: Final = (1 << 31) - 1
+"""Largest `id` of a component."""
 ROW_WIDTH: Final = 5
-"""Width of an action row: a button takes 1, a select takes all."""
+"""Width of an action row in buttons; a select has the width of the whole row."""
 CUSTOM_ID_MAX: Final = 100
+"""Maximum length of the `custom_id` of a component or modal."""
 
 BUTTON_LABEL_MAX: Final = 80
 BUTTON_URL_MAX: Final = 512
@@ -23,7 +28,9 @@ OPTION_TEXT_MAX: Final = 100
 """Maximum length of an option's label, value and description, each."""
 
 SECTION_TEXTS_MAX: Final = 3
+"""Maximum number of text displays in a section."""
 GALLERY_ITEMS_MAX: Final = 10
+"""Maximum number of items in a media gallery."""
 MEDIA_URL_MAX: Final = 2048
 MEDIA_DESCRIPTION_MAX: Final = 1024
 
@@ -31,12 +38,17 @@ MODAL_COMPONENTS_MAX: Final = 5
 """Maximum number of top-level components of a modal."""
 MODAL_TITLE_MAX: Final = 45
 LABEL_MAX: Final = 45
+"""Maximum length of the label of a modal's component."""
 LABEL_DESCRIPTION_MAX: Final = 100
 TEXT_INPUT_MAX: Final = 4000
+"""Maximum length of the value of a text input."""
 TEXT_INPUT_PLACEHOLDER_MAX: Final = 100
 FILE_UPLOADS_MAX: Final = 10
+"""Maximum number of files in a file upload component."""
 FILE_TYPES_MAX: Final = 10
+"""Maximum number of file types that a file upload component accepts."""
 RADIO_OPTIONS_MIN: Final = 2
+"""Minimum number of options of a radio group."""
 GROUP_OPTIONS_MAX: Final = 10
 """Maximum number of options of a radio group or a checkbox group."""
 

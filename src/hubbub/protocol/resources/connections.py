@@ -10,7 +10,7 @@ from hubbub.protocol.operation import Auth, Operation
 CONNECTION_ID_MAX = 256
 CONNECTION_NAME_MAX = 256
 CONNECTIONS_MAX = 100
-"""Maximum number of connections of a user; open in the specification."""
+"""Maximum number of connections of a user. The specification gives no value (decisions/0025)."""
 
 
 class Connection(Struct, kw_only=True):
@@ -21,7 +21,7 @@ class Connection(Struct, kw_only=True):
     name: str | None
     """Name of the account; null if unknown."""
     type: str
-    """Service of the account, a `ConnectionType`."""
+    """Service of the account; a `ConnectionType`."""
     verified: bool
     """Whether the service confirmed that the user owns the account."""
     friend_sync: bool
@@ -29,7 +29,7 @@ class Connection(Struct, kw_only=True):
     show_activity: bool
     """Whether activities on the service are shown in the user's presence."""
     two_way_link: bool
-    """Whether the service also stores a link to this user."""
+    """Whether the service also stores a link to the user's account on this platform."""
     visibility: int
     """Visibility of the connection: 0 only the user, 1 everyone."""
     revoked: bool | UnsetType = UNSET
@@ -37,7 +37,9 @@ class Connection(Struct, kw_only=True):
 
 
 class SetConnection(Struct, kw_only=True):
-    """Request body for connecting an account or updating a connection."""
+    """Request body for connecting an account or updating a connection.
+
+    Absent fields keep their value; in a new connection they have their default."""
 
     name: Annotated[str, Meta(min_length=1, max_length=CONNECTION_NAME_MAX)] | None | UnsetType = UNSET
     """Name of the account; null removes it."""
@@ -48,7 +50,7 @@ class SetConnection(Struct, kw_only=True):
     friend_sync: bool | UnsetType = UNSET
     """Whether friends from the service are suggested to the user."""
     two_way_link: bool | UnsetType = UNSET
-    """Whether the service also stores a link to this user."""
+    """Whether the service also stores a link to the user's account on this platform."""
 
 
 LIST_MY_CONNECTIONS = Operation(
@@ -59,7 +61,7 @@ LIST_MY_CONNECTIONS = Operation(
     scopes=("connections",),
 )
 
-# First-party: users connect and disconnect accounts with their own token (decisions/0025).
+# First-party: connecting and disconnecting accounts with a user token (decisions/0025)
 SET_MY_CONNECTION = Operation(
     "PUT",
     "/users/@me/connections/{connection_type}/{connection_id}",

@@ -13,31 +13,33 @@ from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.users import User
 
 GROUP_RECIPIENTS_MAX: Final = 10
-"""Maximum number of users in a group, the caller included."""
+"""Maximum number of users in a group, its creator included."""
 GROUPS_MAX: Final = 10
-"""Maximum number of active groups of an application or user."""
+"""Maximum number of active groups that an application or user owns."""
 
 
 class CreateDm(Struct, kw_only=True):
     """Request body for opening a direct message channel or creating a group."""
 
     recipient_id: UserId | None | UnsetType = UNSET
-    """ID of the user to open a direct message channel with."""
+    """ID of the user to open a direct message channel with; absent or null to create a group."""
     recipients: Annotated[list[UserId], Meta(max_length=GROUP_RECIPIENTS_MAX)] | None | UnsetType = UNSET
-    """IDs of the users to create a group with, at most 10; users only, bots use `access_tokens`."""
+    """IDs of the users to create a group with, at most 10 with the caller; a single user opens a direct message channel.
+
+    Users only; bots use `access_tokens`."""
     access_tokens: list[str] | None | UnsetType = UNSET
     """OAuth2 access tokens, with the scope `gdm.join`, of the users to create a group with; bots only."""
     nicks: dict[str, str | None] | None | UnsetType = UNSET
-    """Nicknames in the group, by user ID."""
+    """Nicknames in the group, by user ID; absent or null for none."""
 
 
 class AddGroupDmUser(Struct, kw_only=True):
     """Request body for adding a user to a group."""
 
     access_token: str | None | UnsetType = UNSET
-    """OAuth2 access token of the user, with the scope `gdm.join`; required for bots."""
+    """OAuth2 access token of the user, with the scope `gdm.join`; required for bots, ignored for other callers."""
     nick: str | None | UnsetType = UNSET
-    """Nickname of the user in the group."""
+    """Nickname of the user in the group; absent or null for none."""
 
 
 class ChannelRecipientChange(Struct, kw_only=True):
@@ -82,7 +84,7 @@ CREATE_DM = Operation(
     limit=RateLimit(10, 600.0, bucket="direct messages", code=errors.OPENING_DMS_TOO_FAST),
 )
 
-# Older URL of CREATE_DM, for users only (spec/http.md#5).
+# Older path of CREATE_DM with the caller's own user ID, for users only (spec/http.md#5).
 CREATE_DM_BY_USER = Operation(
     "POST",
     "/users/{user_id}/channels",
@@ -94,7 +96,7 @@ CREATE_DM_BY_USER = Operation(
     limit=CREATE_DM.limit,
 )
 
-# Not in the OpenAPI file; bots receive an empty list (spec/http.md#5).
+# Not in the public API description; bots receive an empty list (spec/http.md#5).
 LIST_MY_CHANNELS = Operation("GET", "/users/@me/channels", result=list[PrivateChannel])
 
 # The status is 201 with the channel for a new recipient, and 204 for a user who is already in the group (spec/http.md#4.2).

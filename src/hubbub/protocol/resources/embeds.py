@@ -1,4 +1,4 @@
-"""Embeds: rich content of messages."""
+"""Embeds: rich content of messages, as messages contain it and as clients send it."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -10,6 +10,7 @@ from hubbub.protocol.numbers import COLOR_MAX
 from hubbub.protocol.resources.components import Component
 
 EMBEDS_MAX: Final = 10
+"""Maximum number of embeds of a message."""
 EMBED_FIELDS_MAX: Final = 25
 EMBED_TEXT_MAX: Final = 6000
 """Maximum number of characters in all titles, descriptions, fields, footers and author names of a message."""
@@ -21,7 +22,7 @@ EMBED_FOOTER_MAX: Final = 2048
 EMBED_AUTHOR_MAX: Final = 256
 EMBED_URL_MAX: Final = 2048
 
-Url = Annotated[str, Meta(max_length=EMBED_URL_MAX)]
+EmbedUrl = Annotated[str, Meta(max_length=EMBED_URL_MAX)]
 
 
 class EmbedField(Struct, kw_only=True):
@@ -41,11 +42,11 @@ class EmbedAuthor(Struct, kw_only=True):
     name: str
     """Name of the author, at most 256 characters."""
     url: str | UnsetType = UNSET
-    """URL that the name links to."""
+    """URL that the name links to; absent if none."""
     icon_url: str | UnsetType = UNSET
-    """URL of the author's icon."""
+    """URL of the author's icon; absent if none."""
     proxy_icon_url: str | UnsetType = UNSET
-    """URL of the icon at the media proxy."""
+    """URL of the icon at the media proxy; absent without an icon."""
 
 
 class EmbedFooter(Struct, kw_only=True):
@@ -54,9 +55,9 @@ class EmbedFooter(Struct, kw_only=True):
     text: str
     """Text of the footer, at most 2048 characters."""
     icon_url: str | UnsetType = UNSET
-    """URL of the footer's icon."""
+    """URL of the footer's icon; absent if none."""
     proxy_icon_url: str | UnsetType = UNSET
-    """URL of the icon at the media proxy."""
+    """URL of the icon at the media proxy; absent without an icon."""
 
 
 class EmbedProvider(Struct, kw_only=True):
@@ -65,7 +66,7 @@ class EmbedProvider(Struct, kw_only=True):
     name: str
     """Name of the website."""
     url: str | UnsetType = UNSET
-    """URL of the website."""
+    """URL of the website; absent if unknown."""
 
 
 class EmbedMedia(Struct, kw_only=True):
@@ -76,9 +77,9 @@ class EmbedMedia(Struct, kw_only=True):
     proxy_url: str | UnsetType = UNSET
     """URL of the media at the media proxy."""
     width: int | UnsetType = UNSET
-    """Width in pixels."""
+    """Width in pixels; absent if unknown."""
     height: int | UnsetType = UNSET
-    """Height in pixels."""
+    """Height in pixels; absent if unknown."""
     content_type: str | UnsetType = UNSET
     """Media type of the file, such as `image/png`."""
     placeholder: str | UnsetType = UNSET
@@ -88,7 +89,7 @@ class EmbedMedia(Struct, kw_only=True):
     description: str | UnsetType = UNSET
     """Alternative text of the image."""
     flags: int | UnsetType = UNSET
-    """Attachment flags of the media."""
+    """Flags of the media; an `AttachmentFlags` bit set."""
 
 
 class Embed(Struct, kw_only=True):
@@ -103,7 +104,7 @@ class Embed(Struct, kw_only=True):
     url: str | UnsetType = UNSET
     """URL that the title links to."""
     timestamp: Timestamp | UnsetType = UNSET
-    """Time displayed in the footer."""
+    """Time displayed in the footer; absent if none."""
     color: int | UnsetType = UNSET
     """Color of the bar at the side, as an RGB integer."""
     footer: EmbedFooter | UnsetType = UNSET
@@ -134,7 +135,7 @@ class EmbedFieldRequest(Struct, kw_only=True):
     value: Annotated[str, Meta(max_length=EMBED_FIELD_VALUE_MAX)]
     """Value of the field, at most 1024 characters."""
     inline: bool | None | UnsetType = UNSET
-    """Whether the field may be displayed beside other fields; false if absent."""
+    """Whether the field may be displayed beside other fields; false if absent or null."""
 
 
 class EmbedAuthorRequest(Struct, kw_only=True):
@@ -142,9 +143,9 @@ class EmbedAuthorRequest(Struct, kw_only=True):
 
     name: Annotated[str, Meta(max_length=EMBED_AUTHOR_MAX)] | None | UnsetType = UNSET
     """Name of the author, at most 256 characters."""
-    url: Url | None | UnsetType = UNSET
+    url: EmbedUrl | None | UnsetType = UNSET
     """URL that the name links to, at most 2048 characters."""
-    icon_url: Url | None | UnsetType = UNSET
+    icon_url: EmbedUrl | None | UnsetType = UNSET
     """URL of the author's icon, or `attachment://filename` for an uploaded file."""
 
 
@@ -153,31 +154,31 @@ class EmbedFooterRequest(Struct, kw_only=True):
 
     text: Annotated[str, Meta(max_length=EMBED_FOOTER_MAX)] | None | UnsetType = UNSET
     """Text of the footer, at most 2048 characters."""
-    icon_url: Url | None | UnsetType = UNSET
+    icon_url: EmbedUrl | None | UnsetType = UNSET
     """URL of the footer's icon, or `attachment://filename` for an uploaded file."""
 
 
 class EmbedMediaRequest(Struct, kw_only=True):
     """An image or thumbnail of an embed to send."""
 
-    url: Url | None | UnsetType = UNSET
+    url: EmbedUrl | None | UnsetType = UNSET
     """URL of the image, or `attachment://filename` for an uploaded file."""
     description: Annotated[str, Meta(max_length=EMBED_DESCRIPTION_MAX)] | None | UnsetType = UNSET
     """Alternative text of the image."""
 
 
-# Senders cannot set the type (always rich), provider, video or sizes, so these fields are not read (spec/http.md#3.4).
+# Senders cannot set the type, which is always `rich`, nor the provider, video and sizes (spec/http.md#3.4).
 class EmbedRequest(Struct, kw_only=True):
-    """An embed to send; its texts and those of the message's other embeds have at most 6000 characters together."""
+    """An embed to send; the texts of all embeds of a message have at most 6000 characters together."""
 
     title: Annotated[str, Meta(max_length=EMBED_TITLE_MAX)] | None | UnsetType = UNSET
     """Title, at most 256 characters."""
     description: Annotated[str, Meta(max_length=EMBED_DESCRIPTION_MAX)] | None | UnsetType = UNSET
     """Description, at most 4096 characters."""
-    url: Url | None | UnsetType = UNSET
+    url: EmbedUrl | None | UnsetType = UNSET
     """URL that the title links to, at most 2048 characters."""
     timestamp: datetime | None | UnsetType = UNSET
-    """Time to display in the footer."""
+    """Time to display in the footer; absent or null for none."""
     color: Annotated[int, Meta(ge=0, le=COLOR_MAX)] | None | UnsetType = UNSET
     """Color of the bar at the side, as an RGB integer from 0 to 16777215."""
     footer: EmbedFooterRequest | None | UnsetType = UNSET
