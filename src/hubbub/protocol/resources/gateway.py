@@ -1,4 +1,4 @@
-"""Gateway: connection handshake, session events and client commands, and the gateway URL."""
+"""Gateway: payloads of Identify, Resume and READY, client commands with their responses, and the gateway URL."""
 
 from typing import Any
 
@@ -23,16 +23,22 @@ from hubbub.protocol.resources.users import MyUser, User
 
 HEARTBEAT_INTERVAL_MS = 41_250
 LARGE_THRESHOLD_MIN = 50
+"""Smallest `large_threshold` of Identify, and its default."""
 LARGE_THRESHOLD_MAX = 250
-COMMANDS_MAX = 120
-COMMANDS_WINDOW_SECONDS = 60
-"""Window in seconds for COMMANDS_MAX client frames, heartbeats included; exceeding it closes with 4008."""
+CLIENT_FRAMES_MAX = 120
+"""Maximum number of client frames per window, heartbeats included; more close the connection with RATE_LIMITED."""
+CLIENT_FRAMES_WINDOW_SECONDS = 60
+"""Length of the window for CLIENT_FRAMES_MAX."""
 GUILDS_PER_SHARD_MAX = 2500
+"""Maximum number of guilds in a bot's session; a bot in more guilds must use shards."""
 SESSION_STARTS_PER_DAY = 1000
+"""Number of sessions that a bot may start per day."""
 REQUESTED_MEMBERS_MAX = 100
+"""Maximum number of members in the response to a request by name or ID."""
 NONCE_BYTES_MAX = 32
+"""Maximum length of the nonce of a request for members, in bytes."""
 ALL_MEMBERS_INTERVAL_SECONDS = 30
-"""Seconds between two requests for all members of a guild by the same bot."""
+"""Minimum number of seconds between two requests of a bot for all members of the same guild."""
 
 
 class GatewayUrl(Struct, kw_only=True):
@@ -65,7 +71,7 @@ class BotGateway(GatewayUrl, kw_only=True):
 
 
 class Hello(Struct, kw_only=True):
-    """First frame of a connection."""
+    """Payload of the first frame that the server sends on a connection."""
 
     heartbeat_interval: int
     """Interval in milliseconds at which the client sends heartbeats."""
@@ -74,31 +80,31 @@ class Hello(Struct, kw_only=True):
 
 
 class Identify(Struct, kw_only=True):
-    """Payload that starts a session; lenient, because client libraries send different fields (spec/clients.md#1)."""
+    """Payload that starts a session; most fields are optional, because client libraries send different ones (spec/clients.md#1)."""
 
     token: str
-    """Token, with or without the prefix `Bot `; with the prefix `Bearer ` for OAuth2 sessions."""
+    """Token of a bot or user, with or without the prefix `Bot `, or an OAuth2 access token with the prefix `Bearer `."""
     properties: dict[str, Any] = {}
     """Operating system, browser and device of the client."""
     intents: int | UnsetType = UNSET
-    """Intents of the session; required for bots, whose connection is otherwise closed with 4013."""
+    """Bit set of `Intents`; required for bots, whose connection is otherwise closed with INVALID_INTENTS."""
     compress: bool | str | int | None = False
-    """Whether the client accepts payload compression."""
+    """Whether the client accepts payload compression; false, null, 0, an empty string and `false` disable it."""
     large_threshold: int | None = None
-    """Member count above which offline members are left out of GUILD_CREATE; 50 to 250, default 50."""
+    """Member count above which offline members are left out of GUILD_CREATE, 50 to 250; 50 if absent or null."""
     shard: list[int] | None = None
-    """Shard ID and number of shards; `[0, 1]` if absent. An invalid value closes the connection with 4010."""
+    """Shard ID and number of shards; `[0, 1]` if absent or null. Invalid values close the connection with INVALID_SHARD."""
     presence: SetPresence | None = None
     """Initial presence; online without activities if absent or null."""
     capabilities: int | None = 0
-    """Bit set of optional features that the client supports; 0 if absent."""
+    """Bit set of `Capabilities` that the client supports; 0 if absent or null. Bots have only CHANNEL_OBFUSCATION."""
 
 
 class Resume(Struct, kw_only=True):
     """Payload that resumes a session on a new connection."""
 
     token: str
-    """Token of the session."""
+    """Token with which the session was started."""
     session_id: str
     """ID of the session."""
     seq: int | None
@@ -108,31 +114,31 @@ class Resume(Struct, kw_only=True):
 class RequestGuildMembers(Struct, kw_only=True):
     """Request for guild members by name or by ID, or for all members.
 
-    IDs keep the form in which they were sent, because `not_found` returns them unchanged.
+    IDs are strings or integers as the client sent them, because `not_found` in the response returns them unchanged.
     """
 
     guild_id: str | int | list[str | int]
-    """ID of the guild; users may send a list of several."""
+    """ID of the guild; users may send a list of IDs."""
     query: str | None | UnsetType = UNSET
     """Prefix of the username or nickname; an empty string with `limit` 0 requests all members."""
     limit: int | None | UnsetType = UNSET
     """Maximum number of members to return, at most 100; 0 for all members."""
     user_ids: str | int | list[str | int] | None | UnsetType = UNSET
-    """ID or IDs of the users to return, at most 100; excludes `query`."""
+    """ID or list of IDs of the users to return, at most 100; cannot be combined with `query`."""
     presences: bool | None = False
     """Whether to include presences; requires the GUILD_PRESENCES intent."""
     nonce: str | None | UnsetType = UNSET
-    """Value to return in the response; ignored if longer than NONCE_BYTES_MAX bytes."""
+    """Value to return in the response; ignored if it is longer than 32 bytes."""
 
     @property
     def guild_ids(self) -> list[GuildId]:
-        """Return the IDs of the requested guilds, or raise ValueError if one is not an ID."""
+        """The IDs of the requested guilds; raises ValueError if one is not an ID."""
         values = self.guild_id if isinstance(self.guild_id, list) else [self.guild_id]
         return [parse_wide(GuildId, value) for value in values]
 
     @property
     def requested_user_ids(self) -> list[str | int]:
-        """The requested user IDs in the format of the client; empty if there are none."""
+        """The requested user IDs as the client sent them; empty if there are none."""
         if isinstance(self.user_ids, list):
             return self.user_ids
         return [] if self.user_ids is None or isinstance(self.user_ids, UnsetType) else [self.user_ids]
@@ -177,7 +183,7 @@ class Ready(Struct, kw_only=True):
     application: ReadyApplication | UnsetType = UNSET
     """Application of the session; absent in user sessions."""
     shard: list[int] | UnsetType = UNSET
-    """Shard ID and number of shards; present only if Identify had it."""
+    """Shard ID and number of shards; absent if Identify had none."""
     private_channels: list[ReadyChannel] = []
     """Private channels of the user; empty for bots."""
     relationships: list[Relationship] = []
@@ -207,7 +213,7 @@ class Ready(Struct, kw_only=True):
     user_application_profiles: dict[str, list[UserApplicationProfile]] | UnsetType = UNSET
     """Application profiles by user ID; OAuth2 sessions only."""
     game_invites: list[ActivityInvite] | UnsetType = UNSET
-    """Pending activity invites of the user; without `Capabilities.PRIORITIZED_READY_PAYLOAD` only."""
+    """Pending activity invites of the user; absent with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
     feature_flags: FeatureFlags | UnsetType = UNSET
     """SDK features that the operator has disabled; OAuth2 sessions only."""
     av_sf_protocol_floor: int | UnsetType = UNSET
@@ -220,7 +226,7 @@ class MergedPresences(Struct, kw_only=True):
     """Presences at the start of a session."""
 
     guilds: list[list[Presence]] = []
-    """Presences of guild members, by guild in the order of READY."""
+    """Presences of guild members: one list per guild, in the order of the guilds in READY."""
     friends: list[Presence] = []
     """Presences of friends."""
 
@@ -237,30 +243,30 @@ class ReadySupplemental(Struct, kw_only=True):
 
 
 class Resumed(Struct, kw_only=True):
-    """Result of resuming a session; an object, because discord.py writes into it."""
+    """Payload of RESUMED; an object instead of null, because discord.py sets keys of it."""
 
     trace: list[str] = field(name="_trace", default_factory=list)
     """Debugging data; clients should ignore it."""
 
 
 class RateLimitedRequest(Struct, kw_only=True):
-    """The rejected request."""
+    """The request for guild members that exceeded the rate limit."""
 
     guild_id: Snowflake
-    """ID of the guild."""
+    """ID of the guild whose members were requested."""
     nonce: str | UnsetType = UNSET
     """Nonce of the request; absent if it had none."""
 
 
 class RateLimited(Struct, kw_only=True):
-    """A client command that was rejected by a rate limit; the connection remains open."""
+    """A client command that exceeded its own rate limit; the connection remains open."""
 
     opcode: int
     """Opcode of the command."""
     retry_after: float
     """Seconds to wait before sending the command again."""
     meta: RateLimitedRequest
-    """The rejected request."""
+    """Request that exceeded the rate limit."""
 
 
 READY = Event("READY", Ready, "Sent once after Identify, with the initial state of the session.")

@@ -142,7 +142,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Guild count from which a bot is large: more session starts, and a fixed divisor of its shards; 0 turns it off."""
     large_bot_concurrency: Annotated[int, Meta(ge=1)] = 16
     """`max_concurrency` of a large bot, and the divisor of its shard count."""
-    commands: Annotated[int, Meta(ge=1)] = gateway.COMMANDS_MAX
+    commands: Annotated[int, Meta(ge=1)] = gateway.CLIENT_FRAMES_MAX
     """The number of commands that a connection may send per sixty seconds."""
     resume_url: str | None = None
     """The wss:// URL of this process, where its sessions are resumed; by default derived from `public_url`.

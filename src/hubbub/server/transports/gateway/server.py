@@ -10,7 +10,7 @@ from aiohttp import WSMsgType, web
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
-from hubbub.protocol.resources.gateway import COMMANDS_WINDOW_SECONDS, Hello, Identify, Resume
+from hubbub.protocol.resources.gateway import CLIENT_FRAMES_WINDOW_SECONDS, Hello, Identify, Resume
 from hubbub.server.core.bus import Bus
 from hubbub.server.core.call import Actor, Listeners, Ports
 from hubbub.server.core.clock import Clock
@@ -206,7 +206,7 @@ class Gateway:
             version=int(version) if version in VERSIONS else 0,
             resume_url=self._resume_url(request),
             now=asyncio.get_running_loop().time(),
-            frame_limit=RateWindow(self._config.gateway.commands, COMMANDS_WINDOW_SECONDS),
+            frame_limit=RateWindow(self._config.gateway.commands, CLIENT_FRAMES_WINDOW_SECONDS),
             write_buffer_max=self._config.gateway.outgoing_buffer_bytes,
         )
 
