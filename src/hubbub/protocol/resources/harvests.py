@@ -1,4 +1,4 @@
-"""Data export: the caller's own messages, in pages."""
+"""Harvests: pages of the caller's own messages for a data export. `accounts.Harvest` has the other data."""
 
 from typing import Annotated, Final
 
@@ -7,8 +7,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, Timestamp
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 
-PAGE_MAX: Final = 500
+HARVEST_PAGE_MAX: Final = 500
 """Maximum number of messages on a page."""
+HARVEST_PAGE_DEFAULT: Final = 100
+"""Number of messages on a page without `limit`."""
 
 
 class HarvestedFile(Struct, kw_only=True):
@@ -42,12 +44,12 @@ class HarvestedMessage(Struct, kw_only=True):
 
 
 class ListHarvestedMessages(Struct, kw_only=True):
-    """Page selection for the data export."""
+    """Query parameters for listing the caller's messages, oldest first."""
 
     after: MessageId | UnsetType = UNSET
-    """Return messages with a greater ID; pass the last ID of the previous page."""
-    limit: Annotated[int, Meta(ge=1, le=PAGE_MAX)] = 100
-    """Maximum number of messages to return."""
+    """Only messages with a higher ID than this; pass the last ID of the previous page. Absent for the first page."""
+    limit: Annotated[int, Meta(ge=1, le=HARVEST_PAGE_MAX)] = HARVEST_PAGE_DEFAULT
+    """Maximum number of messages to return, 1 to 500; 100 if absent."""
 
 
 LIST_HARVESTED_MESSAGES = Operation(
@@ -58,4 +60,4 @@ LIST_HARVESTED_MESSAGES = Operation(
     auth=Auth.USER,
     limit=RateLimit(60, 10.0),
 )
-"""The caller's own messages, oldest first; a page shorter than `limit` is the last one."""
+"""Lists the caller's own messages, oldest first; a page shorter than `limit` is the last one."""

@@ -167,7 +167,7 @@ async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[
     yield account.removesuffix(b"}") + b',"messages":[\n'
     last_message_id, is_first = 0, True
     while True:
-        query = {"after": [str(last_message_id)], "limit": [str(harvests.PAGE_MAX)]}
+        query = {"after": [str(last_message_id)], "limit": [str(harvests.HARVEST_PAGE_MAX)]}
         try:
             messages = await request.call(harvests.LIST_HARVESTED_MESSAGES, query=query)
         except ApiError as error:
@@ -178,6 +178,6 @@ async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[
         if messages:
             yield (b"" if is_first else b",\n") + b",\n".join(codec.encode(message) for message in messages)
             last_message_id, is_first = int(messages[-1].id), False
-        if len(messages) < harvests.PAGE_MAX:
+        if len(messages) < harvests.HARVEST_PAGE_MAX:
             break
     yield b"\n]}\n"
