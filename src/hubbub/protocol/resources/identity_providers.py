@@ -10,9 +10,10 @@ from hubbub.protocol.operation import Auth, Operation
 CLIENTS_MAX: Final = 10
 """Maximum number of clients per provider."""
 CLIENT_ID_MAX: Final = 256
-DESCRIPTION_MAX: Final = 250
-ENVIRONMENT_MAX: Final = 32
+CLIENT_DESCRIPTION_MAX: Final = 250
+CLIENT_ENVIRONMENT_MAX: Final = 32
 ISSUER_MAX: Final = 512
+"""Maximum length of the URL of an issuer."""
 
 ProviderType = Literal["OIDC", "EPIC_ONLINE_SERVICES", "STEAM", "UNITY", "APPLE", "PLAYSTATION_NETWORK"]
 """Types of provider that an application can configure."""
@@ -23,44 +24,44 @@ PLATFORM_BOT: Final = "PLATFORM_BOT"
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 """Accepted signature algorithms of ID tokens; algorithms with a shared secret are rejected."""
 
-ID_TOKEN_AGE_SECONDS: Final = 7 * 86_400
-"""Maximum age of an ID token, counted from its `iat` claim."""
+ID_TOKEN_AGE_SECONDS_MAX: Final = 7 * 86_400
+"""Maximum age of an ID token in seconds, counted from its `iat` claim."""
 
 ClientId = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_MAX)]
 IssuerUrl = Annotated[str, Meta(max_length=ISSUER_MAX)]
 
 
 class ProviderClient(Struct, kw_only=True):
-    """A client registered with the provider; tokens must be issued for one of these."""
+    """An OAuth2 client that is registered with the provider, and for which its tokens are issued."""
 
     id: ClientId
     """Client ID at the provider, which must be in the audience of a token."""
     oidc_issuer_url: IssuerUrl | None | UnsetType = UNSET
-    """Issuer of tokens for this client; absent or null uses the issuer of the configuration."""
-    description: Annotated[str, Meta(max_length=DESCRIPTION_MAX)] | None | UnsetType = UNSET
-    """Note about the client for the application's managers."""
-    environment: Annotated[str, Meta(max_length=ENVIRONMENT_MAX)] | None | UnsetType = UNSET
-    """Label of the environment that uses the client, such as `production`."""
+    """URL of the issuer of tokens for this client; if absent or null, the `oidc_issuer_url` of the provider."""
+    description: Annotated[str, Meta(max_length=CLIENT_DESCRIPTION_MAX)] | None | UnsetType = UNSET
+    """Note about the client for the application's owner, at most 250 characters; absent or null for none."""
+    environment: Annotated[str, Meta(max_length=CLIENT_ENVIRONMENT_MAX)] | None | UnsetType = UNSET
+    """Label of the environment that uses the client, such as `production`, at most 32 characters; absent or null for none."""
 
 
 class ProviderConfiguration(Struct, kw_only=True):
     """An external identity provider that an application trusts."""
 
     type: str
-    """Type of the provider."""
+    """Type of the provider; a `ProviderType`."""
     clients: list[ProviderClient]
-    """Clients for which tokens are accepted."""
+    """Clients; a token is accepted if it was issued for one of them."""
     oidc_issuer_url: str | None
-    """Issuer of the provider's ID tokens; null for providers other than OIDC."""
+    """URL of the issuer of the provider's ID tokens; null if not set, and for providers other than OIDC."""
 
 
 class SetProviderConfiguration(Struct, kw_only=True):
-    """The configuration to store for a provider."""
+    """Request body for storing the configuration of a provider."""
 
     clients: Annotated[list[ProviderClient], Meta(min_length=1, max_length=CLIENTS_MAX)]
-    """Clients for which tokens are accepted; replaces the stored list."""
+    """Clients, 1 to 10, which replace the stored ones; a token is accepted if it was issued for one of them."""
     oidc_issuer_url: IssuerUrl | None | UnsetType = UNSET
-    """Issuer of the provider's ID tokens; required for OIDC unless every client has its own."""
+    """URL of the issuer of the provider's ID tokens; required for OIDC unless every client has its own."""
 
 
 _MANAGE_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)

@@ -99,7 +99,7 @@ def require_valid_claims(token: ParsedToken, now_ms: int) -> None:
     not_before = _require_time_claim(token, "nbf") if "nbf" in token.claims else 0
     if expires_at <= now_seconds:
         raise errors.ID_TOKEN_EXPIRED()
-    if issued_at < now_seconds - wire.ID_TOKEN_AGE_SECONDS:
+    if issued_at < now_seconds - wire.ID_TOKEN_AGE_SECONDS_MAX:
         raise errors.ID_TOKEN_TOO_OLD()
     if max(issued_at, not_before) > now_seconds + SKEW_SECONDS:
         raise errors.INVALID_OIDC_TOKEN()
