@@ -16,10 +16,11 @@ EMOJI_NAME_MIN: Final = 2
 EMOJI_NAME_MAX: Final = 32
 EMOJI_BYTES_MAX: Final = 262_144
 EMOJI_SIDE: Final = 128
+"""Maximum width and height of an emoji in pixels; larger images are scaled down."""
 EMOJIS_MAX_BY_TIER: Final = (50, 100, 150, 250)
-"""Maximum number of static emoji by the guild's premium tier; the same number of animated emoji is allowed."""
+"""Maximum number of static emoji of a guild, by its premium tier; as many animated emoji are allowed in addition."""
 MORE_EMOJI_EMOJIS_MAX: Final = 200
-"""Maximum number of static emoji in a guild with MORE_EMOJI, unless its tier allows more."""
+"""Maximum number of static emoji in a guild with MORE_EMOJI, unless its premium tier allows more."""
 APPLICATION_EMOJIS_MAX: Final = 2000
 
 EmojiName = Annotated[str, Meta(min_length=EMOJI_NAME_MIN, max_length=EMOJI_NAME_MAX, pattern=r"^[A-Za-z0-9_]*(?!\n)$")]
@@ -42,7 +43,7 @@ class PartialEmoji(Struct, kw_only=True):
     name: str | None
     """The Unicode emoji, or the name of the custom emoji; null for a custom emoji that was deleted."""
     animated: bool | UnsetType = UNSET
-    """Whether the emoji is animated."""
+    """Whether the emoji is animated; absent or false if it is not."""
 
 
 class Emoji(Struct, kw_only=True):
@@ -57,13 +58,13 @@ class Emoji(Struct, kw_only=True):
     require_colons: bool = True
     """Whether the name must be wrapped in colons when typed; always true."""
     managed: bool = False
-    """Whether an integration manages the emoji."""
+    """Whether an integration manages the emoji; always false."""
     animated: bool = False
     """Whether the emoji is animated."""
     available: bool = True
-    """Whether the emoji can be used; false while the guild has lost the slot for it."""
+    """Whether the emoji can be used; always true."""
     user: User | UnsetType = UNSET
-    """User who created the emoji; present only for callers who may manage it."""
+    """User who created the emoji; absent for callers who may not manage it."""
 
 
 class ApplicationEmojis(Struct, kw_only=True):
@@ -85,7 +86,7 @@ class CreateGuildEmoji(Struct, kw_only=True):
 
 
 class UpdateGuildEmoji(Struct, kw_only=True):
-    """Request body for updating a guild emoji."""
+    """Request body for updating a guild emoji; absent fields keep their value."""
 
     name: EmojiName | UnsetType = UNSET
     """New name, 2 to 32 letters, digits and underscores."""
@@ -103,7 +104,7 @@ class CreateApplicationEmoji(Struct, kw_only=True):
 
 
 class UpdateApplicationEmoji(Struct, kw_only=True):
-    """Request body for updating an application emoji."""
+    """Request body for updating an application emoji; absent fields keep their value."""
 
     name: EmojiName | UnsetType = UNSET
     """New name, 2 to 32 letters, digits and underscores."""

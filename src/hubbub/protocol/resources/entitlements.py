@@ -18,10 +18,11 @@ from hubbub.protocol.ids import (
 )
 from hubbub.protocol.operation import Auth, Event, Operation
 
-ENTITLEMENTS_MAX = 100
-"""Maximum number of entitlements in a page."""
+ENTITLEMENTS_PAGE_MAX = 100
 SKU_IDS_MAX = 100
+"""Maximum number of SKU IDs in one query."""
 
+# `comma` makes the query parameter a comma-separated list instead of a repeated parameter.
 SkuIds = Annotated[list[SkuId], Meta(max_length=SKU_IDS_MAX, extra={"comma": True})]
 
 
@@ -39,7 +40,7 @@ class Entitlement(Struct, kw_only=True):
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild that owns the entitlement; absent if a user owns it."""
     type: EntitlementType
-    """Origin of the entitlement."""
+    """Type of the entitlement, which says how it was acquired."""
     deleted: bool
     """Whether the entitlement was deleted."""
     consumed: bool
@@ -49,9 +50,9 @@ class Entitlement(Struct, kw_only=True):
     ends_at: Timestamp | None
     """Time until which the entitlement is valid; null if it has no end."""
     gift_code_flags: int = 0
-    """Flags of the gift code; 0 if it was not a gift."""
+    """Flags of the gift code; 0 if the entitlement was not a gift."""
     promotion_id: Snowflake | None = None
-    """ID of the promotion through which it was acquired; null if none."""
+    """ID of the promotion through which the entitlement was acquired; null if none."""
     subscription_id: SubscriptionId | UnsetType = UNSET
     """ID of the subscription that grants the entitlement; absent if none."""
 
@@ -66,11 +67,11 @@ class GetEntitlements(Struct, kw_only=True):
     sku_ids: SkuIds | UnsetType = UNSET
     """Only entitlements of these SKUs, as a comma-separated list of at most 100 IDs."""
     before: Snowflake | UnsetType = UNSET
-    """Only entitlements with a lower ID than this."""
+    """Only entitlements with a lower ID than this; without `after`, the page ends just before this ID."""
     after: Snowflake | UnsetType = UNSET
     """Only entitlements with a higher ID than this."""
-    limit: Annotated[int, Meta(ge=1, le=ENTITLEMENTS_MAX)] = ENTITLEMENTS_MAX
-    """Maximum number of entitlements to return, 1 to 100."""
+    limit: Annotated[int, Meta(ge=1, le=ENTITLEMENTS_PAGE_MAX)] = ENTITLEMENTS_PAGE_MAX
+    """Maximum number of entitlements to return, 1 to 100; 100 if absent."""
     exclude_ended: bool = False
     """Whether to leave out entitlements that have ended."""
     exclude_deleted: bool = True
@@ -80,7 +81,7 @@ class GetEntitlements(Struct, kw_only=True):
 
 
 class GetMyEntitlements(Struct, kw_only=True):
-    """Query parameters for listing the current user's entitlements."""
+    """Query parameters for listing the current user's valid entitlements to an application, in ascending order of IDs."""
 
     sku_ids: SkuIds | UnsetType = UNSET
     """Only entitlements of these SKUs, as a comma-separated list of at most 100 IDs."""
@@ -94,7 +95,7 @@ class CreateEntitlement(Struct, kw_only=True):
     sku_id: SkuId
     """ID of the subscription SKU."""
     owner_id: Snowflake
-    """ID of the guild or user."""
+    """ID of the guild or user that receives the entitlement."""
     owner_type: EntitlementOwnerType
     """Type of the owner: 1 guild, 2 user."""
 

@@ -46,9 +46,9 @@ class GithubAuthor(Struct, kw_only=True):
     """Author of a commit."""
 
     name: str
-    """Name from the commit."""
+    """Name of the author, from the commit."""
     username: str | None | UnsetType = UNSET
-    """GitHub username; absent if the author has no known account."""
+    """GitHub username; absent or null if the author has no known account."""
 
 
 class GithubCommit(Struct, kw_only=True):
@@ -76,7 +76,7 @@ class GithubComment(Struct, kw_only=True):
     body: str
     """Text of the comment."""
     commit_id: str | None | UnsetType = UNSET
-    """SHA of the commit; commit comments only."""
+    """SHA of the commit; absent or null for comments on other objects."""
 
 
 class GithubIssue(Struct, kw_only=True):
@@ -93,9 +93,9 @@ class GithubIssue(Struct, kw_only=True):
     title: str
     """Title of the issue."""
     body: str | None | UnsetType = UNSET
-    """Text of the issue; null if empty."""
+    """Text of the issue; absent or null if empty."""
     pull_request: Any = UNSET
-    """Present if the issue is a pull request."""
+    """Links of the pull request; absent if the issue is not a pull request."""
 
 
 class GithubRepository(Struct, kw_only=True):
@@ -159,9 +159,9 @@ class GithubCheckSuite(Struct, kw_only=True):
     app: GithubCheckApp
     """App that runs the checks."""
     conclusion: str | None | UnsetType = UNSET
-    """Result, such as `success` or `failure`; null until completed."""
+    """Result of the check suite, such as `success` or `failure`; absent or null until completed."""
     head_branch: str | None | UnsetType = UNSET
-    """Branch of the commit."""
+    """Branch of the commit; absent or null if unknown."""
     pull_requests: list[GithubCheckPullRequest] | None | UnsetType = UNSET
     """Pull requests that contain the commit."""
 
@@ -185,7 +185,7 @@ class GithubCheckRun(Struct, kw_only=True):
     check_suite: GithubCheckSuite
     """Check suite that contains the check run."""
     conclusion: str | None | UnsetType = UNSET
-    """Result, such as `success` or `failure`; null until completed."""
+    """Result of the check run, such as `success` or `failure`; absent or null until completed."""
     details_url: str | None | UnsetType = UNSET
     """URL of the details on the app's website."""
     output: GithubCheckOutput | None | UnsetType = UNSET
@@ -212,7 +212,7 @@ class GithubDiscussion(Struct, kw_only=True):
 
 
 class GithubWebhook(Struct, kw_only=True):
-    """Payload of a GitHub event; the header `X-GitHub-Event` names the event."""
+    """Payload of a GitHub event, which the header `X-GitHub-Event` names; fields that the event does not have are absent."""
 
     sender: GithubUser
     """User who caused the event."""

@@ -14,7 +14,9 @@ from hubbub.protocol.resources.members import GUILD_MEMBER_UPDATE
 from hubbub.protocol.resources.users import USER_UPDATE, MyUser
 
 GUILD_TAG_MIN = 1
+"""Minimum length of a guild tag in characters."""
 GUILD_TAG_MAX = 4
+"""Maximum length of a guild tag in characters."""
 
 
 class GuildProfile(Struct, kw_only=True):
@@ -31,7 +33,7 @@ class GuildProfile(Struct, kw_only=True):
 
 
 class UpdateGuildProfile(Struct, kw_only=True):
-    """Request body for updating a guild's tag and badge; a guild without a tag has no badge."""
+    """Request body for updating a guild's tag and badge; absent fields keep their value. A guild without a tag has no badge."""
 
     tag: Annotated[str, Meta(min_length=GUILD_TAG_MIN, max_length=GUILD_TAG_MAX)] | None | UnsetType = UNSET
     """New tag, 1 to 4 characters; null removes the tag and the badge."""
@@ -43,12 +45,13 @@ class SetPrimaryGuild(Struct, kw_only=True):
     """Request body for selecting the guild whose tag the current user displays."""
 
     identity_guild_id: GuildId | None | UnsetType = UNSET
-    """ID of the guild; null or absent removes the tag."""
+    """ID of the guild whose tag is displayed; null or absent removes the tag from the user."""
     identity_enabled: bool | None | UnsetType = UNSET
-    """Whether to display the tag; false hides it but keeps the guild selected."""
+    """Whether to display the tag, true if absent or null; false hides the tag but keeps the guild selected."""
 
 
-# First-party: the public API only has the resulting user field `primary_guild` (decisions/0025).
+# First-party: the public API has none of these operations, only the user field `primary_guild` (decisions/0025).
+
 GET_GUILD_PROFILE = Operation(
     "GET",
     "/guilds/{guild_id}/profile",

@@ -34,9 +34,12 @@ GUILD_NAME_MIN = 2
 GUILD_NAME_MAX = 100
 GUILD_DESCRIPTION_MAX = 300
 GUILDS_MAX = 100
+"""Maximum number of guilds that a user may join."""
 PREMIUM_GUILDS_MAX = 200
+"""Maximum number of guilds that a user with the premium type TIER_2 may join."""
 GUILDS_PAGE_MAX = 200
 MEMBERS_MAX = 500_000
+"""Maximum number of members of a guild."""
 VIDEO_USERS_MAX = 25
 STAGE_VIDEO_USERS_MAX = 50
 LARGE_GUILD_MEMBERS = 75_000
@@ -55,7 +58,7 @@ class IncidentsData(Struct, kw_only=True):
 
 
 class Guild(Struct, kw_only=True):
-    """A guild as its members see it; client libraries read nearly every key without a default."""
+    """A guild as its members see it; most fields are never absent, because client libraries require them."""
 
     id: GuildId
     """ID of the guild."""
@@ -76,7 +79,7 @@ class Guild(Struct, kw_only=True):
     description: str | None = None
     """Description of the guild; null if none."""
     home_header: str | None = None
-    """Hash of the header image of the guild's home page; null if none."""
+    """Hash of the header image of the guild's home page; always null."""
     splash: str | None = None
     """Hash of the invite background image; null if none."""
     discovery_splash: str | None = None
@@ -90,17 +93,17 @@ class Guild(Struct, kw_only=True):
     afk_channel_id: ChannelId | None = None
     """ID of the voice channel that idle members are moved to; null if none."""
     afk_timeout: int = AfkTimeout.FIVE_MINUTES.value
-    """Seconds after which idle members are moved: 60, 300, 900, 1800 or 3600."""
+    """Seconds after which idle members are moved to the AFK channel: 60, 300, 900, 1800 or 3600."""
     system_channel_id: ChannelId | None = None
     """ID of the channel for welcome messages and other system messages; null if none."""
     system_channel_flags: int = 0
-    """Bit set of the system messages that are suppressed."""
+    """Bit set of `SystemChannelFlags`: the system messages that are suppressed."""
     widget_enabled: bool = False
     """Whether the widget is enabled."""
     widget_channel_id: ChannelId | None = None
     """ID of the channel that the widget's invite leads to; null if it has no invite."""
     verification_level: int = 0
-    """Verification level that members must meet to send messages."""
+    """Level that members must meet to send messages; a `VerificationLevel`."""
     default_message_notifications: int = 0
     """Default notification setting of members: 0 all messages, 1 only mentions."""
     mfa_level: int = 0
@@ -134,7 +137,7 @@ class Guild(Struct, kw_only=True):
     nsfw: bool = False
     """Whether the guild is rated explicit or age-restricted."""
     nsfw_level: int = 0
-    """Age rating of the guild."""
+    """Age rating of the guild; an `NsfwLevel`."""
     incidents_data: IncidentsData | None = None
     """Temporary safety restrictions; null if none were set."""
     approximate_member_count: int | UnsetType = UNSET
@@ -153,17 +156,17 @@ class GuildCreated(Guild, kw_only=True):
     member_count: int
     """Number of members."""
     unavailable: bool | UnsetType = UNSET
-    """False when the guild becomes available; absent when the user joins it, which libraries rely on."""
+    """Always false when the guild becomes available; absent when the user joins the guild."""
     voice_states: list[VoiceState]
     """Voice states of connected members, without `guild_id`."""
     members: list[members.Member]
-    """Members of the guild; in large guilds or without intents only some of them."""
+    """Members of the guild; in large guilds or without the intents GUILD_MEMBERS and GUILD_PRESENCES only some of them."""
     channels: list[Channel]
     """Channels of the guild."""
     threads: list[Thread]
     """Active threads that the current user can view."""
     presences: list[Presence]
-    """Presences of members; in large guilds only of members who are not offline."""
+    """Presences of the members in `members` who are not offline; empty without the intent GUILD_PRESENCES."""
     stage_instances: list[StageInstance] = []
     """Live stage instances."""
     guild_scheduled_events: list[ScheduledEvent] = []
@@ -180,7 +183,7 @@ class UnavailableGuild(Struct, kw_only=True):
     id: GuildId
     """ID of the guild."""
     unavailable: bool | UnsetType = UNSET
-    """True in an outage or before GUILD_CREATE; absent in GUILD_DELETE if the user is no longer a member."""
+    """Always true in an outage or before GUILD_CREATE; absent in GUILD_DELETE if the user is no longer a member."""
 
 
 class GuildPreview(Struct, kw_only=True):
@@ -250,13 +253,13 @@ class ListMyGuilds(Struct, kw_only=True):
     after: GuildId | UnsetType = UNSET
     """Only guilds with a higher ID than this."""
     limit: Annotated[int, Meta(ge=1, le=GUILDS_PAGE_MAX)] = GUILDS_PAGE_MAX
-    """Maximum number of guilds to return, 1 to 200."""
+    """Maximum number of guilds to return, 1 to 200; 200 if absent."""
     with_counts: bool = False
     """Whether to include approximate member and presence counts."""
 
 
 class InitialRole(UpdateRole, kw_only=True):
-    """A role to create together with a guild."""
+    """A role to create together with a guild, in a request."""
 
     id: Snowflake | UnsetType = UNSET
     """Placeholder ID by which overwrites in the same request refer to the role."""
@@ -275,23 +278,23 @@ class CreateGuild(Struct, kw_only=True):
     name: GuildName
     """Name of the guild, 2 to 100 characters."""
     icon: ImageData | None | UnsetType = UNSET
-    """Icon as a data URI."""
+    """Icon as a data URI; absent or null for none."""
     region: str | None | UnsetType = UNSET
     """Deprecated: voice region of the guild, ignored."""
     verification_level: VerificationLevel | None | UnsetType = UNSET
-    """Verification level that members must meet to send messages."""
+    """Level that members must meet to send messages; NONE if absent or null."""
     default_message_notifications: DefaultMessageNotifications | None | UnsetType = UNSET
-    """Default notification setting of members: 0 all messages, 1 only mentions."""
+    """Default notification setting of members: 0 all messages, 1 only mentions; 0 if absent or null."""
     explicit_content_filter: ExplicitContentFilter | None | UnsetType = UNSET
     """Members whose media is scanned: 0 none, 1 members without roles, 2 all."""
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
-    """Seconds after which idle members are moved: 60, 300, 900, 1800 or 3600."""
+    """Seconds after which idle members are moved to the AFK channel: 60, 300, 900, 1800 or 3600."""
     system_channel_flags: Bits | None | UnsetType = UNSET
-    """Bit set of the system messages to suppress."""
+    """Bit set of `SystemChannelFlags`: the system messages to suppress."""
     roles: Annotated[list[InitialRole], Meta(max_length=ROLES_MAX)] | None | UnsetType = UNSET
     """Roles to create, at most 250; the first one sets the properties of @everyone."""
     channels: Annotated[list[InitialChannel], Meta(max_length=GUILD_CHANNELS_MAX)] | None | UnsetType = UNSET
-    """Channels to create, at most 500; if absent, a text and a voice channel, each in a category."""
+    """Channels to create, at most 500; if absent or null, a text and a voice channel, each in a category."""
     afk_channel_id: Snowflake | None | UnsetType = UNSET
     """Placeholder ID, from `channels`, of the channel that idle members are moved to."""
     system_channel_id: Snowflake | None | UnsetType = UNSET
@@ -299,7 +302,7 @@ class CreateGuild(Struct, kw_only=True):
 
 
 class UpdateGuild(Struct, kw_only=True):
-    """Request body for updating a guild; null resets a field to its default."""
+    """Request body for updating a guild; absent fields keep their value, null resets a field to its default."""
 
     name: GuildName | UnsetType = UNSET
     """New name, 2 to 100 characters."""
@@ -316,11 +319,11 @@ class UpdateGuild(Struct, kw_only=True):
     banner: ImageData | None | UnsetType = UNSET
     """New banner as a data URI; null removes it. Requires BANNER, animated banners ANIMATED_BANNER."""
     home_header: ImageData | None | UnsetType = UNSET
-    """New header image of the guild's home page as a data URI; null removes it."""
+    """Header image of the guild's home page; every image is rejected, because no guild has the required feature."""
     owner_id: UserId | UnsetType = UNSET
     """ID of the user to transfer the guild to; only the owner may set it."""
     verification_level: VerificationLevel | None | UnsetType = UNSET
-    """New verification level that members must meet to send messages."""
+    """New level that members must meet to send messages."""
     default_message_notifications: DefaultMessageNotifications | None | UnsetType = UNSET
     """New default notification setting of members: 0 all messages, 1 only mentions."""
     explicit_content_filter: ExplicitContentFilter | None | UnsetType = UNSET
@@ -328,15 +331,15 @@ class UpdateGuild(Struct, kw_only=True):
     preferred_locale: str | None | UnsetType = UNSET
     """New language of the guild's system messages; null resets it to `en-US`."""
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
-    """New seconds after which idle members are moved: 60, 300, 900, 1800 or 3600."""
+    """New number of seconds after which idle members are moved to the AFK channel: 60, 300, 900, 1800 or 3600."""
     afk_channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the voice channel that idle members are moved to; null for none."""
     system_channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the channel for welcome messages and other system messages; null for none."""
     system_channel_flags: Bits | None | UnsetType = UNSET
-    """Bit set of the system messages to suppress."""
+    """Bit set of `SystemChannelFlags`: the system messages to suppress."""
     features: list[str] | None | UnsetType = UNSET
-    """New features; only COMMUNITY, DISCOVERABLE, INVITES_DISABLED and RAID_ALERTS_DISABLED change."""
+    """New features; only COMMUNITY, DISCOVERABLE, INVITES_DISABLED and RAID_ALERTS_DISABLED change. Null removes them."""
     rules_channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the channel with the rules; null for none."""
     safety_alerts_channel_id: ChannelId | None | UnsetType = UNSET
@@ -368,7 +371,7 @@ GUILD_DELETE = Event(
     intents=Intents.GUILDS,
 )
 
-# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, for users only: bots are rejected with 20001.
+# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, bots are rejected with BOTS_CANNOT_USE_ENDPOINT.
 CREATE_GUILD = Operation(
     "POST",
     "/guilds",
@@ -438,7 +441,7 @@ SET_GUILD_MFA_LEVEL = Operation(
     audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
-# Users who are not members need a guild with DISCOVERABLE.
+# Available to members, and to every user if the guild is DISCOVERABLE.
 GET_GUILD_PREVIEW = Operation("GET", "/guilds/{guild_id}/preview", result=GuildPreview, raises=(errors.UNKNOWN_GUILD,))
 
 LIST_MY_GUILDS = Operation(

@@ -1,4 +1,4 @@
-"""Identities: provisional accounts, external identities and their profiles, and publisher tokens."""
+"""Identities: provisional accounts, external identities and their profiles, publishers and tokens of their games."""
 
 from typing import Annotated, Final, Literal
 
@@ -12,13 +12,16 @@ from hubbub.protocol.resources.oauth2 import ACCESS_TOKEN_SECONDS, OAUTH2_TOKEN_
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, USER_UPDATE, User
 
 EXTERNAL_ID_MAX: Final = 1024
+"""Maximum length of an external user ID, and of the name of a user in a game."""
 CREDENTIAL_MAX: Final = 10_240
+"""Maximum length of a credential or access token in a request."""
 SECRET_MAX: Final = 1024
-METADATA_KEYS_MAX: Final = 25
-METADATA_VALUE_MAX: Final = 1024
-"""Maximum length of one metadata value."""
+"""Maximum length of a client secret in a request."""
+PROFILE_METADATA_KEYS_MAX: Final = 25
+PROFILE_METADATA_VALUE_MAX: Final = 1024
+"""Maximum length of one metadata value of a profile."""
 IDENTITIES_MAX: Final = 100
-"""Maximum number of users in one lookup."""
+"""Maximum number of users whose identities one request lists."""
 MERGES_PER_DAY_MAX: Final = 5
 """Maximum number of account merges per user and day."""
 
@@ -59,30 +62,30 @@ class ProvisionalToken(Struct, kw_only=True):
     expires_in: int = ACCESS_TOKEN_SECONDS
     """Lifetime of the access token in seconds."""
     refresh_token: str | None = None
-    """Refresh token, only for OIDC and a client with a secret.
-    Refreshing is deprecated: request a token with a fresh credential instead."""
+    """Refresh token; null unless the credential is an OIDC token and the application has a client secret.
+    Refreshing is deprecated: request a token with a new credential instead."""
     scopes: list[str]
     """Granted scopes as a list."""
     expires_at_seconds: int
-    """Time at which the access token expires, in Unix seconds."""
+    """Time at which the access token expires, as Unix seconds."""
 
 
 # Provisional accounts
 
 
 class CreateBotToken(Struct, kw_only=True):
-    """A player identified by the application's own backend."""
+    """Request body for a provisional account's token; the application's backend identifies the player."""
 
     external_user_id: ExternalUserId
     """ID of the player in the application's own system."""
     preferred_global_name: GlobalName | None | UnsetType = UNSET
-    """Display name of the account if it is created by this request."""
+    """Display name of the account if this request creates it; ignored for an existing account."""
     provisional_user_id: UserId | None | UnsetType = UNSET
-    """ID of an existing provisional account to associate with `external_user_id`."""
+    """ID of an existing provisional account to associate with `external_user_id`; absent or null to find or create one."""
 
 
 class ExternalCredentials(Struct, kw_only=True):
-    """A player identified by a credential of an external identity provider."""
+    """Request body with which a game identifies a player by a credential of an external identity provider."""
 
     client_id: ApplicationId
     """ID of the application."""
@@ -91,11 +94,11 @@ class ExternalCredentials(Struct, kw_only=True):
     external_auth_token: Credential
     """Credential issued by the external provider."""
     client_secret: Annotated[str, Meta(max_length=SECRET_MAX)] | None | UnsetType = UNSET
-    """Secret of the application; omitted by public clients."""
+    """Client secret of the application; absent or null for a public client."""
 
 
 class UnmergeBotAccount(Struct, kw_only=True):
-    """A player to unmerge, identified by the application's own backend."""
+    """Request body for unmerging a provisional account; the application's backend identifies the player."""
 
     external_user_id: ExternalUserId
     """ID of the player in the application's own system."""
@@ -175,7 +178,7 @@ BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
 
 
 class UpdateAccount(Struct, kw_only=True):
-    """Changes to a provisional account."""
+    """Request body for updating a provisional account."""
 
     global_name: GlobalName | None | UnsetType = UNSET
     """New display name; null removes it, absent keeps it."""
@@ -208,18 +211,18 @@ USER_MERGE_OPERATION_COMPLETED = Event(
 )
 
 
-# A publisher's tokens
+# Tokens of a publisher's games
 
 
 class ExchangeChildToken(Struct, kw_only=True):
-    """A publisher's token to exchange for a token of one of its games."""
+    """Request body for exchanging a publisher's access token for an access token of one of its games."""
 
     parent_access_token: Annotated[str, Meta(min_length=1, max_length=CREDENTIAL_MAX)]
     """Access token issued to the publisher's application."""
     child_application_id: ApplicationId
     """ID of the game's application."""
     parent_client_secret: Annotated[str, Meta(max_length=SECRET_MAX)] | None | UnsetType = UNSET
-    """Secret of the publisher's application; omitted if it is a public client."""
+    """Client secret of the publisher's application; absent or null for a public client."""
 
 
 class ChildToken(Struct, kw_only=True):
@@ -266,7 +269,7 @@ class UserApplicationProfile(Struct, kw_only=True):
     username: str | None
     """Name of the user in the game; null if the game set none."""
     avatar_hash: str
-    """Hash of the user's avatar in the game; empty if there is none."""
+    """Hash of the user's avatar in the game; always empty."""
     metadata: str
     """Metadata that the game stored, as a JSON document."""
     external_id: ExternalId
@@ -274,14 +277,14 @@ class UserApplicationProfile(Struct, kw_only=True):
 
 
 class UserApplicationProfiles(Struct, kw_only=True):
-    """A user whose profile in a game changed."""
+    """The profiles of a user after a change."""
 
     user_id: UserId
     """ID of the user."""
     application_id: ApplicationId
     """ID of the publisher's application, or of the game if it has no publisher."""
     user_application_profiles: list[UserApplicationProfile]
-    """Complete list of the user's profiles, in the form used in READY; at most one entry."""
+    """All profiles of the user, as in READY; at most one."""
 
 
 USER_APPLICATION_IDENTITY_UPDATE = Event(
@@ -293,7 +296,7 @@ USER_APPLICATION_IDENTITY_UPDATE = Event(
 
 
 class IdentityProfile(Struct, kw_only=True):
-    """A profile in the form seen by the application's backend."""
+    """A user's profile in a game, as the application's bot reads it."""
 
     username: str | None
     """Name of the user in the game; null if none is set."""
@@ -304,12 +307,15 @@ class IdentityProfile(Struct, kw_only=True):
 
 
 class UpdateIdentityProfile(Struct, kw_only=True):
-    """Changes to a profile."""
+    """Request body for updating a profile."""
 
     username: Annotated[str, Meta(max_length=EXTERNAL_ID_MAX)] | None | UnsetType = UNSET
     """New name of the user in the game; null removes it, absent keeps it."""
     metadata: (
-        Annotated[dict[str, Annotated[str, Meta(max_length=METADATA_VALUE_MAX)]], Meta(max_length=METADATA_KEYS_MAX)]
+        Annotated[
+            dict[str, Annotated[str, Meta(max_length=PROFILE_METADATA_VALUE_MAX)]],
+            Meta(max_length=PROFILE_METADATA_KEYS_MAX),
+        ]
         | None
         | UnsetType
     ) = UNSET
@@ -338,19 +344,19 @@ UPDATE_USER_IDENTITY_PROFILE = Operation(
 
 
 class ListApplicationIdentities(Struct, kw_only=True):
-    """Users to look up."""
+    """Request body for listing the external IDs of users."""
 
     user_ids: Annotated[list[UserId], Meta(min_length=1, max_length=IDENTITIES_MAX)]
-    """IDs of the users whose external IDs are requested."""
+    """IDs of the users, 1 to 100; users without an identity in the application are left out of the response."""
 
 
 class ApplicationIdentity(Struct, kw_only=True):
-    """A user and their ID in the game."""
+    """A user and the ID of the user at the identity provider of the application."""
 
     user_id: UserId
     """ID of the user."""
     external_user_id: str
-    """ID of the user at the identity provider."""
+    """ID of the user at the identity provider of the application."""
 
 
 LIST_APPLICATION_IDENTITIES = Operation(
@@ -367,14 +373,14 @@ LIST_APPLICATION_IDENTITIES = Operation(
 
 
 class PublisherLink(Struct, kw_only=True):
-    """The family of an application: its publisher and the games of that publisher."""
+    """The direct relatives of an application in its family: its publisher, or the games that it publishes."""
 
     application_id: ApplicationId
     """ID of the application."""
     parent_id: ApplicationId | None
     """ID of the publisher's application; null if the application has no publisher."""
     child_ids: list[ApplicationId]
-    """IDs of the games of which the application is the publisher."""
+    """IDs of the games of which the application is the publisher; empty if it is none."""
 
 
 GET_PUBLISHER_LINK = Operation(
@@ -383,4 +389,4 @@ GET_PUBLISHER_LINK = Operation(
     result=PublisherLink,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
-"""First-party: the publisher link set by an operator, visible to managers of the application."""
+"""First-party: returns the publisher link, which an operator sets, to the owner and the bot of the application."""

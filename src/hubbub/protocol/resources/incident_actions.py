@@ -17,10 +17,11 @@ INCIDENT_HOURS_MAX: Final = 24
 
 
 class SetIncidentActions(Struct, kw_only=True):
-    """Incident actions to set."""
+    """Request body for disabling or enabling the invites and direct messages of a guild."""
 
     invites_disabled_until: datetime | None | UnsetType = UNSET
-    """Time until which invites are disabled, at most 24 hours ahead; null enables them, absent keeps them."""
+    """Time until which invites are disabled, at most 24 hours ahead.
+    Null enables them again; absent keeps the current value."""
     dms_disabled_until: datetime | None | UnsetType = UNSET
     """Time until which direct messages between members are disabled, at most 24 hours ahead.
     Null enables them again; absent keeps the current value."""

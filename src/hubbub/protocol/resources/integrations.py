@@ -15,16 +15,16 @@ from hubbub.protocol.resources import members, roles
 from hubbub.protocol.resources.users import User
 
 INTEGRATIONS_MAX: Final = 50
-"""Maximum number of integrations in a list."""
+"""Maximum number of integrations that a response lists."""
 
 
 class IntegrationAccount(Struct, kw_only=True):
-    """The external account behind an integration; for an application, the application itself."""
+    """The account of an integration, which is the application itself."""
 
     id: str
-    """ID of the account."""
+    """ID of the account, which is the application's ID."""
     name: str | None
-    """Name of the account."""
+    """Name of the account, which is the application's name; never null."""
 
 
 class IntegrationApplication(Struct, kw_only=True):
@@ -41,9 +41,9 @@ class IntegrationApplication(Struct, kw_only=True):
     summary: str = ""
     """Always empty; kept because discord.py reads the key."""
     type: None = None
-    """Always null."""
+    """Type of the application; always null."""
     bot: User | UnsetType = UNSET
-    """Bot user of the application; absent if it has none."""
+    """Bot user of the application; absent if the bot is not in the guild."""
 
 
 class Integration(Struct, kw_only=True):
@@ -52,7 +52,7 @@ class Integration(Struct, kw_only=True):
     id: IntegrationId
     """ID of the integration."""
     name: str | None
-    """Name of the integration, which is the application's name."""
+    """Name of the integration, which is the application's name; never null."""
     type: str = "discord"
     """Type of the integration; `discord` is the value by which client libraries recognize applications."""
     enabled: bool = True
@@ -62,9 +62,9 @@ class Integration(Struct, kw_only=True):
     application: IntegrationApplication
     """Application that is installed."""
     scopes: list[str]
-    """OAuth2 scopes that were granted to the application."""
+    """OAuth2 scopes that were granted to the application in the guild: `bot` and `applications.commands`."""
     user: User | UnsetType = UNSET
-    """User who installed the application; absent if unknown."""
+    """User who installed the application; always absent."""
 
 
 class IntegrationGuild(Struct, kw_only=True):
@@ -82,11 +82,11 @@ class AddedIntegration(Struct, kw_only=True):
     """An application that the current user added to a guild."""
 
     guild: IntegrationGuild
-    """Guild that has the application."""
+    """Guild in which the application is installed."""
     integration: Integration
     """Integration of the application in the guild."""
     can_delete: bool
-    """Whether the user has MANAGE_GUILD in the guild, which deleting the integration needs."""
+    """Whether the current user may delete the integration, which requires MANAGE_GUILD in the guild."""
 
 
 class PartialIntegration(Struct, kw_only=True):
@@ -97,7 +97,7 @@ class PartialIntegration(Struct, kw_only=True):
     type: str = "discord"
     """Type of the integration; always `discord`."""
     name: str | None
-    """Name of the integration."""
+    """Name of the integration, which is the application's name; never null."""
     account: IntegrationAccount
     """Account of the integration."""
     application_id: ApplicationId
@@ -105,7 +105,7 @@ class PartialIntegration(Struct, kw_only=True):
 
 
 class GuildIntegration(Integration, kw_only=True):
-    """An integration in gateway events, with its guild and without the user."""
+    """An integration in gateway events, with the ID of its guild."""
 
     guild_id: GuildId
     """ID of the guild."""
@@ -119,7 +119,7 @@ class IntegrationDeleted(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     application_id: ApplicationId | UnsetType = UNSET
-    """ID of the application."""
+    """ID of the application; never absent."""
 
 
 class GuildIntegrations(Struct, kw_only=True):
@@ -130,7 +130,7 @@ class GuildIntegrations(Struct, kw_only=True):
 
 
 class CreateIntegration(Struct, kw_only=True):
-    """A connected account whose subscribers are to be synchronized with the guild."""
+    """Request body for integrating a connected account, whose subscribers become members; always rejected."""
 
     type: str
     """Type of the connected account."""
@@ -139,10 +139,10 @@ class CreateIntegration(Struct, kw_only=True):
 
 
 class UpdateIntegration(Struct, kw_only=True):
-    """Changes to the handling of expired subscribers."""
+    """Request body for updating an integrated account; always rejected."""
 
     expire_behavior: IntegrationExpireBehavior | None | UnsetType = UNSET
-    """Effect of an expired subscription."""
+    """Effect of an expired subscription on the member."""
     expire_grace_period: Int32 | None | UnsetType = UNSET
     """Days until `expire_behavior` is applied."""
     enable_emoticons: bool | None | UnsetType = UNSET
@@ -193,8 +193,8 @@ LIST_GUILD_INTEGRATIONS = Operation(
     raises=_MANAGE_ERRORS,
 )
 
-# spec/http.md#5: integrations of external accounts. Only applications can be integrated (decisions/0035), so users get
-# UNKNOWN_INTEGRATION; bots are rejected.
+# The next three operations are for integrations of external accounts, which do not exist: only applications can be
+# integrated (decisions/0035). Users receive UNKNOWN_INTEGRATION, bots BOTS_CANNOT_USE_ENDPOINT (spec/http.md#5).
 CREATE_GUILD_INTEGRATION = Operation(
     "POST",
     "/guilds/{guild_id}/integrations",
