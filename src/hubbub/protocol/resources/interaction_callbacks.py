@@ -1,20 +1,12 @@
-"""Callbacks: the initial responses of applications to interactions."""
+"""Interaction callbacks: the initial responses of applications to interactions, and the results of sending them."""
 
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from hubbub.protocol.ids import (
-    ChannelId,
-    GuildId,
-    InteractionId,
-    MessageId,
-)
+from hubbub.protocol.ids import ChannelId, GuildId, InteractionId, MessageId
 from hubbub.protocol.numbers import Bits
-from hubbub.protocol.resources.attachments import (
-    ATTACHMENTS_MAX,
-    AttachmentRequest,
-)
+from hubbub.protocol.resources.attachments import ATTACHMENTS_MAX, AttachmentRequest
 from hubbub.protocol.resources.commands import CHOICES_MAX, ChoiceName, ChoiceValue
 from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, MODAL_TITLE_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
@@ -26,55 +18,55 @@ class AutocompleteChoice(Struct, kw_only=True):
     """A choice offered while the user types an option."""
 
     name: ChoiceName
-    """Name of the choice, shown to the user."""
+    """Name of the choice, shown to the user, 1 to 100 characters."""
     value: ChoiceValue
     """Value of the option if the user selects the choice."""
     name_localizations: dict[str, ChoiceName] | None | UnsetType = UNSET
-    """Translations of the name by locale."""
+    """Translations of the name by locale; absent or null for none."""
 
 
 class CallbackMessage(Struct, kw_only=True):
-    """A message sent as the response to an interaction."""
+    """A message that responds to an interaction, or the changes to a message; null is treated as absent in a new message."""
 
     content: Content | None | UnsetType = UNSET
     """Text of the message."""
     embeds: Annotated[list[EmbedRequest], Meta(max_length=EMBEDS_MAX)] | None | UnsetType = UNSET
-    """Rich embeds of the message."""
+    """Embeds of the message, at most 10."""
     allowed_mentions: AllowedMentions | None | UnsetType = UNSET
-    """Mentions that notify; absent notifies mentioned users only."""
+    """Mentions that send a notification; if absent or null, mentions of users only."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)] | None | UnsetType = UNSET
     """Components of the message."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    """Metadata of the uploaded files."""
+    """Metadata of the uploaded files, at most 10; in an update also the existing attachments to keep."""
     poll: CreatePoll | None | UnsetType = UNSET
     """Poll to attach to the message."""
     tts: bool | None | UnsetType = UNSET
     """Whether the message is read aloud with text-to-speech."""
     flags: Bits | None | UnsetType = UNSET
-    """Message flags, such as `EPHEMERAL`, SUPPRESS_EMBEDS and IS_COMPONENTS_V2."""
+    """Flags of the message, such as EPHEMERAL, SUPPRESS_EMBEDS and IS_COMPONENTS_V2; a `MessageFlags` bit set."""
 
 
 class CallbackFlags(Struct, kw_only=True):
     """Options of a deferred response."""
 
     flags: Bits | None | UnsetType = UNSET
-    """Message flags of the later response; only `EPHEMERAL` is allowed."""
+    """Flags of the later message; only EPHEMERAL has an effect."""
 
 
 class CallbackChoices(Struct, kw_only=True):
     """Choices of an autocomplete response."""
 
     choices: Annotated[list[AutocompleteChoice], Meta(max_length=CHOICES_MAX)] | None | UnsetType = UNSET
-    """Choices to offer."""
+    """Choices to offer, at most 25; absent or null for none."""
 
 
 class CallbackModal(Struct, kw_only=True):
     """A modal sent as the response to an interaction."""
 
     custom_id: Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
-    """Identifier returned when the modal is submitted."""
+    """Identifier that the application receives when the modal is submitted, 1 to 100 characters."""
     title: Annotated[str, Meta(min_length=1, max_length=MODAL_TITLE_MAX)]
-    """Title of the modal."""
+    """Title of the modal, 1 to 45 characters."""
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)]
     """Components of the modal."""
 
@@ -94,7 +86,7 @@ class DeferredMessageCallback(Struct, kw_only=True, tag_field="type", tag=5):
     """Type 5, DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE: shows a loading state until the message is sent."""
 
     data: CallbackFlags | None | UnsetType = UNSET
-    """Options of the later message."""
+    """Options of the later message; absent or null for the defaults."""
 
 
 class DeferredUpdateCallback(Struct, kw_only=True, tag_field="type", tag=6):
@@ -141,13 +133,14 @@ Callback = (
     | PremiumCallback
     | LaunchCallback
 )
+"""A callback of any type; the field `type` selects the class."""
 
 
 class CallbackQuery(Struct, kw_only=True):
     """Query parameters of an interaction response."""
 
     with_response: bool = False
-    """Whether to return the created response with status 200 instead of 204."""
+    """Whether to return a `CallbackResponse` with status 200 instead of an empty response with status 204."""
 
 
 class CallbackInteraction(Struct, kw_only=True):
@@ -156,15 +149,15 @@ class CallbackInteraction(Struct, kw_only=True):
     id: InteractionId
     """ID of the interaction."""
     type: int
-    """Type of the interaction."""
+    """Type of the interaction; an `InteractionType`."""
     activity_instance_id: str | UnsetType = UNSET
-    """ID of the launched activity instance."""
+    """ID of the launched activity instance; absent if none was launched."""
     response_message_id: MessageId | UnsetType = UNSET
-    """ID of the message created or edited by the response."""
+    """ID of the message created or edited by the response; absent if there is none."""
     response_message_loading: bool | UnsetType = UNSET
-    """Whether the message still shows a loading state."""
+    """Whether the message still shows a loading state; absent if there is no message."""
     response_message_ephemeral: bool | UnsetType = UNSET
-    """Whether only the user can see the message."""
+    """Whether only the user who created the interaction can see the message; absent if there is no message."""
     channel_id: ChannelId | UnsetType = UNSET
     """ID of the channel in which the interaction took place."""
     guild_id: GuildId | UnsetType = UNSET
@@ -184,9 +177,9 @@ class CallbackResource(Struct, kw_only=True):
     type: int
     """Type of the response; an `InteractionCallbackType`."""
     message: Message | UnsetType = UNSET
-    """Created or edited message; sent for types 4 and 7."""
+    """Created or edited message; present for CHANNEL_MESSAGE_WITH_SOURCE and UPDATE_MESSAGE."""
     activity_instance: CallbackActivity | UnsetType = UNSET
-    """Launched activity instance; sent for type 12."""
+    """Launched activity instance; present for LAUNCH_ACTIVITY."""
 
 
 class CallbackResponse(Struct, kw_only=True):

@@ -1,4 +1,7 @@
-"""Interactions: commands, components, autocomplete and modals, and the responses of applications."""
+"""Interactions: requests of users' clients, payloads to applications, results, and the routes of responses.
+
+`interaction_callbacks` has the bodies of the initial responses.
+"""
 
 from typing import Annotated, Any, Final
 
@@ -25,8 +28,8 @@ from hubbub.protocol.resources.attachments import (
     AttachmentRequest,
 )
 from hubbub.protocol.resources.channels import AnyChannel
-from hubbub.protocol.resources.commands import LOCALE_HEADERS, ApplicationCommand
-from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, Component
+from hubbub.protocol.resources.commands import COMMAND_OPTIONS_MAX, LOCALE_HEADERS, ApplicationCommand
+from hubbub.protocol.resources.components import COMPONENTS_MAX, CUSTOM_ID_MAX, SELECT_VALUES_MAX, Component
 from hubbub.protocol.resources.entitlements import Entitlement
 from hubbub.protocol.resources.interaction_callbacks import (
     AutocompleteChoice,
@@ -41,25 +44,24 @@ from hubbub.protocol.resources.roles import Role
 from hubbub.protocol.resources.users import User
 
 RESPONSE_TIMEOUT_MS: Final = 3_000
-"""Time in which an application must send its first response."""
+"""Milliseconds within which an application must send its initial response."""
 TOKEN_LIFETIME_MS: Final = 15 * 60_000
-"""Lifetime of an interaction token, in which follow-ups and edits are possible."""
+"""Milliseconds for which an interaction token allows follow-ups and edits."""
 USER_INSTALL_FOLLOW_UPS_MAX: Final = 5
-"""Maximum number of follow-ups by an application that only the user installed."""
+"""Maximum number of follow-ups to one interaction by an application that only the user installed."""
 PRIVATE_CHANNEL_PERMISSIONS: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
 """Permissions of an application's responses outside guilds (spec/webhooks-and-interactions.md#2.1)."""
 AUTOCOMPLETE_VALUE_MAX: Final = 100
 """Maximum length of a text value in an autocomplete choice."""
-NONCE_MAX: Final = 64
-SESSION_ID_MAX: Final = 64
+INTERACTION_NONCE_MAX: Final = 64
+INTERACTION_SESSION_ID_MAX: Final = 64
 ENDPOINT_RESPONSE_BYTES_MAX: Final = 25 * 1024 * 1024
-"""Maximum size in bytes of a response by the application's endpoint, files included.
+"""Maximum size in bytes of the HTTP response of an application's endpoint, files included.
+
 Larger responses must use the callback route.
 """
 FAILED_INTERACTIONS_MAX: Final = 100
 """Maximum number of failed interactions on a page."""
-
-OptionCount = Meta(max_length=25)
 
 
 # Requests of the user's client
@@ -74,10 +76,10 @@ class OptionValue(Struct, kw_only=True, omit_defaults=True):
     """Name of the option."""
     value: str | int | float | bool | None | UnsetType = UNSET
     """Value entered by the user; absent for subcommands and subcommand groups."""
-    options: "Annotated[list[OptionValue], OptionCount] | UnsetType" = UNSET
-    """Options inside a subcommand or subcommand group."""
+    options: "Annotated[list[OptionValue], Meta(max_length=COMMAND_OPTIONS_MAX)] | UnsetType" = UNSET
+    """Options of a subcommand or subcommand group; absent for other options."""
     focused: bool | UnsetType = UNSET
-    """Whether the user is typing into this option; sent only for autocomplete."""
+    """Whether the user is typing the value of the option; absent if not, and outside autocomplete."""
 
 
 class CommandData(Struct, kw_only=True):
@@ -90,11 +92,11 @@ class CommandData(Struct, kw_only=True):
     type: int | UnsetType = UNSET
     """Type of the command: 1 slash command, 2 user command, 3 message command, 4 entry point."""
     version: Snowflake | None | UnsetType = UNSET
-    """Version of the command known to the user's client."""
-    options: Annotated[list[OptionValue], OptionCount] | None | UnsetType = UNSET
-    """Options entered by the user."""
+    """Version of the command that the user's client has; absent or null if unknown."""
+    options: Annotated[list[OptionValue], Meta(max_length=COMMAND_OPTIONS_MAX)] | None | UnsetType = UNSET
+    """Options entered by the user, at most 25; absent or null for none."""
     target_id: Snowflake | None | UnsetType = UNSET
-    """ID of the user or message on which a context menu command was invoked."""
+    """ID of the user or message on which a context menu command was invoked; absent or null for other commands."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
     """Files for attachment options; each `id` is the `n` of a part named `files[n]`."""
 
@@ -106,8 +108,8 @@ class ComponentData(Struct, kw_only=True):
     """Type of the component; a `ComponentType`."""
     custom_id: Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
     """Identifier that the application gave the component."""
-    values: Annotated[list[str], Meta(max_length=25)] | None | UnsetType = UNSET
-    """Selected values; only for select menus."""
+    values: Annotated[list[str], Meta(max_length=SELECT_VALUES_MAX)] | None | UnsetType = UNSET
+    """Selected values, at most 25; absent or null for buttons."""
 
 
 class ModalSubmission(Struct, kw_only=True):
@@ -132,21 +134,21 @@ class InteractionRequest(Struct, kw_only=True):
     """ID of the channel in which the interaction takes place."""
     guild_id: GuildId | None | UnsetType = UNSET
     """ID of the channel's guild; absent or null outside guilds."""
-    session_id: Annotated[str, Meta(max_length=SESSION_ID_MAX)] | None | UnsetType = UNSET
-    """ID of the gateway session that is notified of the result; if absent, all sessions of the user are."""
-    nonce: int | Annotated[str, Meta(max_length=NONCE_MAX)] | None | UnsetType = UNSET
-    """Value chosen by the client, returned in the events about this interaction."""
+    session_id: Annotated[str, Meta(max_length=INTERACTION_SESSION_ID_MAX)] | None | UnsetType = UNSET
+    """ID of the gateway session that receives the result; if absent or null, all sessions of the user receive it."""
+    nonce: int | Annotated[str, Meta(max_length=INTERACTION_NONCE_MAX)] | None | UnsetType = UNSET
+    """Value chosen by the client, returned in the events about the interaction; absent or null for none."""
 
 
 class RunCommand(InteractionRequest, kw_only=True, tag_field="type", tag=2):
-    """An invocation of a command."""
+    """Request body for invoking a command."""
 
     data: CommandData
     """Command that the user invoked, with its options."""
 
 
 class UseComponent(InteractionRequest, kw_only=True, tag_field="type", tag=3):
-    """A pressed button or a selection in a menu."""
+    """Request body for pressing a button or selecting values in a select menu."""
 
     message_id: MessageId
     """ID of the message that contains the component."""
@@ -155,20 +157,21 @@ class UseComponent(InteractionRequest, kw_only=True, tag_field="type", tag=3):
 
 
 class AutocompleteCommand(InteractionRequest, kw_only=True, tag_field="type", tag=4):
-    """A request for autocomplete choices while the user types an option."""
+    """Request body for autocomplete choices while the user types an option."""
 
     data: CommandData
     """Command with the options entered so far."""
 
 
 class SubmitModal(InteractionRequest, kw_only=True, tag_field="type", tag=5):
-    """A submitted modal."""
+    """Request body for submitting a modal."""
 
     data: ModalSubmission
     """Values that the user submitted."""
 
 
 AnyInteractionRequest = RunCommand | UseComponent | AutocompleteCommand | SubmitModal
+"""A request body for any interaction; the field `type` selects the class."""
 
 
 # Payloads to the application
@@ -192,14 +195,14 @@ class ResolvedData(Struct, kw_only=True, omit_defaults=True):
 
 
 class InteractionData(Struct, kw_only=True, omit_defaults=True):
-    """The payload of an interaction; the fields depend on its type."""
+    """The payload of an interaction; the fields present depend on the type of the interaction."""
 
     id: str | int | UnsetType = UNSET
-    """ID of the command, as a string, or number of the component within its message."""
+    """ID of the command as a string, or `id` of the component within its message as an integer."""
     name: str | UnsetType = UNSET
     """Name of the command."""
     type: int | UnsetType = UNSET
-    """Type of the command."""
+    """Type of the command; a `CommandType`."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild the command is registered in; absent for global commands."""
     options: list[OptionValue] | UnsetType = UNSET
@@ -209,9 +212,9 @@ class InteractionData(Struct, kw_only=True, omit_defaults=True):
     custom_id: str | UnsetType = UNSET
     """Identifier that the application gave the component or modal."""
     component_type: int | UnsetType = UNSET
-    """Type of the component."""
+    """Type of the component; a `ComponentType`."""
     values: list[str] | UnsetType = UNSET
-    """Values selected in a menu."""
+    """Values selected in a select menu."""
     components: list[Component] | UnsetType = UNSET
     """Components of a modal with the submitted values."""
     resolved: ResolvedData | UnsetType = UNSET
@@ -255,25 +258,25 @@ class Interaction(Struct, kw_only=True):
     guild_locale: str | UnsetType = UNSET
     """Preferred locale of the guild; absent outside guilds."""
     member: Member | UnsetType = UNSET
-    """Member who invoked the interaction, with their permissions in the channel; absent outside guilds."""
+    """Member who created the interaction, with the permissions of the member in the channel; absent outside guilds."""
     user: User | UnsetType = UNSET
-    """User who invoked the interaction; in guilds see `member`."""
+    """User who created the interaction; absent in guilds, where `member` has the user."""
     locale: str
     """Locale of the user."""
     message: Message | UnsetType = UNSET
-    """Message that contains the component; also present on modals opened from a component."""
+    """Message that contains the component, or the component that opened the modal; absent for other interactions."""
     app_permissions: Permissions | UnsetType = UNSET
-    """Permissions of the application's responses in the channel. Before changes.USER_INSTALLS only sent in guilds."""
+    """Permissions of the application's responses in the channel; absent outside guilds before changes.USER_INSTALLS."""
     entitlements: list[Entitlement] = []
     """Active entitlements of the user and the guild for the application."""
     entitlement_sku_ids: list[Snowflake] = []
-    """SKU IDs of `entitlements`, for older libraries."""
+    """SKU IDs of `entitlements`; older client libraries read this field."""
     authorizing_integration_owners: dict[str, Snowflake]
     """Owners of the installation by context: "0" is the guild ID, or 0 in a DM with the bot; "1" is the user ID."""
     context: int
     """Context of the interaction: 0 guild, 1 DM with the bot, 2 other private channel."""
     attachment_size_limit: int | UnsetType = UNSET
-    """Maximum size in bytes of each file in a response. Sent from changes.ATTACHMENT_SIZE_LIMIT on."""
+    """Maximum size in bytes of each file in a response; absent before changes.ATTACHMENT_SIZE_LIMIT."""
 
 
 # Payloads to the user's sessions
@@ -292,12 +295,11 @@ class InteractionFailed(InteractionResult, kw_only=True):
     """An interaction that failed."""
 
     reason_code: int
-    """Reason of the failure: 2 means that the application did not respond in time.
-    Values of a failed activity launch are listed in `LaunchFailureReason`."""
+    """Reason of the failure: 1 invalid response, 2 no response in time; a `LaunchFailureReason` for an activity."""
 
 
 class ModalCreated(InteractionResult, kw_only=True):
-    """A modal that the user's client is to open; it is submitted with the ID of this interaction."""
+    """A modal to open in the user's client, which submits it with the ID of this interaction."""
 
     channel_id: ChannelId
     """ID of the channel in which the interaction took place."""
@@ -318,9 +320,6 @@ class AutocompleteResponse(InteractionResult, kw_only=True):
     """Choices in the order in which they are shown."""
 
 
-# Responses of the application
-
-
 # Command index
 
 
@@ -339,27 +338,27 @@ class CommandIndex(Struct, kw_only=True):
 
 
 class FailedInteraction(Struct, kw_only=True):
-    """An interaction that the application's endpoint did not answer, or answered incorrectly."""
+    """An interaction to which the application did not respond, or responded incorrectly."""
 
     id: InteractionId
     """ID of the interaction."""
     type: int
-    """Type of the interaction."""
+    """Type of the interaction; an `InteractionType`."""
     channel_id: ChannelId
     """ID of the channel in which the interaction took place."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the channel's guild; absent outside guilds."""
     error: str
-    """Description of the failure."""
+    """Description of the failure for the application's developers."""
 
 
 class ListFailedInteractions(Struct, kw_only=True):
-    """Page selection for failed interactions."""
+    """Query parameters for listing failed interactions, in ascending order of IDs."""
 
     after: Snowflake | UnsetType = UNSET
-    """Return interactions with a greater ID."""
+    """Only interactions with a higher ID than this; absent for the first page."""
     limit: Annotated[int, Meta(ge=1, le=FAILED_INTERACTIONS_MAX)] = FAILED_INTERACTIONS_MAX
-    """Maximum number of interactions to return."""
+    """Maximum number of interactions to return, 1 to 100; 100 if absent."""
 
 
 INTERACTION_CREATE = Event(

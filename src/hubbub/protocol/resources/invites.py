@@ -1,4 +1,4 @@
-"""Invites: codes with which users join a guild or a group."""
+"""Invites: codes with which users join a guild or a group, and lists of target users who may use them."""
 
 from typing import Annotated
 
@@ -20,6 +20,7 @@ from hubbub.protocol.resources.users import User
 INVITES_MAX = 1000
 """Maximum number of invites per guild."""
 INVITE_CODE_LENGTH = 8
+"""Number of characters of a generated invite code."""
 INVITE_AGE_SECONDS_DEFAULT = 86_400
 """Default lifetime of an invite in seconds."""
 INVITE_AGE_SECONDS_MAX = 604_800
@@ -27,10 +28,11 @@ INVITE_AGE_SECONDS_MAX = 604_800
 INVITE_USES_MAX = 100
 INVITE_ROLES_MAX = 250
 TARGET_USERS_FIELD = "target_users_file"
+"""Name of the form field with the CSV file of target users."""
 TARGET_USERS_MAX = 100_000
 """Maximum number of target users of one invite. The specification gives no value; a list of this length fits in one request."""
 TARGET_USERS_FILE_BYTES_MAX = 4 * 1024 * 1024
-"""Maximum size in bytes of the file with the target users."""
+"""Maximum size in bytes of the CSV file of target users."""
 
 INVITE_LIMIT = RateLimit(5, 15.0)
 
@@ -43,7 +45,7 @@ class InviteGuild(Struct, kw_only=True):
     name: str
     """Name of the guild."""
     splash: str | None
-    """Hash of the invite splash image; null if there is none."""
+    """Hash of the invite background image; null if there is none."""
     banner: str | None
     """Hash of the banner; null if there is none."""
     description: str | None
@@ -51,9 +53,9 @@ class InviteGuild(Struct, kw_only=True):
     icon: str | None
     """Hash of the icon; null if there is none."""
     features: list[str]
-    """Features of the guild."""
+    """Features of the guild, `GuildFeature` values."""
     verification_level: int
-    """Verification level of the guild."""
+    """Level that members must meet to send messages; a `VerificationLevel`."""
     vanity_url_code: str | None
     """Vanity invite code of the guild; null if there is none."""
     nsfw_level: int
@@ -76,27 +78,27 @@ class Invite(Struct, kw_only=True):
     expires_at: Timestamp | None
     """Time at which the invite expires; null if it never does."""
     guild: InviteGuild | UnsetType = UNSET
-    """Guild the invite leads to; present on guild invites."""
+    """Guild the invite leads to; absent for groups."""
     guild_id: GuildId | UnsetType = UNSET
-    """ID of the guild; present on guild invites."""
+    """ID of the guild the invite leads to; absent for groups."""
     inviter: User | UnsetType = UNSET
     """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
-    """Type of the target of the invite in the channel; an `InviteTargetType`."""
+    """Type of the invite's target in a voice channel, an `InviteTargetType`; absent if there is no target."""
     target_user: User | UnsetType = UNSET
-    """User whose stream the invite leads to."""
+    """User whose stream the invite leads to; absent if there is none."""
     target_application: PublicApplication | UnsetType = UNSET
-    """Application whose activity the invite leads to."""
+    """Application whose activity the invite leads to; absent if there is none."""
     guild_scheduled_event: ScheduledEvent | UnsetType = UNSET
-    """Scheduled event; present if requested with `guild_scheduled_event_id`."""
+    """Scheduled event of the guild; present if requested with `guild_scheduled_event_id`."""
     flags: int | UnsetType = UNSET
     """Flags of the invite; an `InviteFlags` bit set."""
     roles: list[PartialRole] | UnsetType = UNSET
-    """Roles granted to users who accept the invite; complete role objects until 5 February 2026."""
+    """Roles granted to users who accept the invite; complete roles before changes.INVITE_PARTIAL_ROLES."""
     approximate_member_count: int | UnsetType = UNSET
     """Approximate number of members; present if requested with `with_counts`."""
     approximate_presence_count: int | UnsetType = UNSET
-    """Approximate number of online members; present if requested with `with_counts`."""
+    """Approximate number of members who are not offline; present if requested with `with_counts`."""
     uses: int | UnsetType = UNSET
     """Number of times the invite was used; sent only to users who manage the invite."""
     max_uses: int | UnsetType = UNSET
@@ -111,7 +113,7 @@ class Invite(Struct, kw_only=True):
 
 
 class InviteCreated(Struct, kw_only=True):
-    """A new invite."""
+    """An invite that was created."""
 
     channel_id: ChannelId
     """ID of the channel the invite leads to."""
@@ -136,13 +138,13 @@ class InviteCreated(Struct, kw_only=True):
     inviter: User | UnsetType = UNSET
     """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
-    """Type of the target of the invite in the channel; an `InviteTargetType`."""
+    """Type of the invite's target in a voice channel, an `InviteTargetType`; absent if there is no target."""
     target_user: User | UnsetType = UNSET
-    """User whose stream the invite leads to."""
+    """User whose stream the invite leads to; absent if there is none."""
     target_application: PublicApplication | UnsetType = UNSET
-    """Application whose activity the invite leads to."""
+    """Application whose activity the invite leads to; absent if there is none."""
     role_ids: list[RoleId] | UnsetType = UNSET
-    """IDs of the roles granted to users who accept the invite."""
+    """IDs of the roles granted to users who accept the invite; absent if there are none."""
 
 
 class InviteDeleted(Struct, kw_only=True):
@@ -166,7 +168,7 @@ class TargetUsersJob(Struct, kw_only=True):
     processed_users: int
     """Number of users imported so far."""
     created_at: Timestamp | None
-    """Time at which the import was created."""
+    """Time at which the file was uploaded; never null."""
     completed_at: Timestamp | None
     """Time at which the import completed; null until then."""
     error_message: str | None
@@ -174,33 +176,33 @@ class TargetUsersJob(Struct, kw_only=True):
 
 
 class CreateChannelInvite(Struct, kw_only=True):
-    """A new invite to a channel; the file of target users is sent as a separate part."""
+    """Request body for creating an invite; the CSV file of target users is a separate part of the form."""
 
     max_age: Annotated[int, Meta(ge=0, le=INVITE_AGE_SECONDS_MAX)] | None | UnsetType = UNSET
-    """Lifetime in seconds, INVITE_AGE_DEFAULT if absent; 0 never expires."""
+    """Lifetime in seconds, at most 604800 (7 days), or 0 for no end; 86400 (one day) if absent or null."""
     max_uses: Annotated[int, Meta(ge=0, le=INVITE_USES_MAX)] | None | UnsetType = UNSET
-    """Maximum number of uses; 0 or absent is unlimited."""
+    """Maximum number of uses, at most 100; unlimited if 0, absent or null."""
     temporary: bool | None | UnsetType = UNSET
-    """Whether to remove members who joined with the invite when they go offline without having a role."""
+    """Whether to remove members who joined with the invite when they go offline without having a role; false if absent."""
     unique: bool | None | UnsetType = UNSET
     """Whether to create a new invite even if an equal one exists; false or absent may return the existing one."""
     target_type: InviteTargetType | None | UnsetType = UNSET
-    """Type of the target of the invite in a voice channel."""
+    """Type of the invite's target in a voice channel; absent or null for no target."""
     target_user_id: UserId | None | UnsetType = UNSET
-    """ID of the user whose stream the invite leads to; required for target type 1."""
+    """ID of the user whose stream the invite leads to; required for the target type STREAM."""
     target_application_id: ApplicationId | None | UnsetType = UNSET
-    """ID of the application whose activity the invite leads to; required for target type 2."""
+    """ID of the application whose activity the invite leads to; required for the target type EMBEDDED_APPLICATION."""
     role_ids: Annotated[list[RoleId], Meta(max_length=INVITE_ROLES_MAX)] | str | None | UnsetType = UNSET
-    """IDs of the roles granted to users who accept the invite; separated by commas in form fields."""
+    """IDs of the roles granted to users who accept the invite, at most 250; comma-separated if sent as a form field."""
 
 
 class ResolveInvite(Struct, kw_only=True):
-    """Optional parts of an invite to include."""
+    """Query parameters for getting an invite."""
 
     with_counts: bool = False
     """Whether to include the approximate member and presence counts."""
     guild_scheduled_event_id: Snowflake | UnsetType = UNSET
-    """ID of a scheduled event to include."""
+    """ID of a scheduled event to include; absent for none."""
     target_channel_id: ChannelId | UnsetType = UNSET
     """ID of the channel the invite link points to; accepted and ignored."""
     target_message_id: MessageId | UnsetType = UNSET
@@ -208,10 +210,10 @@ class ResolveInvite(Struct, kw_only=True):
 
 
 class AcceptInvite(Struct, kw_only=True):
-    """Parameters of accepting an invite."""
+    """Request body for accepting an invite."""
 
     session_id: str | None | UnsetType = UNSET
-    """ID of the caller's gateway session, if it has one."""
+    """ID of the caller's gateway session; accepted and ignored."""
 
 
 INVITE_CREATE = Event(
@@ -237,7 +239,6 @@ LIST_CHANNEL_INVITES = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.CANNOT_EXECUTE_ON_DM),
 )
 
-# The status is 204 instead of 200 if a group needs no invite.
 CREATE_CHANNEL_INVITE = Operation(
     "POST",
     "/channels/{channel_id}/invites",
@@ -282,7 +283,7 @@ INVITE_REVOKE = Operation(
     audits=(AuditLogAction.INVITE_DELETE,),
 )
 
-# Users only; bots are rejected with 20001.
+# For users only; bots are rejected with BOTS_CANNOT_USE_ENDPOINT.
 ACCEPT_INVITE = Operation(
     "POST",
     "/invites/{code}",
@@ -308,7 +309,7 @@ ACCEPT_INVITE = Operation(
     audits=(AuditLogAction.MEMBER_ROLE_UPDATE,),
 )
 
-# Available to the inviter, and to holders of MANAGE_GUILD or VIEW_AUDIT_LOG.
+# Available to the inviter, and to members with MANAGE_GUILD or VIEW_AUDIT_LOG.
 GET_INVITE_TARGET_USERS = Operation(
     "GET",
     "/invites/{code}/target-users",

@@ -20,11 +20,15 @@ REJECTION_REASON_MAX: Final = 160
 VERIFICATION_DESCRIPTION_MAX: Final = 300
 FORM_FIELDS_MAX: Final = 5
 FORM_LABEL_MAX: Final = 300
+"""Maximum length of a label, description, placeholder or rule of the form."""
 FORM_VALUES_MAX: Final = 16
+"""Maximum number of rules in a TERMS field."""
 FORM_CHOICES_MAX: Final = 8
 FORM_CHOICE_LENGTH_MAX: Final = 150
 TEXT_ANSWER_MAX: Final = 150
+"""Maximum length of the answer to a TEXT_INPUT field."""
 PARAGRAPH_ANSWER_MAX: Final = 1000
+"""Maximum length of the answer to a PARAGRAPH field."""
 
 FormText = Annotated[str, Meta(max_length=FORM_LABEL_MAX)]
 
@@ -37,13 +41,13 @@ class FormField(Struct, kw_only=True):
     field_type: FormFieldType
     """Type of the field."""
     label: FormText | UnsetType = UNSET
-    """Question or title of the field."""
+    """Question or title of the field, at most 300 characters; required unless the type is TERMS."""
     description: FormText | None | UnsetType = UNSET
-    """Additional text below the label."""
+    """Additional text below the label, at most 300 characters; absent or null for none."""
     required: bool | UnsetType = UNSET
-    """Whether the field must be answered."""
+    """Whether the field must be answered; true if absent in a request."""
     values: Annotated[list[FormText], Meta(min_length=1, max_length=FORM_VALUES_MAX)] | UnsetType = UNSET
-    """Rules to accept; only for `TERMS`."""
+    """Rules to accept, 1 to 16; required for TERMS, absent for other types."""
     choices: (
         Annotated[
             list[Annotated[str, Meta(min_length=1, max_length=FORM_CHOICE_LENGTH_MAX)]],
@@ -51,16 +55,16 @@ class FormField(Struct, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    """Possible answers; only for MULTIPLE_CHOICE."""
+    """Possible answers, 1 to 8; required for MULTIPLE_CHOICE, absent for other types."""
     placeholder: FormText | None | UnsetType = UNSET
-    """Text shown in an empty text field."""
+    """Text shown in an empty text field, at most 300 characters; absent or null for none."""
 
 
 class AnsweredField(FormField, kw_only=True):
     """A field of the verification form with the user's answer."""
 
     response: bool | int | str | None | UnsetType = UNSET
-    """Answer of the user: true for `TERMS`, the index of the choice for MULTIPLE_CHOICE, else text."""
+    """Answer of the user: true for TERMS, the index of the choice for MULTIPLE_CHOICE, otherwise text. Absent if none."""
 
 
 class MemberVerification(Struct, kw_only=True):
@@ -75,16 +79,16 @@ class MemberVerification(Struct, kw_only=True):
 
 
 class UpdateMemberVerification(Struct, kw_only=True):
-    """Changes to the verification form; absent fields keep their value."""
+    """Request body for updating the verification form; absent fields keep their value."""
 
     enabled: bool | UnsetType = UNSET
     """Whether new members must complete the form; sets the feature MEMBER_VERIFICATION_GATE_ENABLED."""
     manual_approval: bool | UnsetType = UNSET
     """Whether a moderator must approve requests; sets the feature MEMBER_VERIFICATION_MANUAL_APPROVAL."""
     form_fields: Annotated[list[FormField], Meta(max_length=FORM_FIELDS_MAX)] | UnsetType = UNSET
-    """New fields of the form, which replace all fields."""
+    """New fields of the form, at most 5, which replace all previous ones."""
     description: Annotated[str, Meta(max_length=VERIFICATION_DESCRIPTION_MAX)] | None | UnsetType = UNSET
-    """New description of the guild; null removes it."""
+    """New description of the guild, at most 300 characters; null removes it."""
 
 
 class JoinRequest(Struct, kw_only=True):
@@ -105,51 +109,51 @@ class JoinRequest(Struct, kw_only=True):
     user_id: UserId
     """ID of the user who made the request."""
     user: User | None | UnsetType = UNSET
-    """User who made the request."""
+    """User who made the request; null if the user no longer exists."""
     form_responses: list[AnsweredField] | None | UnsetType = UNSET
     """Fields of the form with the user's answers."""
     actioned_by_user: User | None | UnsetType = UNSET
-    """Moderator who approved or rejected the request; null until then."""
+    """Moderator who approved or rejected the request; null if no moderator has."""
 
 
 class JoinRequests(Struct, kw_only=True):
-    """A page of join requests; callers who may not read them receive only the total."""
+    """A page of join requests; callers without KICK_MEMBERS receive only the total."""
 
     total: int | UnsetType = UNSET
-    """Number of requests with the given status."""
+    """Number of requests with the status of the query."""
     guild_join_requests: list[JoinRequest] | UnsetType = UNSET
-    """Requests; present for callers with KICK_MEMBERS."""
+    """Join requests of the page; absent for callers without KICK_MEMBERS."""
 
 
 class ListJoinRequests(Struct, kw_only=True):
-    """Page selection for join requests; `after` takes precedence over `before`."""
+    """Query parameters for listing join requests, newest first, or latest reviewed first."""
 
     status: JoinRequestStatus = JoinRequestStatus.SUBMITTED
-    """Status of the requests to return."""
+    """Status of the requests to return; SUBMITTED if absent."""
     limit: Annotated[int, Meta(ge=1, le=JOIN_REQUESTS_PAGE_MAX)] = JOIN_REQUESTS_PAGE_MAX
-    """Maximum number of requests to return."""
+    """Maximum number of requests to return, 1 to 100; 100 if absent."""
     before: JoinRequestId | UnsetType = UNSET
-    """Return requests with a smaller ID."""
+    """Only requests with a lower ID than this; ignored with `after`."""
     after: JoinRequestId | UnsetType = UNSET
-    """Return requests with a greater ID."""
+    """Only requests with a higher ID than this."""
 
 
 class ActionJoinRequest(Struct, kw_only=True):
-    """A decision about a join request."""
+    """Request body for approving or rejecting a join request."""
 
     action: JoinRequestStatus | UnsetType = UNSET
-    """Decision: `APPROVED` or `REJECTED`."""
+    """Decision about the request, `APPROVED` or `REJECTED`; required."""
     rejection_reason: Annotated[str, Meta(max_length=REJECTION_REASON_MAX)] | None | UnsetType = UNSET
-    """Reason of a rejection."""
+    """Reason for a rejection, at most 160 characters; absent or null for none, ignored in an approval."""
 
 
 class SubmitJoinRequest(Struct, kw_only=True):
-    """A completed verification form."""
+    """Request body for submitting a completed verification form."""
 
     version: datetime
-    """Version of the form that the user completed, as returned in `MemberVerification`."""
+    """Version of the form that the user completed: the `version` of `MemberVerification`."""
     form_fields: Annotated[list[AnsweredField], Meta(max_length=FORM_FIELDS_MAX)]
-    """Fields of the form with the user's answers."""
+    """Fields of the form with the user's answers: one for each field of the form, in its order."""
 
 
 class GuildJoinRequest(Struct, kw_only=True):
@@ -160,7 +164,7 @@ class GuildJoinRequest(Struct, kw_only=True):
     request: JoinRequest
     """Request that was created or changed."""
     status: str
-    """Status of the request."""
+    """Status of the request; a `JoinRequestStatus`."""
 
 
 class JoinRequestDeleted(Struct, kw_only=True):
@@ -217,7 +221,8 @@ UPDATE_GUILD_MEMBER_VERIFICATION = Operation(
     ),
 )
 
-# KICK_MEMBERS returns the requests, MANAGE_GUILD alone only the total; the guild must have both features (spec/http.md#3.5).
+# KICK_MEMBERS returns the requests, MANAGE_GUILD alone only the total. The guild must have the features
+# MEMBER_VERIFICATION_GATE_ENABLED and MEMBER_VERIFICATION_MANUAL_APPROVAL (spec/http.md#3.5).
 GET_GUILD_JOIN_REQUESTS = Operation(
     "GET",
     "/guilds/{guild_id}/requests",
@@ -249,7 +254,8 @@ ACTION_GUILD_JOIN_REQUEST = Operation(
     ),
 )
 
-# The published API has no routes for the requesting user; these three are first-party (decisions/0021).
+# First-party: the public API has no operations for the user who requests to join (decisions/0021).
+
 GET_MY_GUILD_JOIN_REQUEST = Operation(
     "GET",
     "/guilds/{guild_id}/requests/@me",
