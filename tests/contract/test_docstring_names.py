@@ -25,7 +25,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 ALLOWED: dict[str, tuple[str, str]] = {
     "src/hubbub/protocol/operation.py": ("payload_json", "multipart field"),
-    "src/hubbub/protocol/resources/applications.py": ("_LIMITED", "ending of constants"),
     "src/hubbub/protocol/resources/attachments.py": ("image video audio", "wire values"),
     "src/hubbub/protocol/resources/oauth2.py": ("EC", "wire value"),
     "src/hubbub/protocol/resources/search.py": ("reactions", "field of the base class"),

@@ -79,7 +79,7 @@ class Guild(Struct, kw_only=True):
     description: str | None = None
     """Description of the guild; null if none."""
     home_header: str | None = None
-    """Hash of the header image of the guild's home page; always null."""
+    """Hash of the header image of the guild's home page; null if none."""
     splash: str | None = None
     """Hash of the invite background image; null if none."""
     discovery_splash: str | None = None
