@@ -1,4 +1,4 @@
-"""Lobbies: groups of players of a game, each optionally linked to a guild channel (spec/sdk.md#12)."""
+"""Lobbies: groups of players of a game, with members, messages and an optional linked guild channel (spec/sdk.md#12)."""
 
 from typing import Annotated, Final
 
@@ -27,14 +27,15 @@ The specification has two values: 100 in the guide, 200 in the header (spec/sdk.
 """
 LOBBY_SECRET_MAX: Final = 250
 LOBBY_SECRET_LIFETIME_MS: Final = 30 * 24 * 3_600_000
-"""Time after which a secret no longer admits new members."""
+"""Time in milliseconds after which users can no longer join a lobby with its secret."""
 LOBBY_IDLE_SECONDS_DEFAULT: Final = 300
 LOBBY_IDLE_SECONDS_MIN: Final = 5
 LOBBY_IDLE_SECONDS_MAX: Final = 604_800
 LOBBY_METADATA_KEYS_MAX: Final = 25
-LOBBY_METADATA_VALUE_MAX: Final = 1024
+LOBBY_METADATA_TEXT_LENGTH_MAX: Final = 1024
+"""Maximum length of one key or value, in characters."""
 LOBBY_METADATA_TOTAL_MAX: Final = 1000
-"""Maximum total length of all keys and values: the guide's limit, in addition to the schema's (spec/sdk.md#18)."""
+"""Maximum total length of all keys and values: the guide's limit, in addition to the limits of the schema (spec/sdk.md#18)."""
 LOBBY_MESSAGES_MAX: Final = 200
 """Maximum number of messages that can be listed."""
 LOBBY_HISTORY_MS: Final = 72 * 3_600_000
@@ -43,14 +44,14 @@ ADDITIONAL_NAME_MAX: Final = 80
 OVERRIDE_URL_MAX: Final = 512
 MODERATION_METADATA_KEYS_MAX: Final = 5
 MODERATION_METADATA_KEY_LENGTH_MAX: Final = 1024
-MODERATION_METADATA_VALUE_MAX: Final = 2000
+MODERATION_METADATA_VALUE_LENGTH_MAX: Final = 2000
 LOBBY_INVITE_LIFETIME_SECONDS: Final = 3600
 """Lifetime of an invite to the guild of the linked channel."""
 
 Metadata = Annotated[
     dict[
-        Annotated[str, Meta(min_length=1, max_length=LOBBY_METADATA_VALUE_MAX)],
-        Annotated[str, Meta(max_length=LOBBY_METADATA_VALUE_MAX)],
+        Annotated[str, Meta(min_length=1, max_length=LOBBY_METADATA_TEXT_LENGTH_MAX)],
+        Annotated[str, Meta(max_length=LOBBY_METADATA_TEXT_LENGTH_MAX)],
     ],
     Meta(max_length=LOBBY_METADATA_KEYS_MAX),
 ]
@@ -58,7 +59,7 @@ Metadata = Annotated[
 ModerationMetadata = Annotated[
     dict[
         Annotated[str, Meta(min_length=1, max_length=MODERATION_METADATA_KEY_LENGTH_MAX)],
-        Annotated[str, Meta(max_length=MODERATION_METADATA_VALUE_MAX)],
+        Annotated[str, Meta(max_length=MODERATION_METADATA_VALUE_LENGTH_MAX)],
     ],
     Meta(max_length=MODERATION_METADATA_KEYS_MAX),
 ]
@@ -78,7 +79,8 @@ class LobbyMember(Struct, kw_only=True):
     flags: int
     """Flags of the member: 1 << 0 allows linking a channel."""
     additional_name: str | UnsetType = UNSET
-    """Additional display name, such as the name of the player's character; set only by the application's backend."""
+    """Additional display name, such as the name of the player's character; absent if there is none.
+    Only the application's backend can set it."""
 
 
 class Lobby(Struct, kw_only=True):
@@ -97,7 +99,7 @@ class Lobby(Struct, kw_only=True):
     linked_channel: Channel | UnsetType = UNSET
     """Guild channel linked to the lobby; absent if there is none."""
     override_event_webhooks_url: str | UnsetType = UNSET
-    """URL that receives webhook events of this lobby instead of the application's URL."""
+    """URL that receives webhook events of this lobby instead of the application's URL; absent if there is none."""
 
 
 class GatewayLobbyMember(Struct, kw_only=True):
@@ -114,7 +116,7 @@ class GatewayLobbyMember(Struct, kw_only=True):
     connected: bool
     """Whether the user has a gateway session in the game."""
     additional_name: str | UnsetType = UNSET
-    """Additional display name, such as the name of the player's character."""
+    """Additional display name, such as the name of the player's character; absent if there is none."""
     user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
     """Profiles of the user in the application's family; absent if there are none."""
 
@@ -129,14 +131,14 @@ class LobbyVoiceState(Struct, kw_only=True):
     user_id: UserId
     """ID of the user."""
     session_id: str
-    """ID of the user's gateway session, which is also used to connect to the voice server."""
+    """ID with which the user's client identifies to the voice server; differs from the ID of the gateway session."""
     self_mute: bool
     """Whether the user muted themselves."""
     self_deaf: bool
     """Whether the user deafened themselves."""
     self_video: bool = False
     """Whether the user's camera is on."""
-    # Lobbies have no server mute and no audience; clients that share code with guild voice states read these.
+    # Lobbies have no server mute and no audience; clients that share code with guild voice states read these fields.
     mute: bool = False
     """Always false; present for clients that expect a guild voice state."""
     deaf: bool = False
@@ -252,20 +254,20 @@ class LobbyMemberRequest(Struct, kw_only=True):
     id: UserId
     """ID of the user."""
     metadata: Metadata | None | UnsetType = UNSET
-    """Metadata of the member."""
+    """Metadata of the member; null for none, and absent keeps the metadata of an existing member."""
     flags: Bits | None | UnsetType = UNSET
     """Flags of the member: 1 << 0 allows linking a channel."""
 
 
 class CreateLobby(Struct, kw_only=True):
-    """A lobby created by the application's backend."""
+    """A new lobby, created by the application's backend."""
 
     metadata: Metadata | None | UnsetType = UNSET
-    """Metadata of the lobby; null clears it."""
+    """Metadata of the lobby; null if there is none."""
     members: Annotated[list[LobbyMemberRequest], Meta(max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)] | None | UnsetType = (
         UNSET
     )
-    """Members of the lobby."""
+    """Members of the lobby; null for none."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
     """Seconds without connected members after which the lobby is deleted; default 300."""
     flags: Bits | None | UnsetType = UNSET
@@ -279,14 +281,14 @@ class UpdateLobby(CreateLobby, kw_only=True):
 
 
 class CreateOrJoinLobby(Struct, kw_only=True):
-    """A lobby identified by a secret that the players share."""
+    """The lobby to join, identified by a secret that the players share; it is created if it does not exist."""
 
     secret: Annotated[str, Meta(min_length=1, max_length=LOBBY_SECRET_MAX)]
     """Secret that identifies the lobby within the application."""
     lobby_metadata: Metadata | None | UnsetType = UNSET
-    """Metadata of the lobby, which replaces the stored metadata; absent keeps it."""
+    """Metadata of the lobby, which replaces the stored metadata; null clears it, absent keeps it."""
     member_metadata: Metadata | None | UnsetType = UNSET
-    """Metadata of the caller in the lobby, which replaces the stored metadata; absent keeps it."""
+    """Metadata of the caller in the lobby, which replaces the stored metadata; null clears it, absent keeps it."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
     """Seconds without connected members after which the lobby is deleted; default 300."""
     flags: Bits | None | UnsetType = UNSET
@@ -402,14 +404,14 @@ LOBBY_MESSAGE_DELETE = Event(
 )
 
 _LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
-"""Errors of every operation on a lobby: it does not exist, or belongs to another application."""
+"""Errors of every operation on a lobby: the lobby does not exist, or belongs to another application."""
 _PLAYER_SCOPES: Final = (Scope.LOBBIES_WRITE,)
 
-# spec/sdk.md#16: calls per route in two hours before the application is approved.
-_JOIN_CAP: Final = 100
-_UPDATE_CAP: Final = 100
-_LINK_CAP: Final = 20
-_MESSAGE_CAP: Final = 100
+# spec/sdk.md#16: maximum numbers of calls per route in two hours, before the application is approved.
+_CREATE_OR_JOIN_CALLS_MAX: Final = 100
+_UPDATE_CALLS_MAX: Final = 100
+_LINK_CALLS_MAX: Final = 20
+_MESSAGE_CALLS_MAX: Final = 100
 
 _MEMBER_EVENTS: Final = (LOBBY_CREATE, LOBBY_DELETE, LOBBY_MEMBER_ADD, LOBBY_MEMBER_UPDATE, LOBBY_MEMBER_REMOVE)
 
@@ -423,7 +425,7 @@ CREATE_LOBBY = Operation(
     raises=(errors.UNKNOWN_USER, errors.MISSING_ACCESS, errors.MAX_LOBBIES),
     emits=_MEMBER_EVENTS,
     optional_body=True,
-    unapproved_calls_max=_JOIN_CAP,
+    unapproved_calls_max=_CREATE_OR_JOIN_CALLS_MAX,
 )
 
 CREATE_OR_JOIN_LOBBY = Operation(
@@ -435,7 +437,7 @@ CREATE_OR_JOIN_LOBBY = Operation(
     scopes=_PLAYER_SCOPES,
     raises=(errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
     emits=(*_MEMBER_EVENTS, LOBBY_UPDATE, CHANNEL_UPDATE),
-    unapproved_calls_max=_JOIN_CAP,
+    unapproved_calls_max=_CREATE_OR_JOIN_CALLS_MAX,
 )
 
 GET_LOBBY = Operation("GET", "/lobbies/{lobby_id}", result=Lobby, auth=Auth.BOT, raises=_LOBBY_ERRORS)
@@ -449,7 +451,7 @@ EDIT_LOBBY = Operation(
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.MAX_LOBBIES),
     emits=(*_MEMBER_EVENTS, LOBBY_UPDATE, CHANNEL_UPDATE),
     optional_body=True,
-    unapproved_calls_max=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CALLS_MAX,
     audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
@@ -471,7 +473,7 @@ ADD_LOBBY_MEMBER = Operation(
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
     emits=_MEMBER_EVENTS,
     optional_body=True,
-    unapproved_calls_max=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CALLS_MAX,
 )
 
 DELETE_LOBBY_MEMBER = Operation(
@@ -480,7 +482,7 @@ DELETE_LOBBY_MEMBER = Operation(
     auth=Auth.BOT,
     raises=_LOBBY_ERRORS,
     emits=_MEMBER_EVENTS,
-    unapproved_calls_max=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CALLS_MAX,
 )
 
 LEAVE_LOBBY = Operation(
@@ -500,7 +502,7 @@ BULK_UPDATE_LOBBY_MEMBERS = Operation(
     auth=Auth.BOT,
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.NOT_FOUND),
     emits=_MEMBER_EVENTS,
-    unapproved_calls_max=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CALLS_MAX,
 )
 
 EDIT_LOBBY_CHANNEL_LINK = Operation(
@@ -513,11 +515,11 @@ EDIT_LOBBY_CHANNEL_LINK = Operation(
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS),
     emits=(LOBBY_UPDATE, CHANNEL_UPDATE, MESSAGE_CREATE),
     optional_body=True,
-    unapproved_calls_max=_LINK_CAP,
+    unapproved_calls_max=_LINK_CALLS_MAX,
     audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
-# Available to managers of the channel, who need not be in the lobby.
+# The caller must be able to manage the channel, but need not be a member of the lobby.
 UNLINK_CHANNEL_LOBBY = Operation(
     "DELETE",
     "/channels/{channel_id}/linked-lobby",
@@ -545,7 +547,7 @@ CREATE_LOBBY_MESSAGE = Operation(
     raises=(*_LOBBY_ERRORS, errors.EMPTY_MESSAGE),
     emits=(LOBBY_MESSAGE_CREATE, MESSAGE_CREATE, AUTO_MODERATION_ACTION_EXECUTION),
     uploads=Uploads(),
-    unapproved_calls_max=_MESSAGE_CAP,
+    unapproved_calls_max=_MESSAGE_CALLS_MAX,
 )
 
 GET_LOBBY_MESSAGES = Operation(
@@ -575,7 +577,7 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF = Operation(
     scopes=_PLAYER_SCOPES,
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
     emits=(INVITE_CREATE,),
-    unapproved_calls_max=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CALLS_MAX,
     audits=(AuditLogAction.INVITE_CREATE,),
 )
 
@@ -592,6 +594,6 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
         errors.MAX_INVITES,
     ),
     emits=(INVITE_CREATE,),
-    unapproved_calls_max=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CALLS_MAX,
     audits=(AuditLogAction.INVITE_CREATE,),
 )

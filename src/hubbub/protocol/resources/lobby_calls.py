@@ -22,15 +22,15 @@ class SetLobbyVoiceState(Struct, kw_only=True):
     lobby_id: LobbyId
     """ID of the lobby."""
     self_mute: bool = False
-    """Whether the user is muted by themselves."""
+    """Whether the user muted themselves."""
     self_deaf: bool = False
-    """Whether the user is deafened by themselves."""
+    """Whether the user deafened themselves."""
     self_video: bool = False
     """Whether the user's camera is on."""
     preferred_region: str | None = None
-    """Preferred voice region; accepted and ignored, because there is only one (decisions/0021)."""
+    """Preferred voice region; accepted and ignored, because there is only one region (decisions/0021)."""
     preferred_regions: list[str] | None = None
-    """Preferred voice regions, best first; accepted and ignored."""
+    """Preferred voice regions, best first; accepted and ignored, because there is only one region."""
 
 
 SetLobbyVoiceStates = Annotated[list[SetLobbyVoiceState], Meta(max_length=LOBBY_CALLS_PER_SESSION_MAX)]

@@ -1,4 +1,4 @@
-"""Members: users in a guild, with their nickname, roles and permissions there."""
+"""Members: users in a guild, with their nickname, roles and permissions in it, and the pruning of inactive members."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -17,12 +17,16 @@ from hubbub.protocol.resources.presence import Presence
 from hubbub.protocol.resources.users import BIO_MAX, AvatarDecoration, Collectibles, User
 
 NICK_MAX = 32
+"""Maximum length of a nickname, in characters."""
 ACCESS_TOKEN_MAX = 10240
+"""Maximum length of an OAuth2 access token, in characters."""
 MEMBER_ROLES_MAX = 350
 TIMEOUT_DAYS_MAX = 28
 MEMBERS_PAGE_MAX = 1000
 MEMBERS_CHUNK_MAX = 1000
+"""Maximum number of members in one GUILD_MEMBERS_CHUNK event."""
 SEARCH_QUERY_MAX = 100
+"""Maximum length of a search query, in characters."""
 PRUNE_DAYS_MIN = 1
 PRUNE_DAYS_MAX = 30
 PRUNE_DAYS_DEFAULT = 7
@@ -55,18 +59,18 @@ class PartialMember(Struct, kw_only=True):
     nick: str | None = None
     """Nickname in the guild; null if there is none."""
     avatar: str | None = None
-    """Hash of the avatar in the guild; null if the user's own avatar applies."""
+    """Hash of the avatar in the guild; null if the user's own avatar is shown."""
     banner: str | None = None
-    """Hash of the banner in the guild; null if the user's own banner applies."""
+    """Hash of the banner in the guild; null if the user's own banner is shown."""
     pending: bool = False
     """Whether the member has not yet completed the guild's verification form."""
     premium_since: Timestamp | None = None
-    """Time since which the member has boosted the guild; null if they do not."""
+    """Time since which the member has boosted the guild; null if the member does not boost it."""
     communication_disabled_until: Timestamp | None = None
     """Time at which the member's timeout ends; null or in the past if there is none."""
     permissions: Permissions | UnsetType = UNSET
-    """Permissions of the member, including channel overwrites in interactions.
-    For the caller's own member, permissions in the guild."""
+    """Permissions of the member: in an interaction those in its channel, for the caller's own member those in the guild.
+    Absent in all other members."""
     avatar_decoration_data: AvatarDecoration | None | UnsetType = UNSET
     """Avatar decoration in the guild; null if there is none."""
     collectibles: Collectibles | None | UnsetType = UNSET
@@ -164,7 +168,7 @@ class UpdateGuildMember(Struct, kw_only=True):
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the voice channel to move the member to, null to disconnect them; requires MOVE_MEMBERS."""
     communication_disabled_until: datetime | None | UnsetType = UNSET
-    """Time at which the member's timeout ends, at most TIMEOUT_DAYS_MAX days ahead.
+    """Time at which the member's timeout ends, at most 28 days ahead.
     Null ends the timeout; requires MODERATE_MEMBERS."""
     flags: Bits | None | UnsetType = UNSET
     """New flags of the member; only BYPASSES_VERIFICATION can change."""
@@ -215,7 +219,7 @@ class PruneGuild(Struct, kw_only=True):
     compute_prune_count: bool | Literal["true", "false"] | None | UnsetType = UNSET
     """Whether to return the number of removed members; false returns null. Set false for large guilds."""
     include_roles: Annotated[list[RoleId], Meta(max_length=PRUNE_ROLES_MAX)] | str | None | UnsetType = UNSET
-    """IDs of roles; members who have no other roles are removed too."""
+    """IDs of roles, as a list or separated by commas; members who have no other roles are removed too."""
 
 
 class PruneResult(Struct, kw_only=True):
@@ -253,7 +257,7 @@ GET_MY_GUILD_MEMBER = Operation(
     raises=(errors.UNKNOWN_GUILD,),
 )
 
-# A bot whose application has not enabled the members intent is rejected with 50001 (spec/http.md#3.5).
+# A bot whose application has not enabled the members intent is rejected with MISSING_ACCESS (spec/http.md#3.5).
 LIST_GUILD_MEMBERS = Operation(
     "GET",
     "/guilds/{guild_id}/members",
@@ -358,6 +362,7 @@ UPDATE_MY_GUILD_MEMBER_NICK = Operation(
     deprecated="`update_my_guild_member`",
 )
 
+# Kicking a bot also deletes its managed role.
 DELETE_GUILD_MEMBER = Operation(
     "DELETE",
     "/guilds/{guild_id}/members/{user_id}",
@@ -406,7 +411,7 @@ PREVIEW_PRUNE_GUILD = Operation(
     "/guilds/{guild_id}/prune",
     query=PreviewPrune,
     result=PruneResult,
-    # The handler also checks MANAGE_GUILD, which is required since 15 March 2024.
+    # From changes.PRUNE_PERMISSIONS on, the handler also checks MANAGE_GUILD.
     needs=Permissions.KICK_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
 )
@@ -416,6 +421,7 @@ PRUNE_GUILD = Operation(
     "/guilds/{guild_id}/prune",
     body=PruneGuild,
     result=PruneResult,
+    # From changes.PRUNE_PERMISSIONS on, the handler also checks MANAGE_GUILD.
     needs=Permissions.KICK_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
     emits=(GUILD_MEMBER_REMOVE,),

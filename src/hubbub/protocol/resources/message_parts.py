@@ -54,7 +54,7 @@ class MessageApplication(Struct, kw_only=True):
     cover_image: str | UnsetType = UNSET
     """Hash of the cover image."""
     primary_sku_id: Snowflake | UnsetType = UNSET
-    """ID of the SKU of the game."""
+    """ID of the SKU of the game; absent if there is none."""
     parent_id: ApplicationId | UnsetType = UNSET
     """ID of the publisher's application; sent with invites to a game."""
     bot: User | UnsetType = UNSET
@@ -67,7 +67,7 @@ class MessageInteraction(Struct, kw_only=True):
     id: Snowflake
     """ID of the interaction."""
     type: int
-    """Type of the interaction."""
+    """Type of the interaction; an `InteractionType`."""
     name: str
     """Name of the command, including subcommands."""
     user: User
@@ -84,7 +84,7 @@ class InteractionMetadata(Struct, kw_only=True):
     id: Snowflake
     """ID of the interaction."""
     type: int
-    """Type of the interaction."""
+    """Type of the interaction; an `InteractionType`."""
     user: User
     """User who invoked the interaction."""
     authorizing_integration_owners: dict[str, Snowflake]
@@ -109,7 +109,7 @@ class MentionedChannel(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the channel's guild."""
     type: int
-    """Type of the channel."""
+    """Type of the channel; a `ChannelType`."""
     name: str
     """Name of the channel."""
 
@@ -144,4 +144,4 @@ class SharedClientTheme(Struct, kw_only=True):
     base_mix: Annotated[int, Meta(ge=0, le=100)]
     """Intensity of the colors over the base theme, in percent."""
     base_theme: BaseTheme | None | UnsetType = UNSET
-    """Base theme of the colors."""
+    """Base theme of the colors; null or absent if it is not set."""

@@ -1,4 +1,4 @@
-"""Messages: creating, listing, editing, deleting and publishing them."""
+"""Messages: operations that create, list, edit, delete and crosspost them, and their events."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -70,9 +70,11 @@ from hubbub.protocol.resources.stickers import STICKERS_PER_MESSAGE_MAX, Sticker
 from hubbub.protocol.resources.users import User
 
 CONTENT_MAX: Final = 2000
+"""Maximum length of the text of a message, in characters."""
 NONCE_MAX: Final = 25
+"""Maximum length of a nonce, in characters."""
 NONCE_WINDOW: Final = timedelta(minutes=5)
-"""Time for which `enforce_nonce` remembers an author, channel and nonce."""
+"""Period in which `enforce_nonce` finds an earlier message with the same author, channel and nonce."""
 ALLOWED_MENTION_IDS_MAX: Final = 100
 BULK_DELETE_MIN: Final = 2
 BULK_DELETE_MAX: Final = 100
@@ -111,7 +113,7 @@ class MessageReference(Struct, kw_only=True):
     """The message that a reply, a forward or a system message refers to."""
 
     type: int = 0
-    """Type of the reference: 0 default, 1 forward."""
+    """Type of the reference: 0 for replies and system messages, 1 for forwards."""
     channel_id: ChannelId
     """ID of the referenced message's channel."""
     message_id: MessageId | UnsetType = UNSET
@@ -233,7 +235,7 @@ class DispatchedMessage(Message, kw_only=True):
     member: PartialMember | UnsetType = UNSET
     """Author's membership in the guild, without `user`; absent for webhooks and on ephemeral messages."""
     channel_type: int | UnsetType = UNSET
-    """Type of the channel."""
+    """Type of the channel; a `ChannelType`."""
 
 
 class MessageDeleted(Struct, kw_only=True):
@@ -284,7 +286,7 @@ class MessageReferenceRequest(Struct, kw_only=True):
     """ID of the channel's guild; optional."""
     fail_if_not_exists: bool | None | UnsetType = UNSET
     """Whether to reject the request if the message does not exist; default true.
-    False sends a message without a reply."""
+    If false, the new message is sent without a reference."""
 
 
 class CreateMessageContent(Struct, kw_only=True):
@@ -315,9 +317,9 @@ class CreateMessage(CreateMessageContent, kw_only=True):
 
     # An int or a string. Type and length are not declared, because their form errors have other codes (spec/http.md#1.7).
     nonce: Any = UNSET
-    """Integer or string of at most 25 characters that is returned in the message, to detect it in events."""
+    """Integer or string of at most 25 characters, which the message and its event return unchanged."""
     enforce_nonce: bool | None | UnsetType = UNSET
-    """Whether a repeated `nonce` by the same author within NONCE_WINDOW returns the earlier message.
+    """Whether a `nonce` that the author used in the channel within the last 5 minutes returns the earlier message.
     No new message is created then."""
     tts: bool | None | UnsetType = UNSET
     """Whether the message is read aloud with text-to-speech."""
@@ -363,7 +365,7 @@ class ListMessages(Struct, kw_only=True):
 class BulkDeleteMessages(Struct, kw_only=True):
     """Messages to delete together."""
 
-    # The count is not declared, because a wrong count has its own error code, 50016.
+    # The count is not declared, because a wrong count has its own error, BAD_BULK_DELETE_COUNT.
     messages: list[MessageId]
     """IDs of the messages, from 2 to 100; none may be older than 14 days."""
 

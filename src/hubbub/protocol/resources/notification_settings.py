@@ -1,4 +1,4 @@
-"""Notification settings: which messages notify a user in a guild or channel, and mutes (decisions/0104)."""
+"""Notification settings of a user for guilds and channels: notification levels and mutes (decisions/0104)."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -17,12 +17,12 @@ MUTE_SECONDS_MAX: Final = 366 * 24 * 3600
 
 
 class MuteConfig(Struct, kw_only=True):
-    """The length of a mute."""
+    """The end and the selected length of a mute that ends by itself."""
 
     end_time: Timestamp | None
-    """Time at which the mute ends; null if it lasts until the user ends it."""
+    """Time at which the mute ends; this server never sends null."""
     selected_time_window: int
-    """Length in seconds that the user selected; -1 for a mute without an end."""
+    """Length in seconds that the user selected; 0 if the client set only the end."""
 
 
 class ChannelNotificationSettings(Struct, kw_only=True):
@@ -33,9 +33,9 @@ class ChannelNotificationSettings(Struct, kw_only=True):
     message_notifications: int
     """Messages that notify, a `NotificationLevel`; 3 for the level of the parent."""
     muted: bool
-    """Whether the channel is muted. Clients also have to compare the end of `mute_config` with the time."""
+    """Whether the channel is muted. The value stays true after the mute has ended; clients must check `mute_config`."""
     mute_config: MuteConfig | None
-    """Length of the mute; null if it has no end, or the channel is not muted."""
+    """End and length of the mute; null if the mute has no end, or the channel is not muted."""
     collapsed: bool
     """Whether the user collapsed the category in the channel list."""
 
@@ -52,15 +52,15 @@ class UserGuildSettings(Struct, kw_only=True):
     suppress_roles: bool
     """Whether mentions of roles do not notify."""
     muted: bool
-    """Whether the guild is muted. Clients also have to compare the end of `mute_config` with the time."""
+    """Whether the guild is muted. The value stays true after the mute has ended; clients must check `mute_config`."""
     mute_config: MuteConfig | None
-    """Length of the mute; null if it has no end, or the guild is not muted."""
+    """End and length of the mute; null if the mute has no end, or the guild is not muted."""
     mobile_push: bool
     """Whether messages of the guild are sent as push notifications."""
     channel_overrides: list[ChannelNotificationSettings]
     """Settings of single channels, categories and threads."""
     version: int
-    """Number of changes of the settings so far."""
+    """Number of changes made to the settings so far."""
 
 
 class UserGuildSettingsList(Struct, kw_only=True):
@@ -75,10 +75,10 @@ class UserGuildSettingsList(Struct, kw_only=True):
 
 
 class UpdateMuteConfig(Struct, kw_only=True):
-    """The requested length of a mute."""
+    """The requested end or length of a mute."""
 
     end_time: datetime | None | UnsetType = UNSET
-    """Time at which the mute ends; null for a mute without an end. Absent: after `selected_time_window`."""
+    """Time at which the mute ends; null for a mute without an end, absent to end it after `selected_time_window`."""
     selected_time_window: Annotated[int, Meta(ge=-1, le=MUTE_SECONDS_MAX)] | None | UnsetType = UNSET
     """Length in seconds that the user selected; -1 or null for a mute without an end."""
 
@@ -91,7 +91,7 @@ class UpdateChannelNotificationSettings(Struct, kw_only=True):
     muted: bool | UnsetType = UNSET
     """Whether the channel is muted."""
     mute_config: UpdateMuteConfig | None | UnsetType = UNSET
-    """Length of the mute; null for a mute without an end."""
+    """End or length of the mute; null for a mute without an end."""
     collapsed: bool | UnsetType = UNSET
     """Whether the category is collapsed in the channel list."""
 
@@ -118,7 +118,7 @@ class UpdateUserGuildSettings(Struct, kw_only=True):
     muted: bool | UnsetType = UNSET
     """Whether the guild is muted."""
     mute_config: UpdateMuteConfig | None | UnsetType = UNSET
-    """Length of the mute; null for a mute without an end."""
+    """End or length of the mute; null for a mute without an end."""
     mobile_push: bool | UnsetType = UNSET
     """Whether messages of the guild are sent as push notifications."""
     channel_overrides: (

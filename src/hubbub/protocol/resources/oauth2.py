@@ -1,4 +1,4 @@
-"""OAuth2 and OpenID Connect: authorization, tokens, device codes and granted authorizations.
+"""OAuth2 and OpenID Connect: authorization, tokens, device codes, RPC tokens, granted authorizations, keys and user info.
 
 The token, revocation and device endpoints follow RFC 6749: form fields in the request, `{"error", "error_description"}`
 in an error response. The scopes are in `scopes.py`.
@@ -26,10 +26,12 @@ CODES_MAX: Final = 20
 GRANTS_MAX: Final = 100
 """Maximum number of valid grants of a user and an application; the tokens of the oldest are revoked."""
 PENDING_CODES_MAX: Final = 10_000
-"""Maximum number of pending device codes of an application, and of RPC tokens; further requests are rejected."""
+"""Maximum number of pending device codes of an application, and separately of its unused RPC tokens.
+Further requests are rejected.
+"""
 DEVICE_CODE_SECONDS: Final = 300
 DEVICE_INTERVAL_SECONDS: Final = 5
-"""Minimum time between two polls of a device; each early poll adds as much again (RFC 8628 3.5)."""
+"""Minimum time between two polls of a device; each poll that comes too early adds the same time (RFC 8628 3.5)."""
 RPC_TOKEN_SECONDS: Final = 600
 """Lifetime of a token for the local RPC."""
 REFRESH_IDLE_SECONDS: Final = 30 * 86_400
@@ -41,7 +43,9 @@ REDIRECT_CALLBACK_PATH: Final = "/authorize/callback"
 """Path of redirect URIs with a custom scheme."""
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
+"""Grant type of the device flow (RFC 8628 3.4)."""
 
+# PKCE (RFC 7636 4.1 and 4.2)
 VERIFIER_PATTERN: Final = r"[A-Za-z0-9\-._~]{43,128}"
 CHALLENGE_PATTERN: Final = r"[A-Za-z0-9\-_]{43}"
 
@@ -60,7 +64,7 @@ EXPIRED_TOKEN: Final = "expired_token"
 
 INVALID_CODE_DESCRIPTION: Final = 'Invalid "code" in request.'
 INVALID_REFRESH_TOKEN_DESCRIPTION: Final = 'Invalid "refresh_token" in request'
-"""Description of every rejected refresh token, whether unlinked, revoked, banned or reused."""
+"""Description of every error about a refresh token, whatever the reason of the rejection."""
 ACCESS_DENIED_DESCRIPTION: Final = "The resource owner or authorization server denied the request"
 
 
@@ -88,7 +92,7 @@ class AuthorizeQuery(Struct, kw_only=True):
     scope: str | UnsetType = UNSET
     """Requested scopes, separated by spaces; absent uses the application's install settings."""
     redirect_uri: str | UnsetType = UNSET
-    """Redirect URI, which must be registered; absent uses the first registered one."""
+    """Redirect URI, which must be registered; absent uses the first registered URI."""
     state: str | UnsetType = UNSET
     """Opaque value that is returned in the redirect."""
     nonce: str | UnsetType = UNSET
@@ -173,7 +177,7 @@ class AuthorizationPreview(Struct, kw_only=True):
     redirect_uri: str | None
     """URI to which the user is redirected; null if there is none."""
     authorized: bool
-    """Whether these scopes were granted before, so that `prompt=none` skips the consent page."""
+    """Whether the user granted the requested scopes before, so that `prompt=none` skips the consent page."""
     prompt: str
     """Effective prompt: `consent` or `none`."""
     integration_type: int | UnsetType = UNSET
@@ -379,13 +383,13 @@ class DeviceResult(Struct, kw_only=True):
     """The codes of a device authorization."""
 
     device_code: str
-    """Code with which the device polls the token endpoint."""
+    """Device code with which the device polls the token endpoint."""
     user_code: str
-    """Code that the device shows to the user."""
+    """User code, which the device shows to the user."""
     verification_uri: str
-    """URL at which the user enters the code."""
+    """URL at which the user enters the user code."""
     verification_uri_complete: str
-    """URL that already contains the code, for example for a QR code."""
+    """URL that already contains the user code, for example for a QR code."""
     expires_in: int = DEVICE_CODE_SECONDS
     """Lifetime of the codes in seconds."""
     interval: int = DEVICE_INTERVAL_SECONDS
@@ -396,10 +400,10 @@ UserCode = Annotated[str, Meta(min_length=1, max_length=32)]
 
 
 class VerifyDevice(Struct, kw_only=True):
-    """A device code entered by a user."""
+    """The user code of a device, entered by a user."""
 
     user_code: UserCode
-    """Code shown by the device."""
+    """User code shown by the device."""
 
 
 class DeviceVerification(Struct, kw_only=True):
@@ -423,7 +427,7 @@ class DeviceDecision(Struct, kw_only=True):
     """A user's decision on a device authorization."""
 
     user_code: UserCode
-    """Code shown by the device."""
+    """User code shown by the device."""
     result: Literal["granted", "denied"]
     """Decision: `granted` or `denied`."""
 
@@ -585,4 +589,4 @@ LIST_APPLICATION_OAUTH2_AUTHORIZATIONS = Operation(
     auth=Auth.USER,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""The caller's own authorization of one application."""
+"""Lists the caller's own authorization of one application, so the list has at most one entry."""

@@ -1,4 +1,4 @@
-"""Onboarding: the questions a guild asks new members, and the channels they start with."""
+"""Onboarding: the prompts that a guild shows to new members, their responses, and the default channels."""
 
 from typing import Annotated, Final
 
@@ -20,7 +20,7 @@ OPTION_ROLES_MAX: Final = 50
 OPTION_CHANNELS_MAX: Final = 50
 DEFAULT_CHANNELS_MAX: Final = 500
 DEFAULT_CHANNELS_MIN: Final = 7
-"""Minimum number of default channels of an enabled onboarding."""
+"""Minimum number of default channels while onboarding is enabled."""
 WRITABLE_CHANNELS_MIN: Final = 5
 """Minimum number of default channels in which @everyone can send messages."""
 
@@ -93,7 +93,7 @@ class SetOnboardingOption(Struct, kw_only=True):
     title: Annotated[str, Meta(min_length=1, max_length=OPTION_TITLE_MAX)]
     """Title of the option."""
     id: Snowflake | None | UnsetType = UNSET
-    """ID of an existing option; any other value or none creates an option."""
+    """ID of an existing option; any other value, null or absent creates an option."""
     description: Annotated[str, Meta(max_length=OPTION_DESCRIPTION_MAX)] | None | UnsetType = UNSET
     """Description of the option."""
     emoji_id: EmojiId | None | UnsetType = UNSET
@@ -131,7 +131,7 @@ class SetOnboarding(Struct, kw_only=True):
     """Changes to the onboarding of a guild; absent fields keep their value."""
 
     prompts: Annotated[list[SetOnboardingPrompt], Meta(max_length=PROMPTS_MAX)] | None | UnsetType = UNSET
-    """Prompts, which replace all prompts."""
+    """New prompts, which replace all existing prompts."""
     default_channel_ids: Annotated[list[ChannelId], Meta(max_length=DEFAULT_CHANNELS_MAX)] | None | UnsetType = UNSET
     """IDs of the channels that every new member starts with."""
     enabled: bool | None | UnsetType = UNSET
@@ -141,7 +141,7 @@ class SetOnboarding(Struct, kw_only=True):
 
 
 class OnboardingResponses(Struct, kw_only=True):
-    """A member's answers to the onboarding."""
+    """A member's responses to the onboarding."""
 
     guild_id: GuildId
     """ID of the guild."""
@@ -156,7 +156,7 @@ class OnboardingResponses(Struct, kw_only=True):
 
 
 class SetOnboardingResponses(Struct, kw_only=True):
-    """A member's complete answers to the onboarding."""
+    """A member's complete responses to the onboarding."""
 
     onboarding_responses: Annotated[list[Snowflake], Meta(max_length=PROMPTS_MAX * OPTIONS_MAX)]
     """IDs of all chosen options; options that are missing from the list are deselected."""

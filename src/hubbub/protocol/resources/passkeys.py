@@ -14,7 +14,7 @@ PASSKEYS_MAX: Final = 20
 PASSKEY_NAME_MAX: Final = 32
 """Maximum length of the name of a passkey, in characters."""
 CHALLENGE_SECONDS: Final = 300
-"""Validity of a challenge."""
+"""Time in seconds for which a challenge is valid."""
 
 PasskeyName = Annotated[str, Meta(min_length=1, max_length=PASSKEY_NAME_MAX)]
 PasskeyTicket = Annotated[str, Meta(min_length=1, max_length=128)]
@@ -26,11 +26,11 @@ class Passkey(Struct, kw_only=True):
     id: Snowflake
     """ID of the passkey."""
     name: str
-    """Name that the user gave it."""
+    """Name that the user gave to the passkey."""
     created_at: Timestamp
-    """Time of the registration."""
+    """Time at which the passkey was registered."""
     last_used_at: Timestamp | None
-    """Time of the last login; null if it was never used."""
+    """Time of the last login with the passkey; null if it was never used."""
 
 
 class PasskeyChallenge(Struct, kw_only=True):

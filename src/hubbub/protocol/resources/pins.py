@@ -16,6 +16,8 @@ from hubbub.protocol.resources.messages import Message
 
 PINS_MAX: Final = 250
 """Maximum number of pinned messages per channel."""
+PINS_PAGE_MAX: Final = 50
+"""Maximum number of pinned messages on a page."""
 DEPRECATED_ROUTE_PINS_MAX: Final = 50
 """Maximum number of messages returned by the deprecated route."""
 
@@ -36,7 +38,7 @@ class PinnedMessages(Struct, kw_only=True):
     """A page of pinned messages, newest pin first."""
 
     items: list[PinnedMessage]
-    """Pins of the page."""
+    """Pinned messages on the page."""
     has_more: bool
     """Whether there are older pins."""
 
@@ -46,7 +48,7 @@ class ListPins(Struct, kw_only=True):
 
     before: datetime | UnsetType = UNSET
     """Return messages pinned before this time."""
-    limit: Annotated[int, Meta(ge=1, le=50)] = 50
+    limit: Annotated[int, Meta(ge=1, le=PINS_PAGE_MAX)] = PINS_PAGE_MAX
     """Maximum number of pins to return."""
 
 
@@ -83,7 +85,7 @@ _WRITE_ERRORS: Final = (
     errors.THREAD_ARCHIVED,
     errors.THREAD_LOCKED,
 )
-# The slice also checks PIN_MESSAGES, or before 2026-02-23 MANAGE_MESSAGES (spec/dated-changes.md#2.5).
+# The slice also checks PIN_MESSAGES; before changes.PERMISSION_SPLITS, MANAGE_MESSAGES is also sufficient.
 _CREATE_NEEDS: Final = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
 _CREATE_EMITS: Final = (CHANNEL_PINS_UPDATE, messages.MESSAGE_UPDATE, messages.MESSAGE_CREATE)
 _DELETE_EMITS: Final = (CHANNEL_PINS_UPDATE, messages.MESSAGE_UPDATE)

@@ -1,6 +1,6 @@
-"""Ending a poll.
+"""Operation that ends a poll.
 
-The operation returns a message, and messages contain polls, so it cannot be in `polls`.
+Its result is a message. `messages` imports `polls`, so the operation cannot be in `polls`.
 """
 
 from hubbub.protocol import errors

@@ -1,7 +1,4 @@
-"""Polls in messages, and voting.
-
-The operation that ends a poll returns a message, so it is in `poll_ends`.
-"""
+"""Polls in messages, and their votes. The operation that ends a poll is in `poll_ends`."""
 
 from typing import Annotated, Final
 
@@ -16,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.protocol.resources.users import User
 
-POLL_QUESTION_MAX: Final = 300
+POLL_QUESTION_LENGTH_MAX: Final = 300
 POLL_ANSWER_LENGTH_MAX: Final = 55
 POLL_ANSWERS_MAX: Final = 10
 POLL_HOURS_DEFAULT: Final = 24
@@ -60,7 +57,7 @@ class PollResults(Struct, kw_only=True):
     is_finalized: bool
     """Whether the votes have been counted exactly."""
     answer_counts: list[PollAnswerCount]
-    """Votes by answer; answers without votes may be missing."""
+    """Numbers of votes by answer; answers without votes may be missing."""
 
 
 class Poll(Struct, kw_only=True):
@@ -77,7 +74,7 @@ class Poll(Struct, kw_only=True):
     layout_type: int
     """Layout of the poll; always 1."""
     results: PollResults
-    """Votes so far."""
+    """Numbers of votes, which are final after the poll has ended."""
 
 
 class PollEmojiRequest(Struct, kw_only=True):
@@ -94,7 +91,7 @@ class PollEmojiRequest(Struct, kw_only=True):
 class PollQuestionRequest(Struct, kw_only=True):
     """The question of a new poll."""
 
-    text: Annotated[str, Meta(min_length=1, max_length=POLL_QUESTION_MAX)]
+    text: Annotated[str, Meta(min_length=1, max_length=POLL_QUESTION_LENGTH_MAX)]
     """Text of the question."""
 
 
@@ -140,7 +137,7 @@ class VoteInPoll(Struct, kw_only=True):
     """The answers that the caller votes for, which replace all earlier votes."""
 
     answer_ids: Annotated[list[PollAnswerId], Meta(max_length=POLL_ANSWERS_MAX)]
-    """Numbers of the answers; an empty list removes the vote."""
+    """Numbers of the answers; an empty list removes all votes of the caller."""
 
 
 class ListVoters(Struct, kw_only=True):
