@@ -15,7 +15,7 @@ PLATFORMS = ("desktop", "xbox", "samsung", "ios", "android", "embedded", "ps4", 
 
 
 class ActivityTimestamps(Struct, kw_only=True):
-    """The start and end of an activity."""
+    """The start and end of an activity; an absent field means that the time is not set."""
 
     start: int | UnsetType = UNSET
     """Time at which the activity started, in Unix milliseconds."""
@@ -46,10 +46,10 @@ class ActivityParty(Struct, kw_only=True):
 
 
 class ActivityMetadata(Struct, kw_only=True):
-    """Data of an activity that other users do not see."""
+    """Data of an activity that is not sent to other users."""
 
     button_urls: list[str] = []
-    """URLs of the buttons, in the order of the labels."""
+    """URLs of the buttons, in the order of `buttons` in the activity."""
 
 
 class ActivityAssets(Struct, kw_only=True):
@@ -96,7 +96,7 @@ class Activity(Struct, kw_only=True):
     session_id: str | UnsetType = UNSET
     """ID of the gateway session that shows the activity."""
     url: str | None | UnsetType = UNSET
-    """URL of the stream; only for type 1."""
+    """URL of the stream; only for type 1, streaming."""
     timestamps: ActivityTimestamps | UnsetType = UNSET
     """Start and end of the activity."""
     application_id: ApplicationId | UnsetType = UNSET
@@ -104,7 +104,7 @@ class Activity(Struct, kw_only=True):
     parent_application_id: ApplicationId | UnsetType = UNSET
     """ID of the publisher's application; absent if the application has no publisher."""
     status_display_type: int | None | UnsetType = UNSET
-    """Field shown in the member list: 0 name, 1 state, 2 details."""
+    """Field shown in the member list: 0 name, 1 state, 2 details; null or absent if it is not set."""
     details: str | None | UnsetType = UNSET
     """Details of the activity, the first line of text."""
     details_url: str | None | UnsetType = UNSET
@@ -120,13 +120,13 @@ class Activity(Struct, kw_only=True):
     assets: ActivityAssets | UnsetType = UNSET
     """Images of the activity."""
     secrets: ActivitySecrets | UnsetType = UNSET
-    """Never sent to other users."""
+    """Secrets with which other users join the activity; never sent to other users."""
     instance: bool | UnsetType = UNSET
     """Whether the activity is an instanced game session."""
     flags: int | UnsetType = UNSET
     """Flags of the activity; an `ActivityFlags` bit set."""
     supported_platforms: list[str] | UnsetType = UNSET
-    """Platforms on which it can be joined: `desktop`, `xbox`, `samsung`, `ios`, `android`, `embedded`, `ps4`, `ps5`."""
+    """Platforms to join on: `desktop`, `xbox`, `samsung`, `ios`, `android`, `embedded`, `ps4`, `ps5`."""
     buttons: list[str] | UnsetType = UNSET
     """Labels of the buttons; the URLs are not sent to other users."""
 
@@ -164,9 +164,9 @@ class Presence(Struct, kw_only=True):
 
 
 class SetActivity(Struct, kw_only=True):
-    """An activity in the form its owner sends.
+    """An activity in the form that its user sends.
 
-    Bots may set `name`, `type`, `state` and `url`; other fields of bots are dropped.
+    Bots may set `name`, `type`, `state` and `url`; other fields are ignored for bots.
     """
 
     name: str = ""
@@ -174,7 +174,7 @@ class SetActivity(Struct, kw_only=True):
     type: int = 0
     """Type of the activity: 0 playing, 1 streaming, 2 listening, 3 watching, 4 custom, 5 competing."""
     url: str | None | UnsetType = UNSET
-    """URL of the stream; only for type 1."""
+    """URL of the stream; only for type 1, streaming."""
     state: str | None | UnsetType = UNSET
     """Status of the user's party, or the text of a custom status."""
     state_url: str | None | UnsetType = UNSET
@@ -184,7 +184,7 @@ class SetActivity(Struct, kw_only=True):
     details_url: str | None | UnsetType = UNSET
     """URL opened when the details are clicked."""
     status_display_type: int | None | UnsetType = UNSET
-    """Field shown in the member list: 0 name, 1 state, 2 details."""
+    """Field shown in the member list: 0 name, 1 state, 2 details; null or absent if it is not set."""
     timestamps: ActivityTimestamps | None | UnsetType = UNSET
     """Start and end of the activity."""
     application_id: ApplicationId | None | UnsetType = UNSET
@@ -202,11 +202,11 @@ class SetActivity(Struct, kw_only=True):
     flags: int | None | UnsetType = UNSET
     """Flags of the activity; an `ActivityFlags` bit set."""
     supported_platforms: list[str] | None | UnsetType = UNSET
-    """Platforms on which it can be joined: `desktop`, `xbox`, `samsung`, `ios`, `android`, `embedded`, `ps4`, `ps5`."""
+    """Platforms to join on: `desktop`, `xbox`, `samsung`, `ios`, `android`, `embedded`, `ps4`, `ps5`."""
     buttons: list[Any] | None | UnsetType = UNSET
     """Labels, whose URLs are in `metadata`, or objects with `label` and `url`; at most two."""
     metadata: ActivityMetadata | None | UnsetType = UNSET
-    """Data that other users do not see."""
+    """Data that is not sent to other users."""
 
 
 class SetPresence(Struct, kw_only=True):
@@ -227,7 +227,7 @@ class SetPresence(Struct, kw_only=True):
 
     @property
     def all_activities(self) -> list[SetActivity]:
-        """The activities, from `activities` or the deprecated `game`."""
+        """Activities from `activities`, or from the deprecated `game` if `activities` is null."""
         if self.activities is None:
             return [self.game] if self.game is not None else []
         return self.activities
@@ -252,14 +252,14 @@ class UserSession(Struct, kw_only=True):
     client_info: SessionClient
     """Kind of client of the session."""
     application_id: ApplicationId | UnsetType = UNSET
-    """ID of the game, if the session belongs to one."""
+    """ID of the game that the session belongs to; absent for the chat client."""
     showing_chat: bool = False
     """Whether the session shows chat, so that other clients suppress notifications."""
 
 
-# The event has the same documented name, so the constant has another name.
+# The event PRESENCE_UPDATE has the same documented name, so the constant of the command has another name.
 SET_PRESENCE = Command("PRESENCE_UPDATE", GatewayOpcode.PRESENCE_UPDATE, SetPresence)
-"""Sets the presence of the session."""
+"""Command that sets the presence of the session."""
 
 PRESENCE_UPDATE = Event(
     "PRESENCE_UPDATE",

@@ -13,25 +13,25 @@ from hubbub.protocol.resources.direct_messages import GROUP_RECIPIENTS_MAX
 from hubbub.protocol.resources.voice_states import VoiceState
 
 RING_TIMEOUT_SECONDS: Final = 30
-"""Time for which a user is rung without an answer."""
+"""Time in seconds after which a user who does not answer is no longer rung."""
 
 
 class CallEligibility(Struct, kw_only=True):
     """Whether a call can be started in a private channel."""
 
     ringable: bool
-    """Whether the caller may start a call in the channel."""
+    """Whether the current user may start a call in the channel."""
 
 
 class RingRecipients(Struct, kw_only=True):
     """The users to ring or to stop ringing."""
 
     recipients: Annotated[list[UserId], Meta(max_length=GROUP_RECIPIENTS_MAX)] | None | UnsetType = UNSET
-    """IDs of the users; the meaning of null or absent depends on the operation."""
+    """IDs of the users. Null or absent rings all users who are not in the call, or stops ringing the current user."""
 
 
 class RingingCall(Struct, kw_only=True):
-    """A call whose ringing users changed."""
+    """A call and the users being rung by it."""
 
     channel_id: ChannelId
     """ID of the private channel."""
@@ -58,14 +58,14 @@ class CallEnded(Struct, kw_only=True):
 
 
 class ConnectCall(Struct, kw_only=True):
-    """A private channel whose call is requested."""
+    """The private channel whose call a client requests."""
 
     channel_id: ChannelId
     """ID of the private channel."""
 
 
 CONNECT_CALL = Command("CALL_CONNECT", GatewayOpcode.CALL_CONNECT, ConnectCall, bots=False)
-"""Requests the current call of a private channel, which is returned as CALL_CREATE."""
+"""Command that requests the current call of a private channel, which is returned as CALL_CREATE."""
 
 CALL_CREATE = Event(
     "CALL_CREATE",
@@ -94,7 +94,7 @@ RING_CALL = Operation(
     limit=RateLimit(10, 30.0),
 )
 
-# Without recipients, the operation declines the call for the caller.
+# Without recipients, the operation declines the call for the current user.
 STOP_RINGING_CALL = Operation(
     "POST",
     "/channels/{channel_id}/call/stop-ringing",

@@ -1,4 +1,4 @@
-"""Reactions: emoji that users add to messages."""
+"""Reactions: emoji that users add to messages, and their removal."""
 
 from typing import Annotated, Final
 
@@ -61,14 +61,14 @@ class AddReaction(Struct, kw_only=True):
     """Parameters of adding a reaction."""
 
     type: ReactionType = ReactionType.NORMAL
-    """Type of the reaction; 1, a super reaction, requires a premium user."""
+    """Type of the reaction: 0 normal, 1 super reaction, which only premium users can add."""
 
 
 class ReactionRemoved(Struct, kw_only=True):
     """A reaction that was removed, by its user or by a moderator."""
 
     user_id: UserId
-    """ID of the user whose reaction it was."""
+    """ID of the user who added the reaction."""
     channel_id: ChannelId
     """ID of the channel."""
     message_id: MessageId
@@ -76,7 +76,7 @@ class ReactionRemoved(Struct, kw_only=True):
     emoji: PartialEmoji
     """Emoji of the reaction."""
     burst: bool = False
-    """Whether it is a super reaction."""
+    """Whether the reaction is a super reaction."""
     type: int = 0
     """Type of the reaction: 0 normal, 1 super reaction."""
     guild_id: GuildId | UnsetType = UNSET
@@ -185,7 +185,8 @@ DELETE_MY_MESSAGE_REACTION = Operation(
     limit=REACTION_LIMIT,
 )
 
-# For the next three operations the slice checks MANAGE_MESSAGES, because private channels are rejected with 50003 instead of 50013.
+# The next three operations require MANAGE_MESSAGES. The slice checks it, because private channels are rejected with
+# CANNOT_EXECUTE_ON_DM instead of MISSING_PERMISSIONS.
 DELETE_USER_MESSAGE_REACTION = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/{user_id}",

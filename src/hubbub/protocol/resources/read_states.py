@@ -1,4 +1,4 @@
-"""Read states: the last message a user has read in each channel, synchronized between their clients.
+"""Read states: the last message a user has read in each channel, synchronized between their clients; the mentions inbox.
 
 MESSAGE_ACK is described in spec/gateway.md#10, the rest in decisions/0057 and decisions/0103.
 """
@@ -15,8 +15,6 @@ from hubbub.protocol.resources.messages import Message
 
 BULK_ACKS_MAX: Final = 100
 """Maximum number of channels in one bulk request."""
-
-
 MENTIONS_PAGE_MAX: Final = 100
 """Maximum number of messages in a page of the mentions inbox."""
 UNREAD_COUNT_MAX: Final = 1000
@@ -51,7 +49,7 @@ class AckMessage(Struct, kw_only=True):
     token: str | None | UnsetType = UNSET
     """Token of the previous response, which clients send back; accepted and ignored."""
     manual: bool | None | UnsetType = UNSET
-    """Whether the user marked later messages as unread; only then can the read state move backwards."""
+    """Whether the user marked later messages as unread; otherwise an older message does not change the read state."""
 
 
 class AckResult(Struct, kw_only=True):
@@ -85,7 +83,7 @@ class MessageAcked(Struct, kw_only=True):
     message_id: MessageId
     """ID of the last message that was read."""
     manual: bool | UnsetType = UNSET
-    """Whether the user marked later messages as unread."""
+    """Whether the user marked later messages as unread; absent if not."""
     mention_count: int | UnsetType = UNSET
     """Number of later messages that mention the user; present only with `manual`."""
 
@@ -94,11 +92,11 @@ class ListMentions(Struct, kw_only=True):
     """Query parameters of the mentions inbox."""
 
     before: MessageId | None = None
-    """Returns only messages before this ID."""
+    """Return messages with a smaller ID; null or absent returns the newest messages."""
     limit: Annotated[int, Meta(ge=1, le=MENTIONS_PAGE_MAX)] = 25
-    """Maximum number of messages."""
+    """Maximum number of messages to return."""
     guild_id: GuildId | None = None
-    """Returns only messages of this guild."""
+    """Return only messages of this guild; null or absent returns messages of all guilds and private channels."""
     roles: bool = True
     """Whether mentions of the user's roles are included."""
     everyone: bool = True

@@ -16,12 +16,14 @@ from hubbub.protocol.resources.users import User
 FRIENDS_MAX = 1000
 """Maximum number of friends and pending requests on the platform; friends in games are not limited."""
 BLOCKED_MAX = 5000
+"""Maximum number of blocked users."""
 NICKNAME_MAX = 32
+"""Maximum length of a friend's nickname, in characters."""
 USERNAME_REQUEST_MAX = 128
-"""Maximum length of a username in a request; longer names cannot exist."""
+"""Maximum length of a username in a friend request, in characters."""
 
 ACCEPT_OR_REQUEST_TYPE = -1
-"""Relationship type that accepts a pending request, or else sends one."""
+"""Relationship type with which a client accepts a pending friend request or, if there is none, sends one."""
 
 
 class Relationship(Struct, kw_only=True):
@@ -57,12 +59,12 @@ class AddedRelationship(Relationship, kw_only=True):
 
 
 class RelationshipChange(Struct, kw_only=True):
-    """Changes to a relationship other than its type; absent fields are unchanged."""
+    """Changes to a relationship or to its user; absent fields are unchanged."""
 
     id: UserId
     """ID of the other user."""
     type: int | UnsetType = UNSET
-    """Type of the relationship."""
+    """Type of the relationship: 1 friend, 2 blocked, 3 incoming request, 4 outgoing request."""
     nickname: str | None | UnsetType = UNSET
     """Nickname that the user gave a friend; null if there is none."""
     user_ignored: bool | UnsetType = UNSET
@@ -99,7 +101,7 @@ class GameRelationship(Struct, kw_only=True):
     dm_access_type: int = 0
     """Access to direct messages; always 0."""
     user_id: UserId
-    """ID of the user who owns this side of the relationship."""
+    """ID of the user who receives this object; `id` is the other user."""
     user: User | UnsetType = UNSET
     """Other user. Absent over HTTP with an OAuth2 token, and in READY with `Capabilities.DEDUPE_USER_OBJECTS`."""
     user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
@@ -112,14 +114,14 @@ class RequestFriend(Struct, kw_only=True):
     username: Annotated[str, Meta(min_length=1, max_length=USERNAME_REQUEST_MAX)]
     """Username of the user."""
     discriminator: str | int | None = None
-    """Discriminator of legacy usernames; must be null, 0 or absent."""
+    """Discriminator of legacy usernames: null, 0 or absent; any other value matches no user."""
 
 
 class SetRelationship(Struct, kw_only=True):
     """The relationship to create."""
 
     type: int | None | UnsetType = UNSET
-    """1 or DEFAULT_TYPE sends or accepts a friend request (also if absent), 2 blocks the user."""
+    """1, -1, null or absent accepts a pending friend request or sends one; 2 blocks the user."""
     confirm_stranger_request: bool | None | UnsetType = UNSET
     """Whether the user confirmed a request to a stranger; accepted and ignored."""
     from_friend_suggestion: bool | None | UnsetType = UNSET
@@ -130,7 +132,7 @@ class SetGameRelationship(Struct, kw_only=True):
     """The relationship to create in the game."""
 
     type: int | None | UnsetType = UNSET
-    """1 or DEFAULT_TYPE sends or accepts a friend request; also if absent."""
+    """1, -1, null or absent accepts a pending friend request or sends one; other values are rejected."""
 
 
 class UpdateRelationship(Struct, kw_only=True):

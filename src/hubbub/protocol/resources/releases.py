@@ -6,7 +6,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Timestamp
 from hubbub.protocol.operation import Auth, Operation
 
-ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
+_ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
 
 
 class Release(Struct, kw_only=True):
@@ -45,12 +45,12 @@ class Releases(Struct, kw_only=True):
     """Version number of the newest release; null if there is none."""
 
 
-LIST_SOCIAL_SDK_RELEASES = Operation("GET", "/social-sdk/releases", result=Releases, auth=ANY_CALLER)
+LIST_SOCIAL_SDK_RELEASES = Operation("GET", "/social-sdk/releases", result=Releases, auth=_ANY_CALLER)
 
 GET_SOCIAL_SDK_RELEASE = Operation(
     "GET",
     "/social-sdk/releases/{version}",
     result=ReleaseDetails,
-    auth=ANY_CALLER,
+    auth=_ANY_CALLER,
     raises=(errors.UNKNOWN_BUILD,),
 )

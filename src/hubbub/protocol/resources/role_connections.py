@@ -1,4 +1,4 @@
-"""Role connections: data of applications about their users, and guild roles that require it."""
+"""Role connections: data of applications about their users, and linked roles, which require such data."""
 
 from typing import Annotated, Literal
 
@@ -32,10 +32,10 @@ MetadataValue = Annotated[str, Meta(min_length=1, max_length=METADATA_VALUE_LENG
 
 
 class RoleConnectionMetadata(Struct, kw_only=True, omit_defaults=True):
-    """A metadata record: a value that an application provides about its users, and how it is compared."""
+    """A metadata record: the declaration of a value that an application provides about its users, and its comparison."""
 
     type: RoleConnectionMetadataType
-    """Type of the value and of the comparison."""
+    """Type of the value and of its comparison with the value that a guild requires."""
     key: str
     """Key of the record; lowercase letters, digits and underscores."""
     name: str
@@ -52,7 +52,7 @@ class SetRoleConnectionMetadata(Struct, kw_only=True):
     """A metadata record to store."""
 
     type: RoleConnectionMetadataType
-    """Type of the value and of the comparison."""
+    """Type of the value and of its comparison with the value that a guild requires."""
     key: MetadataKey
     """Key of the record; lowercase letters, digits and underscores, unique within the application."""
     name: MetadataName
@@ -80,7 +80,7 @@ class SetRoleConnection(Struct, kw_only=True):
     """The data of an application about one user, which replaces the stored data."""
 
     platform_name: Annotated[str, Meta(max_length=PLATFORM_NAME_LENGTH_MAX)] | None | UnsetType = UNSET
-    """Name of the application's own platform."""
+    """Name of the application's own platform; absent or null removes it."""
     platform_username: Annotated[str, Meta(max_length=PLATFORM_USERNAME_LENGTH_MAX)] | None | UnsetType = UNSET
     """Username of the user on the application's own platform; absent or null removes it."""
     metadata: (
@@ -88,7 +88,7 @@ class SetRoleConnection(Struct, kw_only=True):
         | None
         | UnsetType
     ) = UNSET
-    """Values by metadata key: an integer, an ISO 8601 time, or 0 or 1 for a boolean.
+    """Values by metadata key: an integer, an ISO 8601 time, or 0 or 1 for a boolean; null or absent for none.
 
     Numbers and booleans are stored as strings.
     """

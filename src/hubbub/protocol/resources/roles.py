@@ -20,7 +20,7 @@ ROLE_NAME_MAX = 100
 ROLE_UNICODE_EMOJI_MAX = 100
 DEFAULT_ROLE_NAME = "new role"
 HOLOGRAPHIC_COLORS = (11127295, 16759788, 16761760)
-"""The fixed colors of the holographic style, which is selected by a third color."""
+"""Primary, secondary and tertiary RGB colors of the holographic style, which a role has if its third color is set."""
 
 ROLE_CREATE_LIMIT = RateLimit(250, 48 * 3600.0, per="guild_id")
 
@@ -63,7 +63,7 @@ class RoleTags(Struct, kw_only=True):
 
 
 class PartialRole(Struct, kw_only=True):
-    """A role in the form shown in invites, with exactly these keys."""
+    """A role in the form shown in invites, without permissions and settings."""
 
     id: RoleId
     """ID of the role."""
@@ -74,7 +74,7 @@ class PartialRole(Struct, kw_only=True):
     color: int
     """Deprecated in favor of `colors`: primary color as an RGB number, 0 if there is none."""
     colors: RoleColors | UnsetType = UNSET
-    """Colors of the role. Sent from changes.ROLE_GRADIENTS on."""
+    """Colors of the role; absent before 2 July 2025 (changes.ROLE_GRADIENTS)."""
     icon: str | None
     """Hash of the icon; null if there is none."""
     unicode_emoji: str | None
@@ -94,7 +94,7 @@ class Role(PartialRole, kw_only=True):
     hoist: bool
     """Whether members with the role are listed separately."""
     managed: bool
-    """Whether an integration manages the role; it can then not be assigned or deleted by users."""
+    """Whether an integration manages the role; users cannot assign or delete a managed role."""
     mentionable: bool
     """Whether every member can mention the role."""
     flags: int
@@ -109,9 +109,9 @@ class SetRoleColors(Struct, kw_only=True):
     primary_color: Color
     """Primary color as an RGB number."""
     secondary_color: Color | None | UnsetType = UNSET
-    """Second color of a gradient as an RGB number."""
+    """Second color of a gradient as an RGB number; null or absent for a single color."""
     tertiary_color: Color | None | UnsetType = UNSET
-    """Third color as an RGB number; selects the holographic style, whose colors are fixed."""
+    """Third color as an RGB number; any value selects the holographic style, whose colors are fixed."""
 
 
 class UpdateRole(Struct, kw_only=True):

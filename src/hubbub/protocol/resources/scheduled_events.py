@@ -1,4 +1,4 @@
-"""Scheduled events of a guild, their recurrence, and the users interested in them."""
+"""Scheduled events of a guild, their recurrence and its exceptions, and the users interested in them."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -32,15 +32,15 @@ EVENT_LOCATION_MAX: Final = 100
 EVENT_USERS_MAX: Final = 100
 """Maximum number of interested users on a page."""
 EVENT_COUNTS_MAX: Final = 10
-"""Maximum number of occurrences in one count request."""
+"""Maximum number of occurrences in one request for counts of interested users."""
 EVENT_YEARS_MAX: Final = 5
 """Maximum number of years by which an event can be scheduled ahead (decisions/0021)."""
 EVENT_CANCEL_AFTER_MS: Final = 3 * 3_600_000
-"""Time after the scheduled start at which an unstarted event is canceled.
+"""Time in milliseconds after the scheduled start at which an event that has not started is canceled.
 The specification only says "hours" (decisions/0021).
 """
 EVENT_IDLE_MS: Final = 5 * 60_000
-"""Time after which an event in an empty voice channel ends."""
+"""Time in milliseconds after which an event in an empty voice channel ends."""
 
 EventName = Annotated[str, Meta(min_length=1, max_length=EVENT_NAME_MAX)]
 EventDescription = Annotated[str, Meta(max_length=EVENT_DESCRIPTION_MAX)]
@@ -167,13 +167,13 @@ class ScheduledEvent(Struct, kw_only=True):
     scheduled_start_time: Timestamp
     """Time at which the event starts."""
     scheduled_end_time: Timestamp | None
-    """Time at which the event ends; null if it is open."""
+    """Time at which the event ends; null if no end is set."""
     privacy_level: int = EventPrivacyLevel.GUILD_ONLY.value
     """Visibility of the event; always 2, members of the guild only."""
     status: int
     """Status of the event: 1 scheduled, 2 active, 3 completed, 4 canceled."""
     entity_type: int
-    """Kind of place of the event: 1 stage channel, 2 voice channel, 3 external."""
+    """Location type of the event: 1 stage channel, 2 voice channel, 3 external."""
     entity_id: Snowflake | None
     """ID of the stage instance while the event takes place on a stage; null otherwise."""
     entity_metadata: EntityMetadata | None
@@ -213,7 +213,7 @@ class GuildScheduledEventUser(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     guild_scheduled_event_exception_id: Snowflake | UnsetType = UNSET
-    """ID of the occurrence; absent if it is about the whole event."""
+    """ID of the occurrence; absent if the user is interested in the whole event."""
 
 
 class ScheduledEventUserCount(Struct, kw_only=True):
@@ -235,7 +235,7 @@ class CreateScheduledEvent(Struct, kw_only=True):
     privacy_level: EventPrivacyLevel
     """Visibility of the event; must be 2."""
     entity_type: EventEntityType
-    """Kind of place of the event: 1 stage channel, 2 voice channel, 3 external."""
+    """Location type of the event: 1 stage channel, 2 voice channel, 3 external."""
     description: EventDescription | None | UnsetType = UNSET
     """Description of the event."""
     image: ImageData | None | UnsetType = UNSET
@@ -266,7 +266,7 @@ class UpdateScheduledEvent(Struct, kw_only=True):
     privacy_level: EventPrivacyLevel | UnsetType = UNSET
     """Visibility of the event; must be 2."""
     entity_type: EventEntityType | None | UnsetType = UNSET
-    """Kind of place of the event; 3, external, requires a null `channel_id`, a location and an end time."""
+    """Location type of the event; 3, external, requires a null `channel_id`, a location and an end time."""
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the stage or voice channel; null for external events."""
     entity_metadata: EntityMetadata | None | UnsetType = UNSET
@@ -289,10 +289,10 @@ class UpdateScheduledEventException(Struct, kw_only=True):
 
 
 class CreateScheduledEventException(UpdateScheduledEventException, kw_only=True):
-    """An occurrence that is to differ from the recurrence rule."""
+    """A new exception: an occurrence and its differences from the recurrence rule."""
 
     original_scheduled_start_time: datetime
-    """Time at which the occurrence would start by the rule."""
+    """Time at which the occurrence would start by the recurrence rule."""
 
 
 class RespondToScheduledEvent(Struct, kw_only=True):
@@ -396,7 +396,7 @@ LIST_GUILD_SCHEDULED_EVENTS = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
 )
 
-# Requires CREATE_EVENTS (before 2026-02-23 MANAGE_EVENTS is also sufficient), and permissions in the channel of the body.
+# Requires CREATE_EVENTS (before changes.PERMISSION_SPLITS, MANAGE_EVENTS is also sufficient), and permissions in the channel.
 CREATE_GUILD_SCHEDULED_EVENT = Operation(
     "POST",
     "/guilds/{guild_id}/scheduled-events",

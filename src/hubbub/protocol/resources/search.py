@@ -14,16 +14,19 @@ from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.thread_membership import ThreadMember
 
 SEARCH_LIMIT_MAX: Final = 25
+"""Maximum number of results on a page."""
 SEARCH_OFFSET_MAX: Final = 9975
+"""Maximum number of results that a page can skip."""
 SEARCH_RESULTS_MAX: Final = SEARCH_OFFSET_MAX + SEARCH_LIMIT_MAX
 """Maximum number of results that can be paged through, which also limits `total_results`."""
 SLOP_MAX: Final = 100
+"""Maximum number of other words that a request can allow between the words of a query."""
 SLOP_DEFAULT: Final = 2
 """Default number of other words allowed between the words of a query."""
 SEARCH_CONTENT_MAX: Final = 1024
 SEARCH_CHANNELS_MAX: Final = 500
 SEARCH_VALUES_MAX: Final = 100
-"""Maximum number of IDs, names or hosts in one parameter."""
+"""Maximum number of IDs, names or hostnames in one parameter."""
 SEARCH_TAGS_MAX: Final = 20
 RETRY_AFTER_SECONDS: Final = 2
 """Seconds after which a client should retry while the index is being built."""
@@ -180,13 +183,13 @@ class FoundMessages(Struct, kw_only=True):
     doing_deep_historical_index: bool
     """Whether older messages are still being indexed; always false."""
     total_results: int
-    """Number of results, counted up to some way beyond the page and at most SEARCH_REACH."""
+    """Number of results; counting stops at 2,000 unless the page needs more, and at 10,000."""
     messages: list[list[FoundMessage]]
     """Results as arrays of one message each."""
     threads: list[Thread] | UnsetType = UNSET
-    """Threads of the messages on this page."""
+    """Threads of the messages on this page; absent if there are none."""
     members: list[ThreadMember] | UnsetType = UNSET
-    """Memberships of the current user in the listed threads."""
+    """Memberships of the current user in the threads of `threads`; absent if `threads` is absent."""
 
 
 class SearchThreads(Struct, kw_only=True):
@@ -222,16 +225,17 @@ class FoundThreads(Struct, kw_only=True):
     threads: list[Thread]
     """Threads that match the search."""
     members: list[ThreadMember]
-    """Memberships of the current user in the listed threads."""
+    """Memberships of the current user in the threads of `threads`."""
     has_more: bool
     """Whether there are further results."""
     total_results: int
-    """Number of results."""
+    """Number of threads that match the search."""
     first_messages: list[Message] | UnsetType = UNSET
-    """First message of each forum post on this page."""
+    """First message of each forum post on this page; absent in other channels."""
 
 
-# The slice checks READ_MESSAGE_HISTORY in any channel and the message content intent, and raises 50001 (spec/http.md#3.4).
+# The slice requires READ_MESSAGE_HISTORY in at least one channel and, for bots, the message content intent; otherwise it
+# raises MISSING_ACCESS (spec/http.md#3.4).
 GUILD_SEARCH = Operation(
     "GET",
     "/guilds/{guild_id}/messages/search",

@@ -1,4 +1,4 @@
-"""SKUs: the products that an application sells."""
+"""SKUs: the products that an application sells, and its public store."""
 
 from typing import Annotated, Literal
 
@@ -24,12 +24,12 @@ Currency = Annotated[str, Meta(pattern="^[a-z]{3}$")]
 
 
 class Sku(Struct, kw_only=True):
-    """A product for sale, or the group of a subscription."""
+    """A product for sale, or the group that the platform creates for a subscription."""
 
     id: SkuId
     """ID of the SKU."""
     type: SkuType
-    """Type of the SKU."""
+    """Type of the SKU: 2 durable, 3 consumable, 5 subscription, 6 subscription group."""
     application_id: ApplicationId
     """ID of the application that sells the SKU."""
     name: str
@@ -96,7 +96,7 @@ class CreateSku(Struct, kw_only=True):
     """A new SKU."""
 
     type: SkuType
-    """Type of the SKU; subscription groups are created with their subscription."""
+    """Type of the SKU: 2 durable, 3 consumable, 5 subscription, whose group is created with it."""
     name: SkuName
     """Name of the SKU."""
     description: SkuDescription | None = None

@@ -1,4 +1,4 @@
-"""Soundboard: short sounds that users play in voice channels."""
+"""Soundboard: short sounds that users play in voice channels, and the effects of voice channels."""
 
 from typing import Annotated, Final
 
@@ -18,7 +18,7 @@ SOUND_NAME_MIN: Final = 2
 SOUND_NAME_MAX: Final = 32
 SOUND_EMOJI_NAME_MAX: Final = 32
 SOUND_MS_MAX: Final = 5_200
-"""Maximum duration of a sound."""
+"""Maximum duration of a sound in milliseconds."""
 SOUNDS_MAX_BY_TIER: Final = (8, 24, 36, 48)
 """Maximum number of sounds by the guild's premium tier."""
 SOUNDS_MAX_MORE: Final = 96
@@ -51,7 +51,7 @@ class SoundboardSound(Struct, kw_only=True):
 
 
 class GuildSounds(Struct, kw_only=True):
-    """The sounds of a guild over HTTP."""
+    """The sounds of a guild in HTTP responses."""
 
     items: list[SoundboardSound]
     """Sounds of the guild."""
@@ -67,9 +67,9 @@ class CreateSound(Struct, kw_only=True):
     volume: SoundVolume | None | UnsetType = UNSET
     """Volume from 0 to 1; default 1."""
     emoji_id: EmojiId | None | UnsetType = UNSET
-    """ID of a custom emoji of the guild."""
+    """ID of a custom emoji of the guild; null or absent for none."""
     emoji_name: SoundEmojiName | None | UnsetType = UNSET
-    """Unicode emoji."""
+    """Unicode emoji; null or absent for none."""
 
 
 class UpdateSound(Struct, kw_only=True):
@@ -91,7 +91,7 @@ class SendSound(Struct, kw_only=True):
     sound_id: SoundId
     """ID of the sound."""
     source_guild_id: GuildId | None | UnsetType = UNSET
-    """ID of the sound's guild, required if it is another guild than the channel's."""
+    """ID of the guild that owns the sound; required if the channel is in another guild."""
 
 
 class SoundDeleted(Struct, kw_only=True):
@@ -104,7 +104,7 @@ class SoundDeleted(Struct, kw_only=True):
 
 
 class SoundboardSounds(Struct, kw_only=True):
-    """The sounds of a guild."""
+    """The sounds of a guild in gateway events."""
 
     guild_id: GuildId
     """ID of the guild."""
