@@ -580,4 +580,4 @@ class Events:
 
 def _invite_end_ms(invite: ActivityInvite) -> int:
     """Return the last time at which an invite is valid, in Unix milliseconds."""
-    return (invite.message_id >> 22) + EPOCH_MS + resources.user_messages.INVITE_LIFETIME_MS
+    return (invite.message_id >> 22) + EPOCH_MS + resources.user_messages.ACTIVITY_INVITE_LIFETIME_MS

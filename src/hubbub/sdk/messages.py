@@ -328,7 +328,10 @@ def _check_content(content: str) -> None:
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    keys_max, text_max = resources.user_messages.USER_METADATA_KEYS_MAX, resources.user_messages.USER_METADATA_MAX
+    keys_max, text_max = (
+        resources.user_messages.USER_METADATA_KEYS_MAX,
+        resources.user_messages.USER_METADATA_TEXT_LENGTH_MAX,
+    )
     if len(metadata) > keys_max:
         raise validation_error(f"Metadata must have at most {keys_max} keys")
     if any(len(text) > text_max for pair in metadata.items() for text in pair):

@@ -1,4 +1,4 @@
-"""Stage instances: live stage channels."""
+"""Stage instances: live stages, each in a stage channel."""
 
 from typing import Annotated, Final
 
@@ -15,7 +15,7 @@ STAGE_TOPIC_MAX: Final = 120
 STAGE_MODERATOR_PERMISSIONS: Final = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
 """Permissions of a stage moderator; all three are required (spec/http.md#3.9)."""
 STAGE_IDLE_MS: Final = 5 * 60_000
-"""Time after which a stage without speakers closes. The specification only says "minutes" (decisions/0021)."""
+"""Time in milliseconds after which a stage without speakers closes. The specification only says "minutes" (decisions/0021)."""
 
 StageTopic = Annotated[str, Meta(min_length=1, max_length=STAGE_TOPIC_MAX)]
 
@@ -32,9 +32,9 @@ class StageInstance(Struct, kw_only=True):
     topic: str
     """Topic of the stage."""
     privacy_level: int = StagePrivacyLevel.GUILD_ONLY.value
-    """Visibility of the stage; always 2, members of the guild only."""
+    """Visibility of the stage: 2 members of the guild only; 1, public, is deprecated and has no effect."""
     discoverable_disabled: bool = True
-    """Always true; a leftover of public stages."""
+    """Always true; public stages, to which the field applied, no longer exist."""
     guild_scheduled_event_id: ScheduledEventId | None
     """ID of the scheduled event of the stage; null if there is none."""
 
@@ -47,11 +47,11 @@ class CreateStageInstance(Struct, kw_only=True):
     topic: StageTopic
     """Topic of the stage."""
     privacy_level: StagePrivacyLevel | None | UnsetType = UNSET
-    """Visibility of the stage; default 2, members of the guild only."""
+    """Visibility of the stage: 2 members of the guild only, the default; 1, public, is deprecated and has no effect."""
     guild_scheduled_event_id: ScheduledEventId | None | UnsetType = UNSET
-    """ID of the scheduled event that the stage starts."""
+    """ID of the scheduled event that the stage starts; null or absent for none."""
     send_start_notification: bool | None | UnsetType = UNSET
-    """Whether to notify @everyone; requires MENTION_EVERYONE."""
+    """Whether to notify @everyone, default false; requires MENTION_EVERYONE."""
 
 
 class UpdateStageInstance(Struct, kw_only=True):
@@ -60,7 +60,7 @@ class UpdateStageInstance(Struct, kw_only=True):
     topic: StageTopic | UnsetType = UNSET
     """Topic of the stage."""
     privacy_level: StagePrivacyLevel | UnsetType = UNSET
-    """Visibility of the stage."""
+    """Visibility of the stage: 2 members of the guild only; 1, public, is deprecated and has no effect."""
 
 
 STAGE_INSTANCE_CREATE = Event(
@@ -73,7 +73,7 @@ STAGE_INSTANCE_DELETE = Event(
     "STAGE_INSTANCE_DELETE", StageInstance, "Sent when a stage closes.", intents=Intents.GUILDS
 )
 
-# Requires STAGE_MODERATOR in the channel of the body, and MENTION_EVERYONE for the notification.
+# Requires STAGE_MODERATOR_PERMISSIONS in the channel that the body names, and MENTION_EVERYONE for the notification.
 CREATE_STAGE_INSTANCE = Operation(
     "POST",
     "/stage-instances",

@@ -1,4 +1,4 @@
-"""Stickers of guilds and of the standard packs."""
+"""Stickers of guilds, standard stickers and their packs."""
 
 from collections.abc import Set
 from typing import Annotated, ClassVar, Final, Self
@@ -18,6 +18,7 @@ STICKER_BYTES_MAX: Final = 524_288
 STICKER_SIDE_PIXELS_MAX: Final = 320
 """Maximum width and height of a sticker in pixels."""
 STICKER_SECONDS_MAX: Final = 5
+"""Maximum duration of an animated sticker in seconds."""
 STICKERS_MAX_BY_TIER: Final = (5, 15, 30, 60)
 """Maximum number of stickers by the guild's premium tier."""
 STICKERS_MAX_MORE: Final = 60
@@ -83,7 +84,7 @@ class Sticker(Struct, kw_only=True):
     name: str
     """Name of the sticker."""
     tags: str
-    """Keywords for autocomplete and suggestions, separated by commas."""
+    """Emoji names or keywords for autocomplete and suggestions, separated by commas."""
     type: int
     """Type of the sticker: 1 standard, 2 guild."""
     format_type: int
@@ -91,15 +92,15 @@ class Sticker(Struct, kw_only=True):
     description: str | None
     """Description of the sticker; null if there is none."""
     available: bool | UnsetType = UNSET
-    """Whether the sticker can be used; false if the guild lost the boosts for its slot."""
+    """Whether the sticker can be used; false if the guild lost the boosts for its slot. Absent for standard stickers."""
     guild_id: GuildId | UnsetType = UNSET
-    """ID of the guild."""
+    """ID of the guild; absent for standard stickers."""
     user: User | UnsetType = UNSET
     """User who uploaded the sticker. Sent to holders of CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS."""
     pack_id: Snowflake | UnsetType = UNSET
-    """ID of the pack."""
+    """ID of the pack of a standard sticker; absent for guild stickers."""
     sort_value: int | UnsetType = UNSET
-    """Position of the sticker in its pack."""
+    """Position of a standard sticker in its pack; absent for guild stickers."""
 
 
 class StickerPack(Struct, kw_only=True):
@@ -134,7 +135,7 @@ class CreateGuildSticker(Struct, kw_only=True):
     name: StickerName
     """Name of the sticker."""
     tags: StickerTags
-    """Emoji names or keywords that suggest the sticker."""
+    """Emoji names or keywords for autocomplete and suggestions, separated by commas."""
     description: StickerDescription | None | UnsetType = UNSET
     """Description of the sticker; empty, or from 2 to 100 characters."""
 
@@ -145,7 +146,7 @@ class UpdateGuildSticker(Struct, kw_only=True):
     name: StickerName | UnsetType = UNSET
     """Name of the sticker."""
     tags: StickerTags | UnsetType = UNSET
-    """Emoji names or keywords that suggest the sticker."""
+    """Emoji names or keywords for autocomplete and suggestions, separated by commas."""
     description: StickerDescription | None | UnsetType = UNSET
     """Description of the sticker; empty, or from 2 to 100 characters; null removes it."""
 

@@ -1,4 +1,4 @@
-"""Subscriptions: monthly renewing purchases, and the purchases that start them."""
+"""Subscriptions, which renew monthly, and purchases and refunds."""
 
 from typing import Annotated
 
@@ -31,7 +31,7 @@ class Subscription(Struct, kw_only=True):
     sku_ids: list[SkuId]
     """IDs of the subscribed SKUs."""
     renewal_sku_ids: list[SkuId] | None | UnsetType = UNSET
-    """IDs of the SKUs after the next renewal; null if it does not renew. Sent from changes.RENEWAL_SKU_IDS on."""
+    """IDs of the SKUs after the next renewal; null if the subscription does not renew. Absent before 12 December 2024."""
     entitlement_ids: list[EntitlementId]
     """IDs of the entitlements granted by the subscription."""
     current_period_start: Timestamp
@@ -73,12 +73,12 @@ class GetSubscriptions(Struct, kw_only=True):
 
 
 class CreatePurchase(Struct, kw_only=True):
-    """A purchase."""
+    """The SKU to buy."""
 
     sku_id: SkuId
     """ID of the SKU to buy."""
     guild_id: GuildId | None = None
-    """ID of the guild; required for guild subscriptions."""
+    """ID of the guild that the subscription is for; required for guild subscriptions, null otherwise."""
 
 
 class Purchase(Struct, kw_only=True):
@@ -93,7 +93,7 @@ class Purchase(Struct, kw_only=True):
 class ChangeSubscription(Struct, kw_only=True):
     """A change to another SKU of the same application.
 
-    It takes effect at once if the new SKU costs as much or more in the same currency, else at the next renewal.
+    The change takes effect immediately if the new SKU costs as much or more in the same currency, else at the next renewal.
     """
 
     sku_id: SkuId

@@ -35,7 +35,7 @@ class TemplateRole(Struct, kw_only=True):
     color: int
     """Primary color as an RGB number; 0 if there is none."""
     colors: RoleColors | None | UnsetType = UNSET
-    """Colors of the role. Sent from changes.ROLE_GRADIENTS on."""
+    """Colors of the role; absent before 2 July 2025 (changes.ROLE_GRADIENTS)."""
     hoist: bool
     """Whether members with the role are listed separately."""
     mentionable: bool
@@ -67,7 +67,7 @@ class TemplateChannel(Struct, kw_only=True):
     id: int | None
     """Number of the channel within the template."""
     type: int
-    """Type of the channel: 0 text, 2 voice, 4 category, 15 forum. Other types become the nearest of these."""
+    """Type of the channel: 0 text, 2 voice, 4 category, 15 forum. Other types are stored as the most similar of these."""
     name: str | None
     """Name of the channel."""
     position: int | None
@@ -87,7 +87,7 @@ class TemplateChannel(Struct, kw_only=True):
     default_auto_archive_duration: int | None | UnsetType = UNSET
     """Default auto-archive duration of new threads in minutes; absent if it is not set."""
     permission_overwrites: list[Overwrite]
-    """Permission overwrites for roles, by number within the template."""
+    """Permission overwrites for roles, whose IDs are the numbers of the roles within the template."""
     available_tags: list[TemplateTag] | None
     """Tags of a forum; null for other channels."""
     template: str
@@ -116,7 +116,7 @@ class TemplateGuild(Struct, kw_only=True):
     description: str | None
     """Description of the guild; null if there is none."""
     icon_hash: None | UnsetType = UNSET
-    """Always null; kept because hikari reads the key. Not stored."""
+    """Always null; sent because hikari reads the key, but not stored."""
     region: str | None
     """Always null."""
     verification_level: int
@@ -211,7 +211,7 @@ GET_GUILD_TEMPLATE = Operation(
     raises=(errors.UNKNOWN_GUILD_TEMPLATE,),
 )
 
-# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, for users only, like POST /guilds.
+# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, only users can use it, as with POST /guilds.
 CREATE_GUILD_FROM_TEMPLATE = Operation(
     "POST",
     "/guilds/templates/{code}",

@@ -1,4 +1,4 @@
-"""Members of threads."""
+"""Members of threads: the model and the event about changes. The operations are in `threads`."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -22,7 +22,7 @@ class ThreadMember(Struct, kw_only=True):
     user_id: UserId
     """ID of the user."""
     join_timestamp: Timestamp
-    """Time the user joined the thread."""
+    """Time at which the user joined the thread."""
     flags: int
     """Notification settings of the user for this thread."""
     member: Member | UnsetType = UNSET
@@ -44,11 +44,11 @@ class ThreadMembersUpdate(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     member_count: int
-    """Number of members of the thread; stops counting at 50."""
+    """Number of members of the thread; 50 if there are more."""
     added_members: list[AddedThreadMember] | UnsetType = UNSET
-    """Users who were added to the thread."""
+    """Users who joined or were added to the thread; absent if there are none."""
     removed_member_ids: list[UserId] | UnsetType = UNSET
-    """IDs of the users who left or were removed from the thread."""
+    """IDs of the users who left or were removed from the thread; absent if there are none."""
 
 
 # spec/gateway.md#5

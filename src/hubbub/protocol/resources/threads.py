@@ -1,4 +1,4 @@
-"""Threads and forum posts: starting, joining and listing them.
+"""Threads and forum posts: starting, joining and listing them, and managing their members.
 
 A thread is a channel, so its model and the events of its lifecycle are in `channels`.
 """
@@ -32,9 +32,9 @@ class CreateThreadFromMessage(Struct, kw_only=True):
     name: ChannelName
     """Name of the thread."""
     auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """Minutes of inactivity after which the thread is archived; if absent, the channel's default."""
+    """Minutes of inactivity after which the thread is archived; null or absent for the channel's default."""
     rate_limit_per_user: Slowmode | None | UnsetType = UNSET
-    """Slowmode of the thread in seconds."""
+    """Slowmode of the thread in seconds; null or absent for the channel's default."""
 
 
 class CreateThread(CreateThreadFromMessage, kw_only=True):

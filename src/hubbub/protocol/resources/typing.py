@@ -1,4 +1,4 @@
-"""Typing indicator of a channel."""
+"""Typing indicators: the operation that triggers one, and the event."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -33,7 +33,7 @@ TYPING_START = Event(
     dm_intents=Intents.DIRECT_MESSAGE_TYPING,
 )
 
-# Requires the same permissions as sending a message, and raises the same errors.
+# Also requires the permissions in the channel that CREATE_MESSAGE requires.
 TRIGGER_TYPING_INDICATOR = Operation(
     "POST",
     "/channels/{channel_id}/typing",

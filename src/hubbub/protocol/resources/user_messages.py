@@ -1,4 +1,4 @@
-"""Direct messages between players, sent from games, and the activity invites among them (spec/sdk.md#10.5, 11)."""
+"""Direct messages and activity invites that games send between players, and disclosures (spec/sdk.md#10.5, 11)."""
 
 from typing import Annotated, Final
 
@@ -23,18 +23,19 @@ from hubbub.protocol.resources.users import User
 
 USER_MESSAGE_LENGTH_MAX: Final = 2000
 USER_METADATA_KEYS_MAX: Final = 25
-USER_METADATA_MAX: Final = 1024
+USER_METADATA_TEXT_LENGTH_MAX: Final = 1024
+"""Maximum length of one key or value of a message's metadata, in characters."""
 USER_MESSAGES_MAX: Final = 200
 """Maximum number of messages that can be listed."""
 USER_HISTORY_MS: Final = LOBBY_HISTORY_MS
-"""Maximum age of messages that can be listed."""
-INVITE_LIFETIME_MS: Final = 6 * 3_600_000
-"""Time after which an activity invite expires (spec/sdk.md#10.4)."""
+"""Maximum age in milliseconds of messages that can be listed."""
+ACTIVITY_INVITE_LIFETIME_MS: Final = 6 * 3_600_000
+"""Time in milliseconds after which an activity invite expires (spec/sdk.md#10.4)."""
 
 UserMetadata = Annotated[
     dict[
-        Annotated[str, Meta(min_length=1, max_length=USER_METADATA_MAX)],
-        Annotated[str, Meta(max_length=USER_METADATA_MAX)],
+        Annotated[str, Meta(min_length=1, max_length=USER_METADATA_TEXT_LENGTH_MAX)],
+        Annotated[str, Meta(max_length=USER_METADATA_TEXT_LENGTH_MAX)],
     ],
     Meta(max_length=USER_METADATA_KEYS_MAX),
 ]
@@ -83,7 +84,7 @@ class UserMessage(Message, kw_only=True):
     """A direct message in the form seen by games."""
 
     channel: PrivateChannel | UnsetType = UNSET
-    """Private channel of the message. For a message that is not stored, its ID is the ID of the other player."""
+    """Private channel of the message. For a message that is not stored, the channel's ID is the ID of the other player."""
     recipient_id: UserId | UnsetType = UNSET
     """ID of the user who receives the message."""
     metadata: dict[str, str] | UnsetType = UNSET
@@ -96,7 +97,7 @@ class DispatchedUserMessage(DispatchedMessage, kw_only=True):
     """A direct message in gateway events of games."""
 
     channel: PrivateChannel | UnsetType = UNSET
-    """Private channel of the message. For a message that is not stored, its ID is the ID of the other player."""
+    """Private channel of the message. For a message that is not stored, the channel's ID is the ID of the other player."""
     recipient_id: UserId | UnsetType = UNSET
     """ID of the user who receives the message."""
     metadata: dict[str, str] | UnsetType = UNSET
@@ -132,10 +133,7 @@ class ActivityInvite(Struct, kw_only=True):
 
 
 class GetActivityJoinSecret(Struct, kw_only=True):
-    """The message with which the caller was invited.
-
-    Without it, the party must be public.
-    """
+    """The message with which the caller was invited; both IDs may be absent if the party is public."""
 
     channel_id: ChannelId | UnsetType = UNSET
     """ID of the message's channel."""
@@ -156,7 +154,7 @@ class Disclosures(Struct, kw_only=True):
     disclosures: list[int]
     """Disclosures that apply to the application; a `DisclosureType` each."""
     acked_disclosures: list[int]
-    """Disclosures that the user acknowledged."""
+    """Disclosures that the user acknowledged; a `DisclosureType` each."""
     all_acked: bool
     """Whether the user acknowledged all disclosures."""
 
@@ -165,19 +163,21 @@ class AcknowledgeDisclosures(Struct, kw_only=True):
     """Disclosures that the user acknowledges."""
 
     disclosures: list[Int32]
-    """Disclosures to acknowledge."""
+    """Disclosures to acknowledge; a `DisclosureType` each."""
 
 
 ACTIVITY_INVITE_CREATE = Event(
     "ACTIVITY_INVITE_CREATE",
     ActivityInvite,
     "Sent with an activity invite to sessions that do not receive MESSAGE_CREATE. "
-    "Also sent when the invite was accepted on another device.",
+    "Also sent to the recipient's games when the invite is accepted.",
     scope=Scope.ACTIVITIES_READ,
 )
 
 _WRITE_SCOPES: Final = (Scope.DM_CHANNELS_MESSAGES_WRITE,)
 _MESSAGE_LIMIT: Final = RateLimit(5, 5.0, per="user_id")
+_UNAPPROVED_MESSAGES_MAX: Final = 100
+"""Maximum number of messages in two hours before the application is approved (spec/sdk.md#16)."""
 _RECIPIENT_ERRORS: Final = (
     errors.UNKNOWN_USER,
     errors.CANNOT_MESSAGE_USER,
@@ -202,8 +202,7 @@ SEND_USER_MESSAGE = Operation(
     ),
     emits=(MESSAGE_CREATE, CHANNEL_CREATE, ACTIVITY_INVITE_CREATE),
     limit=_MESSAGE_LIMIT,
-    # spec/sdk.md#16.
-    unapproved_calls_max=100,
+    unapproved_calls_max=_UNAPPROVED_MESSAGES_MAX,
 )
 
 EDIT_USER_MESSAGE = Operation(

@@ -1,4 +1,4 @@
-"""User settings: who can contact the user and join their activities (spec/sdk.md#9.3, 10.3, 11.3), status, appearance."""
+"""User settings: privacy (spec/sdk.md#9.3, 10.3, 11.3), status, appearance and notifications of the chat client."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -38,7 +38,7 @@ class CustomStatus(Struct, kw_only=True):
     emoji_name: str | None
     """Unicode emoji, or the name of the guild emoji; null if the status has no emoji."""
     expires_at: Timestamp | None
-    """Time at which the status is removed; null if it stays."""
+    """Time at which the status is removed; null if the status has no end."""
 
 
 class SetCustomStatus(Struct, kw_only=True):
@@ -51,14 +51,14 @@ class SetCustomStatus(Struct, kw_only=True):
     emoji_name: Annotated[str, Meta(max_length=CUSTOM_STATUS_EMOJI_MAX)] | None = None
     """Unicode emoji, or the name of the guild emoji."""
     expires_at: datetime | None = None
-    """Time at which the status is removed, in the future; null if it stays."""
+    """Time at which the status is removed; must be in the future. Null if the status has no end."""
 
 
 class FriendSources(Struct, kw_only=True):
     """The users who may send friend requests; no user may if none is set."""
 
     all: bool = False
-    """Whether every user may send a friend request; includes the other two."""
+    """Whether every user may send a friend request; includes `mutual_friends` and `mutual_guilds`."""
     mutual_friends: bool = False
     """Whether friends of friends may send a friend request."""
     mutual_guilds: bool = False
@@ -79,7 +79,7 @@ class UserSettings(Struct, kw_only=True):
     allow_game_friend_dms_in_platform: bool
     """Whether messages of friends who are friends only in a game are stored and shown in the chat client."""
     slayer_sdk_receive_dms_in_game: int
-    """Messages that games show; an `InGameMessages`."""
+    """Direct messages that games show to the user; an `InGameMessages`."""
     status: str = "online"
     """Online status that the user chose; clients set it in new sessions."""
     custom_status: CustomStatus | None = None
@@ -112,9 +112,9 @@ class UpdateUserSettings(Struct, kw_only=True):
     allow_game_friend_dms_in_platform: bool | UnsetType = UNSET
     """Whether messages of friends who are friends only in a game are stored and shown in the chat client."""
     slayer_sdk_receive_dms_in_game: InGameMessages | UnsetType = UNSET
-    """Messages that games show."""
+    """Direct messages that games show to the user; an `InGameMessages`."""
     status: ChosenStatus | UnsetType = UNSET
-    """Online status in all sessions."""
+    """Online status that the user chose, which clients set in new sessions."""
     custom_status: SetCustomStatus | None | UnsetType = UNSET
     """New custom status; null removes it."""
     theme: Theme | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""Users and bots, in the form seen by others and by themselves."""
+"""Users and bots: the forms seen by others and by themselves, and profiles."""
 
 from typing import Annotated
 
@@ -10,12 +10,13 @@ from hubbub.protocol.images import ImageData
 from hubbub.protocol.numbers import COLOR_MAX
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 
+# Lengths in characters.
 USERNAME_MIN = 2
 USERNAME_MAX = 32
 GLOBAL_NAME_MAX = 32
 BIO_MAX = 190
 NO_DISCRIMINATOR = "0"
-"""Value of `discriminator` since usernames are unique."""
+"""Value of `discriminator`, which has no effect, because usernames are unique."""
 
 USERNAME_LIMIT = RateLimit(2, 3600.0, bucket="username")
 """Limit on username changes, counted by the handler. Other changes follow the operation's own bucket."""
@@ -73,7 +74,7 @@ class User(Struct, kw_only=True):
     username: str
     """Unique username."""
     discriminator: str = NO_DISCRIMINATOR
-    """Always "0"; a leftover of usernames that were not unique."""
+    """Always "0"; usernames were not unique when the field was in use."""
     global_name: str | None = None
     """Display name; null if the username is shown."""
     avatar: str | None = None
@@ -106,7 +107,7 @@ class PartialUser(Struct, kw_only=True):
     username: str | UnsetType = UNSET
     """Unique username."""
     discriminator: str | UnsetType = UNSET
-    """Always "0"; a leftover of usernames that were not unique."""
+    """Always "0"; usernames were not unique when the field was in use."""
     global_name: str | None | UnsetType = UNSET
     """Display name; null if the username is shown."""
     avatar: str | None | UnsetType = UNSET

@@ -11,6 +11,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds
 
 VANITY_CODE_MAX: Final = 32
+"""Maximum length of a vanity code, in characters."""
 
 
 class VanityUrl(Struct, kw_only=True):
@@ -37,7 +38,7 @@ _MANAGE_ERRORS: Final = (
     errors.MORE_BOOSTS_NEEDED,
 )
 
-# Requires the guild feature VANITY_URL.
+# Both operations require the guild feature VANITY_URL.
 GET_GUILD_VANITY_URL = Operation(
     "GET",
     "/guilds/{guild_id}/vanity-url",

@@ -14,6 +14,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.members import Member
 
 VOICE_STATUS_MAX = 500
+"""Maximum length of the status of a voice channel, in characters."""
 
 
 class VoiceState(Struct, kw_only=True):
@@ -24,7 +25,7 @@ class VoiceState(Struct, kw_only=True):
     user_id: UserId
     """ID of the user."""
     session_id: str
-    """ID of the voice session."""
+    """ID with which the user's client identifies to the voice server; differs from the ID of the gateway session."""
     deaf: bool
     """Whether the user is deafened by the guild."""
     mute: bool
@@ -48,16 +49,16 @@ class VoiceState(Struct, kw_only=True):
 
 
 class SetVoiceState(Struct, kw_only=True):
-    """Joins, moves to or leaves a voice channel."""
+    """The voice channel or call to join, move to or stay in, and the user's own settings."""
 
     channel_id: ChannelId | None
-    """ID of the voice channel or private channel to join; null leaves."""
+    """ID of the voice channel or private channel to join; null to leave."""
     guild_id: GuildId | None = None
     """ID of the guild; null for a private call, and to leave any channel together with a null `channel_id`."""
     self_mute: bool = False
-    """Whether the user is muted by themselves."""
+    """Whether the user muted themselves."""
     self_deaf: bool = False
-    """Whether the user is deafened by themselves."""
+    """Whether the user deafened themselves."""
     self_video: bool = False
     """Whether the user's camera is on."""
 
@@ -113,7 +114,7 @@ class VoiceChannelStatus(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     status: str | None
-    """New status; null if it was cleared."""
+    """New status of the voice channel; null if it was cleared."""
 
 
 class VoiceChannelStartTime(Struct, kw_only=True):
@@ -131,7 +132,7 @@ class UpdateVoiceState(Struct, kw_only=True):
     """Changes to a user's voice state on a stage."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
-    """ID of the stage channel the user is in; if absent, the user's current channel."""
+    """ID of the stage channel the user is in; null or absent for the user's current channel."""
     suppress: bool | None | UnsetType = UNSET
     """Whether the user is in the audience; false makes them a speaker."""
 
@@ -150,11 +151,11 @@ class UpdateVoiceChannelStatus(Struct, kw_only=True):
     """New status; null or an empty string clears it."""
 
 
-# The event has the same documented name, so the constant has another name.
+# The event VOICE_STATE_UPDATE has the same documented name, so the constant of the command has another name.
 SET_VOICE_STATE = Command("VOICE_STATE_UPDATE", GatewayOpcode.VOICE_STATE_UPDATE, SetVoiceState)
-"""Joins, moves between or leaves voice channels and private calls."""
+"""Command that joins, moves to or leaves a voice channel or private call."""
 REQUEST_CHANNEL_INFO = Command("REQUEST_CHANNEL_INFO", GatewayOpcode.REQUEST_CHANNEL_INFO, RequestChannelInfo)
-"""Requests channel fields of a guild, which are returned as CHANNEL_INFO."""
+"""Command that requests channel fields of a guild, which are returned as CHANNEL_INFO."""
 
 VOICE_STATE_UPDATE = Event(
     "VOICE_STATE_UPDATE",
@@ -170,7 +171,7 @@ VOICE_SERVER_UPDATE = Event(
 )
 CHANNEL_INFO = Event("CHANNEL_INFO", ChannelInfo, "Sent in response to REQUEST_CHANNEL_INFO.")
 
-# The specification leaves these two names open; spec/gateway.md#6.2 chooses them.
+# The names of the next two events are in spec/gateway.md#6.2.
 VOICE_CHANNEL_STATUS_UPDATE = Event(
     "VOICE_CHANNEL_STATUS_UPDATE",
     VoiceChannelStatus,
@@ -219,7 +220,7 @@ UPDATE_SELF_VOICE_STATE = Operation(
     emits=(VOICE_STATE_UPDATE,),
 )
 
-# Requires MUTE_MEMBERS in the channel.
+# On a stage only. Requires MUTE_MEMBERS in the channel.
 UPDATE_VOICE_STATE = Operation(
     "PATCH",
     "/guilds/{guild_id}/voice-states/{user_id}",

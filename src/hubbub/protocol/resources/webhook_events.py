@@ -1,4 +1,4 @@
-"""Webhook events: signed requests that the platform sends to an application's URL."""
+"""Webhook events: signed requests that the platform sends to an application's URL, and failed deliveries."""
 
 from typing import Annotated, Any, Final
 
@@ -14,11 +14,11 @@ from hubbub.protocol.resources.user_messages import DispatchedUserMessage
 from hubbub.protocol.resources.users import User
 
 WEBHOOK_EVENTS_VERSION = 1
-"""Version of the payload."""
+"""Version of the payload format."""
 WEBHOOK_EVENT_TIMEOUT_MS = 3_000
-"""Time in which a receiver must acknowledge an event."""
+"""Time in milliseconds within which a receiver must acknowledge an event."""
 WEBHOOK_EVENT_RETRY_WINDOW_MS = 600_000
-"""Time after the first attempt in which an event is retried."""
+"""Time in milliseconds after the first attempt during which delivery is retried."""
 FAILED_WEBHOOK_EVENTS_MAX = 100
 """Maximum number of failed events on a page."""
 
@@ -35,7 +35,7 @@ class WebhookPing(Struct, kw_only=True):
 
 
 class WebhookEventBody(Struct, kw_only=True):
-    """An event."""
+    """The event of a webhook request."""
 
     type: WebhookEventType
     """Type of the event."""

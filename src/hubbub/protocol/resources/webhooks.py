@@ -27,6 +27,7 @@ WEBHOOKS_PER_GUILD_MAX: Final = 1000
 WEBHOOK_NAME_MAX: Final = 80
 THREAD_NAME_MAX: Final = 100
 URL_MAX: Final = 2048
+"""Maximum length of a URL, in characters."""
 
 EXECUTE_LIMIT: Final = RateLimit(5, 2.0, bucket="execute_webhook")
 """Limit on messages of one webhook, shared by all formats."""
@@ -81,7 +82,7 @@ class Webhook(Struct, kw_only=True):
     user: User | UnsetType = UNSET
     """User who created the webhook; absent if the webhook was read with its token."""
     token: str | UnsetType = UNSET
-    """Token of an incoming webhook; if an application created the webhook, sent only to that application."""
+    """Token of an incoming webhook. If an application created the webhook, only this application receives the token."""
     url: str | UnsetType = UNSET
     """URL with which an incoming webhook is executed; sent with `token`."""
     source_guild: WebhookSourceGuild | UnsetType = UNSET
@@ -100,7 +101,7 @@ class WebhooksUpdate(Struct, kw_only=True):
 
 
 class ChannelFollower(Struct, kw_only=True):
-    """A followed channel and the webhook that delivers its messages."""
+    """A followed channel and the webhook that posts its messages in the target channel."""
 
     channel_id: ChannelId
     """ID of the followed channel."""
@@ -141,10 +142,10 @@ class FollowChannel(Struct, kw_only=True):
 
 
 class WebhookQuery(Struct, kw_only=True):
-    """The thread of a webhook's message."""
+    """The query parameters that select the thread of a webhook's message."""
 
     thread_id: ChannelId | UnsetType = UNSET
-    """ID of a thread in the webhook's channel."""
+    """ID of a thread in the webhook's channel; absent for the channel itself."""
 
 
 class ExecuteQuery(WebhookQuery, kw_only=True):
@@ -307,7 +308,7 @@ UPDATE_ERRORS: Final = (
     errors.THREAD_LOCKED,
     errors.INVALID_FORM_BODY,
 )
-"""Errors of a request that updates a message of a webhook, beside those of its token."""
+"""Errors of a request that updates a message of a webhook, in addition to the errors of its token."""
 _EXECUTE_ERRORS: Final = (
     *_TOKEN_ERRORS,
     *messages.SEND_ERRORS,
@@ -493,7 +494,7 @@ DELETE_WEBHOOK_MESSAGE = Operation(
     emits=(messages.MESSAGE_DELETE,),
 )
 
-# Requires MANAGE_WEBHOOKS in the channel of the body.
+# Requires MANAGE_WEBHOOKS in the channel that the body names.
 FOLLOW_CHANNEL = Operation(
     "POST",
     "/channels/{channel_id}/followers",

@@ -56,9 +56,9 @@ class SetWelcomeChannel(Struct, kw_only=True):
     description: Annotated[str, Meta(min_length=1, max_length=WELCOME_CHANNEL_DESCRIPTION_MAX)]
     """Description of the channel."""
     emoji_id: EmojiId | None | UnsetType = UNSET
-    """ID of a custom emoji of the guild."""
+    """ID of a custom emoji of the guild; null or absent for none."""
     emoji_name: EmojiName | None | UnsetType = UNSET
-    """Unicode emoji."""
+    """Unicode emoji; null or absent for none."""
 
 
 class UpdateWelcomeScreen(Struct, kw_only=True):
@@ -69,7 +69,7 @@ class UpdateWelcomeScreen(Struct, kw_only=True):
     welcome_channels: Annotated[list[SetWelcomeChannel], Meta(max_length=WELCOME_CHANNELS_MAX)] | None | UnsetType = (
         UNSET
     )
-    """Channels on the welcome screen, which replace all channels."""
+    """New channels of the welcome screen, which replace all existing channels."""
     enabled: bool | None | UnsetType = UNSET
     """Whether the welcome screen is enabled."""
 
@@ -144,7 +144,7 @@ class NewMemberWelcome(SetNewMemberWelcome, kw_only=True):
     """ID of the guild."""
 
 
-# Available to every user while it is enabled, otherwise to holders of MANAGE_GUILD.
+# Available to every user while the welcome screen is enabled, otherwise only to holders of MANAGE_GUILD.
 GET_GUILD_WELCOME_SCREEN = Operation(
     "GET",
     "/guilds/{guild_id}/welcome-screen",

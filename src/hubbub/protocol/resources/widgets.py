@@ -1,4 +1,4 @@
-"""Widgets: the public summary of a guild for other websites."""
+"""Widgets: the public summary of a guild for other websites, as JSON and as an image."""
 
 from typing import Final
 
@@ -94,7 +94,7 @@ class Widget(Struct, kw_only=True):
     channels: list[WidgetChannel]
     """Voice channels that @everyone can view."""
     members: list[WidgetMember]
-    """Some of the members who are online, at most 100."""
+    """At most 100 of the members who are online."""
     presence_count: int
     """Number of members who are online."""
 

@@ -263,7 +263,7 @@ def _create_invite(
         application_id=origin.application.id,
         session_id=session_id,
         party_id=origin.activity.party_id or "",
-        expires_ms=call.now_ms + wire.INVITE_LIFETIME_MS,
+        expires_ms=call.now_ms + wire.ACTIVITY_INVITE_LIFETIME_MS,
     )
     store.insert_invite(call.tx, invite)
     if invite.type == ActivityActionType.JOIN:
