@@ -18,7 +18,7 @@ _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def decode_hook(kind: type, value: Any) -> Any:
-    """Decode IDs, images and sounds for msgspec."""
+    """Decode wide integers, images and sounds for msgspec."""
     if issubclass(kind, WideInt):
         return parse_wide(kind, value)
     if issubclass(kind, ImageData | SoundData):
@@ -27,9 +27,9 @@ def decode_hook(kind: type, value: Any) -> Any:
 
 
 encode_hook: Callable[[Any], Any] = methodcaller("to_wire")
-"""Encode IDs, images and sounds for msgspec: a decimal string or a data URI.
+"""Encode wide integers as decimal strings, and images and sounds as data URIs, for msgspec.
 
-It is called for nearly every ID, so it is a function implemented in C.
+msgspec calls it for nearly every ID, so it is a `methodcaller`, which is implemented in C.
 """
 
 
@@ -66,7 +66,10 @@ def decode_any(data: bytes | str) -> Any:
 
 
 def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
-    """Convert built-in values (dicts, lists, strings) into a model."""
+    """Convert built-in values (dicts, lists, strings) into a model.
+
+    If `strict` is False, strings are also accepted as numbers and booleans, as in query parameters.
+    """
     return msgspec.convert(value, kind, strict=strict, dec_hook=decode_hook)
 
 

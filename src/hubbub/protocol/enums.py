@@ -1,6 +1,7 @@
-"""Enumerations of the wire protocol; decoding rejects a request with any other value.
+"""Enumerations of the wire protocol, groups of their members, and locales.
 
-Response models that must tolerate values of future versions use plain integers instead.
+Decoding rejects a request with a value that its enumeration does not have. Response models that must tolerate values of
+future versions use plain integers instead.
 """
 
 from enum import IntEnum, StrEnum
@@ -81,7 +82,7 @@ class ConnectionVisibility(IntEnum):
 
 
 class VerificationLevel(IntEnum):
-    """Criteria that members must meet before they may send messages."""
+    """Criteria that members must meet before they may send messages; each level includes those below it."""
 
     NONE = 0
     LOW = 1
@@ -108,7 +109,7 @@ class NotificationLevel(IntEnum):
     ONLY_MENTIONS = 1
     NOTHING = 2
     INHERIT = 3
-    """The level of the parent: of the category, of the guild, or the guild's default."""
+    """The level of the parent: of a thread's channel, of a channel's category or guild, or the default of a guild."""
 
 
 class ExplicitContentFilter(IntEnum):
@@ -235,6 +236,7 @@ class NewMemberActionType(IntEnum):
 
     VIEW = 0
     TALK = 1
+    """Send a message."""
 
 
 class IntegrationExpireBehavior(IntEnum):
@@ -517,9 +519,9 @@ class CommandType(IntEnum):
 
     CHAT_INPUT = 1
     USER = 2
-    """Context menu command of users."""
+    """Command in the context menu of a user."""
     MESSAGE = 3
-    """Context menu command of messages."""
+    """Command in the context menu of a message."""
     PRIMARY_ENTRY_POINT = 4
     """Command that launches the application's activity."""
 
@@ -993,7 +995,7 @@ FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA
 """Types of channels whose messages are all in threads."""
 
 PRIVATE_TYPES: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
-"""Types of channels outside guilds."""
+"""Types of private channels: direct messages and groups."""
 
 CREATABLE_CHANNEL_TYPES: Final = frozenset(
     {
@@ -1024,4 +1026,4 @@ LOCALES: Final = frozenset((
 """Locales of users, guilds and command translations (spec/http.md#1.13)."""
 
 LOCALE_FALLBACKS: Final = {"en-US": "en-GB", "en-GB": "en-US", "es-419": "es-ES"}
-"""Locale to try next if a command has no translation in the first one."""
+"""Locale to use for a command that has no translation in the user's locale, by the user's locale."""

@@ -9,6 +9,7 @@ LATEST_MS: Final = 3_597_523_200_000
 """Unix milliseconds of 2084-01-01T00:00:00Z; some months later, IDs no longer fit in 63 bits."""
 
 WIDE_MAX: Final = (1 << 63) - 1
+"""Highest accepted value of a wide integer, so that databases can store it as a signed 64-bit integer."""
 
 Timestamp = NewType("Timestamp", str)
 """ISO 8601 timestamp with microseconds and offset, as responses contain it."""
@@ -30,12 +31,12 @@ class Snowflake(WideInt):
 
     @property
     def created_ms(self) -> int:
-        """Unix milliseconds at which the ID was created."""
+        """Time at which the ID was created, as Unix milliseconds."""
         return (self >> 22) + EPOCH_MS
 
     @classmethod
     def at(cls, ms: int) -> Self:
-        """Return the smallest ID of a millisecond, for use as a pagination bound."""
+        """Return the smallest ID of a time given as Unix milliseconds, for use as a pagination bound."""
         return cls(max(0, ms - EPOCH_MS) << 22)
 
 
@@ -151,11 +152,11 @@ class AssetId(Snowflake):
     __slots__ = ()
 
 
-W = TypeVar("W", bound=WideInt)
+WideIntT = TypeVar("WideIntT", bound=WideInt)
 
 
-def parse_wide(integer_type: type[W], value: object) -> W:
-    """Parse a wide integer from a string or number; raise ValueError if it is not one."""
+def parse_wide(integer_type: type[WideIntT], value: object) -> WideIntT:
+    """Parse a wide integer from a string or number; raise ValueError if the value is not from 0 to WIDE_MAX."""
     if (
         type(value) is str
         and len(value) < 20

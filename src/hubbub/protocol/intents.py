@@ -7,7 +7,7 @@ class Intents:
     """Intent bits, as plain integers."""
 
     GUILDS: Final = 1 << 0
-    """Guilds, roles, channels, threads and stage instances."""
+    """Guilds, roles, channels, pins, threads and stage instances."""
     GUILD_MEMBERS: Final = 1 << 1
     """Members who join, change and leave; privileged."""
     GUILD_MODERATION: Final = 1 << 2
@@ -45,7 +45,7 @@ class Intents:
     PRIVATE_CHANNELS: Final = 1 << 18
     """Private channels and their recipients; not for bots."""
     CALLS: Final = 1 << 19
-    """Calls in private channels; OAuth2 sessions only."""
+    """Calls in private channels; not for bots."""
     AUTO_MODERATION_CONFIGURATION: Final = 1 << 20
     """Auto moderation rules."""
     AUTO_MODERATION_EXECUTION: Final = 1 << 21
@@ -61,19 +61,20 @@ class Intents:
     DIRECT_EMBEDDED_ACTIVITIES: Final = 1 << 26
     """Activities in private channels."""
     LOBBIES: Final = 1 << 27
-    """Lobbies; OAuth2 sessions only."""
+    """Lobbies; not for bots."""
     LOBBY_DELETE: Final = 1 << 28
-    """Deletion of lobbies; OAuth2 sessions only."""
+    """Deletion of lobbies; not for bots."""
 
     ALL: Final = (1 << 29) - 1
-    """All bits; an unknown bit closes the connection with 4013."""
+    """All known bits."""
 
     PRIVILEGED: Final = GUILD_MEMBERS | GUILD_PRESENCES | MESSAGE_CONTENT
-    """Bits that must be enabled for the application; otherwise the connection is closed with 4014."""
+    """Bits that must be enabled for a bot's application; otherwise its connection is closed with DISALLOWED_INTENTS."""
 
-    # Bits 17 and 26 are not meant for bots, but libraries may send them; the specification leaves this open, we accept them.
+    # The specification leaves open whether bots may use the two bits of embedded activities. Libraries may send them, so they
+    # are accepted.
     BOT_MASK: Final = ALL & ~(PRIVATE_CHANNELS | CALLS | USER_RELATIONSHIPS | USER_PRESENCE | LOBBIES | LOBBY_DELETE)
-    """Bits that bots may use."""
+    """Bits that bots may use; any other bit closes a bot's connection with INVALID_INTENTS."""
 
 
 INTENTS_BY_NAME: Final[dict[str, int]] = {
@@ -88,7 +89,7 @@ class Capabilities:
     """Optional features that a client declares in Identify; unknown bits are ignored."""
 
     DEDUPE_USER_OBJECTS: Final = 1 << 4
-    """READY contains each user once, and other objects refer to users by ID."""
+    """READY contains each user once, and other objects in READY refer to users by ID."""
     PRIORITIZED_READY_PAYLOAD: Final = 1 << 5
     """READY is sent in two parts."""
     AUTO_CALL_CONNECT: Final = 1 << 12
@@ -96,4 +97,4 @@ class Capabilities:
     CHANNEL_OBFUSCATION: Final = 1 << 15
     """A bot opts in early to channel obfuscation (changes.CHANNEL_OBFUSCATION)."""
     AUTO_LOBBY_CONNECT: Final = 1 << 16
-    """READY contains the lobbies instead of a LOBBY_CREATE following for each."""
+    """READY contains the lobbies; without it, a LOBBY_CREATE for each lobby follows READY."""

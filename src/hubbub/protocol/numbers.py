@@ -1,4 +1,4 @@
-"""Integer types with the widths of the public API description, so that every database can store accepted values."""
+"""Integer types with the ranges of the public API description, so that every database can store accepted values."""
 
 from typing import Annotated, Final
 

@@ -7,7 +7,7 @@ the OpenAPI file take everything. Its documented ID is the constant's name in lo
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Flag, auto
 from string import Formatter
 from types import ModuleType, NoneType
@@ -47,14 +47,14 @@ class Auth(Flag):
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """A maximum number of calls per time window, counted for each value of a path parameter."""
+    """A maximum number of calls of one caller per time window, counted for each value of a path parameter."""
 
     calls: int
     """Number of calls allowed per window."""
     seconds: float
     """Length of the window in seconds."""
     per: str | None = None
-    """Path parameter: `channel_id`, `guild_id` or `webhook_id`; None for the first of these in the path."""
+    """Path parameter whose values have separate limits; None for the first of MAJOR_PARAMETERS in the path."""
     bucket: str | None = None
     """Name of a bucket that several operations share; None for a bucket of its own."""
     code: ErrorCode | None = None
@@ -64,9 +64,10 @@ class RateLimit:
 
 
 DEFAULT_LIMIT = RateLimit(5, 5.0)
+"""Rate limit of operations that declare no other."""
 
 MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
-"""Path parameters whose values have separate rate limits; the first one in the path applies (spec/http.md#1.14)."""
+"""Path parameters whose values have separate rate limits by default; the first in the path applies (spec/http.md#1.14)."""
 APPROVAL_WINDOW_SECONDS = 7200
 """Window in seconds of the limits that apply before approval (spec/sdk.md#16)."""
 
@@ -152,7 +153,7 @@ class Operation(Generic[BodyT, ResultT]):
     """A header and the values for which the body is decoded; for other values the handler receives None."""
     media_type: str = "application/json"
     """Media type of a success; if it is not JSON, the handler returns bytes."""
-    tags: tuple[str, ...] = field(default=())
+    tags: tuple[str, ...] = ()
     """Tags in the OpenAPI file; empty for the tag of the resource."""
     deprecated: str = ""
     """Replacement of a deprecated operation, for example "`list_pins`"; empty if the operation is current."""
@@ -181,7 +182,7 @@ class Event(Generic[PayloadT]):
     payload: type[PayloadT]
     """Type of the payload."""
     summary: str = ""
-    """Sentences about when the event is sent, for the API reference; empty for internal events."""
+    """Condition under which the event is sent, as a sentence for the API reference; empty for internal events."""
     intents: int = 0
     """Intents, one of which is required in guilds; 0 for none."""
     dm_intents: int | None = None
@@ -203,7 +204,7 @@ class Command(Generic[PayloadT]):
     payload: type[PayloadT]
     """Type of the payload."""
     bots: bool = True
-    """Whether bots may send the command; if False, their connection is closed with 4001."""
+    """Whether bots may send the command; if False, their connection is closed with UNKNOWN_OPCODE."""
 
 
 def operations_of(module: ModuleType) -> Iterator[tuple[str, Operation[Any, Any]]]:

@@ -252,13 +252,13 @@ def permission_names(bits: int) -> list[str]:
     return [name for name, bit in PERMISSIONS_BY_NAME.items() if bits & bit]
 
 
-def base_permissions(is_owner: bool, everyone: int, roles: Iterable[int]) -> int:
+def base_permissions(is_owner: bool, everyone_bits: int, role_bits: Iterable[int]) -> int:
     """Return a member's permissions in a guild, from the permissions of @everyone and of the member's roles."""
     if is_owner:
         return Permissions.ALL
-    bits = everyone
-    for role in roles:
-        bits |= role
+    bits = everyone_bits
+    for granted_bits in role_bits:
+        bits |= granted_bits
     return Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits
 
 
@@ -276,14 +276,16 @@ def channel_permissions(
         return Permissions.ALL
     bits = base
     if everyone_overwrite is not None:
-        bits = bits & ~everyone_overwrite[1] | everyone_overwrite[0]
-    allow = deny = 0
+        allowed, denied = everyone_overwrite
+        bits = bits & ~denied | allowed
+    roles_allowed = roles_denied = 0
     for allowed, denied in role_overwrites:
-        allow |= allowed
-        deny |= denied
-    bits = bits & ~deny | allow
+        roles_allowed |= allowed
+        roles_denied |= denied
+    bits = bits & ~roles_denied | roles_allowed
     if member_overwrite is not None:
-        bits = bits & ~member_overwrite[1] | member_overwrite[0]
+        allowed, denied = member_overwrite
+        bits = bits & ~denied | allowed
     # Overwrites only affect channel permissions: they never grant ADMINISTRATOR or remove a guild-wide permission.
     return bits & Permissions.CHANNEL | base & ~Permissions.CHANNEL
 
@@ -337,14 +339,20 @@ def effective_permissions(bits: int, *, is_timed_out: bool = False, is_voice: bo
     return apply_implied_denials(bits, is_voice=is_voice)
 
 
+def _hierarchy_key(rank: Rank) -> tuple[int, int]:
+    """Return a sort key by which higher roles are greater: by position, and in a tie the lower ID is higher."""
+    position, role_id = rank
+    return position, -role_id
+
+
 def highest_role(roles: Iterable[Rank]) -> Rank:
     """Return the highest of some roles, or a rank below all roles if there are none."""
-    return max(roles, key=lambda role: (role[0], -role[1]), default=(-1, 0))
+    return max(roles, key=_hierarchy_key, default=(-1, 0))
 
 
 def outranks(actor_top: Rank, target_top: Rank) -> bool:
     """Return whether a role is strictly above another: by greater position, and in a tie by lower ID."""
-    return (actor_top[0], -actor_top[1]) > (target_top[0], -target_top[1])
+    return _hierarchy_key(actor_top) > _hierarchy_key(target_top)
 
 
 def can_act_on(
@@ -352,7 +360,8 @@ def can_act_on(
 ) -> bool:
     """Return whether the role hierarchy allows a member to kick, ban, time out or rename another member.
 
-    No member may do this to the owner."""
+    No member may do this to the owner.
+    """
     return not is_target_owner and (is_actor_owner or outranks(actor_top, target_top))
 
 

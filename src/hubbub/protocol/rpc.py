@@ -1,4 +1,6 @@
-"""Local RPC: frames and codes (spec/rpc.md#3). The scopes of commands are in `rpc_scopes.py`, which games do not load.
+"""Local RPC: frames, close codes and errors (spec/rpc.md#3).
+
+The scopes of commands and events are in `rpc_scopes.py`, which games do not load.
 
 A frame consists of an opcode and a length, both 32-bit little-endian integers, and a JSON payload of that length.
 """
@@ -10,14 +12,16 @@ from typing import Any, Final
 import msgspec
 
 VERSION: Final = 1
+"""Version of the RPC protocol, which a handshake must name."""
 SOCKET_PREFIX: Final = "hubbub"
-"""Prefix of our own sockets, `hubbub-ipc-0` to `hubbub-ipc-9`."""
+"""Prefix of Hubbub's own sockets, `hubbub-ipc-0` to `hubbub-ipc-9`."""
 COMPATIBLE_SOCKET_PREFIX: Final = "discord"
 """Socket prefix that unmodified client libraries look for (spec/rpc.md#2)."""
 SOCKET_INDEXES: Final = range(10)
 WEBSOCKET_PORTS: Final = range(6463, 6473)
 
 HEADER: Final = struct.Struct("<II")
+"""Header of a frame: the opcode and the length of the payload in bytes."""
 FRAME_BYTES_MAX: Final = 64 * 1024
 """Maximum payload size in bytes of a frame that a program sends; frames of the agent may be larger."""
 HANDSHAKE_TIMEOUT_SECONDS: Final = 10
@@ -117,7 +121,7 @@ class Request(msgspec.Struct, kw_only=True):
     args: dict[str, Any] | None = None
     """Arguments of the command; may be absent or null."""
     evt: str | None = None
-    """Name of the event to subscribe to; only SUBSCRIBE and UNSUBSCRIBE."""
+    """Name of the event; only for SUBSCRIBE and UNSUBSCRIBE, otherwise null or absent."""
     nonce: Any = None
     """Value that the response returns unchanged."""
 

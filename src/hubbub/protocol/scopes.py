@@ -1,4 +1,4 @@
-"""OAuth2 scopes: their descriptions for users, and the applications that may request them."""
+"""OAuth2 scopes: their descriptions for users, the scopes they include, and the approvals that applications need."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """Enumerations that the SDK shares with the wire protocol.
 
-They are apart from `enums.py` so that games do not import all other enumerations. An `Enumeration` has the member names of
-the SDK's specification, and the SDK offers the class itself; the SDK renames members of the others.
+They are in a separate module from `enums.py`, so that games do not import all other enumerations. Subclasses of `Enumeration`
+have the member names of the SDK's specification, and the SDK exports the classes themselves. For channel and activity types,
+the SDK exports its own classes, whose member names differ.
 """
 
 from enum import IntEnum

@@ -18,8 +18,11 @@ _BITRATES_KBITS: Final = (
 )
 _SAMPLE_RATES_HERTZ: Final = (44100, 48000, 32000)
 _PAGE_HEADER_BYTES: Final = 27
+"""Size of the header of an Ogg page, without the segment table that follows it."""
 _NO_GRANULE: Final = (1 << 64) - 1
+"""Granule position of an Ogg page on which no packet ends."""
 _OPUS_HERTZ: Final = 48000
+_ID3_HEADER_BYTES: Final = 10
 _TRAILER_BYTES_MAX: Final = 4096
 """Maximum number of bytes of a tag or padding after the last frame of an MP3."""
 
@@ -47,25 +50,29 @@ def inspect_audio(data: bytes) -> Audio:
 
 
 def _ogg_duration_ms(data: bytes) -> int | None:
-    """Return the duration of the first stream of an Ogg file; None if its pages are not contiguous."""
+    """Return the duration of the first stream of an Ogg file; None if it is unknown or the pages are invalid."""
     offset, hertz, skipped_samples, last_granule, serial = 0, 0, 0, -1, b""
     while offset < len(data):
         if data[offset : offset + 4] != b"OggS" or offset + _PAGE_HEADER_BYTES > len(data):
             return None
-        segments = data[offset + _PAGE_HEADER_BYTES : offset + _PAGE_HEADER_BYTES + data[offset + 26]]
-        body = offset + _PAGE_HEADER_BYTES + data[offset + 26]
-        if len(segments) < data[offset + 26] or body + sum(segments) > len(data):
+        # The header has the granule position at byte 6, the stream's serial number at 14 and the segment count at 26.
+        page_serial = data[offset + 14 : offset + 18]
+        segment_count = data[offset + 26]
+        body_start = offset + _PAGE_HEADER_BYTES + segment_count
+        segment_sizes = data[offset + _PAGE_HEADER_BYTES : body_start]
+        body_end = body_start + sum(segment_sizes)
+        if len(segment_sizes) < segment_count or body_end > len(data):
             return None
         if not serial:
-            serial = data[offset + 14 : offset + 18]
-            hertz, skipped_samples = _parse_codec_header(data[body : body + sum(segments)])
-        if data[offset + 14 : offset + 18] == serial:
+            serial = page_serial
+            hertz, skipped_samples = _parse_codec_header(data[body_start:body_end])
+        if page_serial == serial:
             granule = int.from_bytes(data[offset + 6 : offset + 14], "little")
             if granule != _NO_GRANULE:
                 if granule < last_granule:
                     return None
                 last_granule = granule
-        offset = body + sum(segments)
+        offset = body_end
     if not hertz or last_granule <= skipped_samples:
         return None
     return round((last_granule - skipped_samples) * 1000 / hertz)
@@ -84,19 +91,25 @@ def _parse_codec_header(head: bytes) -> tuple[int, int]:
 
 
 def _first_frame_offset(data: bytes) -> int:
-    """Return the offset of the first frame of an MP3."""
-    if not data.startswith(b"ID3") or len(data) < 10:
+    """Return the offset of the first frame of an MP3, after the ID3v2 tag if there is one."""
+    if not data.startswith(b"ID3") or len(data) < _ID3_HEADER_BYTES:
         return 0
+    # The size of the tag has four bytes of seven bits each.
     size = 0
-    for byte in data[6:10]:
+    for byte in data[6:_ID3_HEADER_BYTES]:
         size = size << 7 | byte & 0x7F
-    return 10 + size
+    return _ID3_HEADER_BYTES + size
 
 
 def _parse_frame(data: bytes, offset: int) -> tuple[int, float] | None:
-    """Return the size in bytes and the duration in milliseconds of the MPEG layer III frame at an offset."""
+    """Return the size in bytes and the duration in milliseconds of the frame at an offset.
+
+    Return None if there is no MPEG audio layer III frame.
+    """
+    # The header starts with 11 sync bits; the mask also selects the two bits of the layer, where 01 is layer III.
     if offset + 4 > len(data) or data[offset] != 0xFF or data[offset + 1] & 0xE6 != 0xE2:
         return None
+    # 3 is version 1, 2 is version 2, 0 is version 2.5, and 1 is reserved.
     version = data[offset + 1] >> 3 & 3
     kbits_index, hertz_index, padding = data[offset + 2] >> 4, data[offset + 2] >> 2 & 3, data[offset + 2] >> 1 & 1
     if version == 1 or not 0 < kbits_index < 15 or hertz_index == 3:
@@ -109,11 +122,15 @@ def _parse_frame(data: bytes, offset: int) -> tuple[int, float] | None:
 
 
 def _parse_mp3(data: bytes, start: int) -> tuple[bytes, int | None]:
-    """Return the frames of an MP3 and their duration in milliseconds; None if there is other data between them."""
+    """Return the frames of an MP3 and their duration in milliseconds.
+
+    Return the whole file and None if it has no frames, or other data between or after them.
+    """
     offset, milliseconds = start, 0.0
     while (frame := _parse_frame(data, offset)) is not None:
-        offset += frame[0]
-        milliseconds += frame[1]
+        frame_bytes, frame_ms = frame
+        offset += frame_bytes
+        milliseconds += frame_ms
     if offset == start or len(data) - offset > _TRAILER_BYTES_MAX:
         return data, None
     return data[start : min(offset, len(data))], round(milliseconds)

@@ -13,6 +13,7 @@ OLDEST_VERSION: Final = 4
 BUFFERED_VERSION: Final = 8
 """Version from which messages are numbered, and missed messages are sent again after Resume."""
 NEWEST_VERSION: Final = 9
+"""Highest supported gateway version."""
 SEQ_MAX: Final = 0xFFFF
 """Highest sequence number; the next one is 1."""
 DAVE_VERSION: Final = 1
@@ -75,7 +76,7 @@ class SpeakingFlags(IntFlag):
     """Flags of a client's speaking state."""
 
     MICROPHONE = 1 << 0
-    """Transmits the microphone."""
+    """Transmits audio of the microphone."""
     SOUNDSHARE = 1 << 1
     """Transmits the sound of a program, without a speaking indicator."""
     PRIORITY = 1 << 2
@@ -369,10 +370,10 @@ class BackendVersion(Struct, kw_only=True):
 
 
 def encode_frame(op: int, payload: object, seq: int | None) -> bytes:
-    """Encode a text frame of the server."""
+    """Encode a text frame of the server; `seq` is None for a frame without a sequence number."""
     return codec.encode(ServerFrame(op=op, d=payload, seq=UNSET if seq is None else seq))
 
 
 def encode_binary_frame(op: int, payload: bytes, seq: int) -> bytes:
-    """Encode a binary frame of the server."""
+    """Encode a binary frame of the server: sequence number, opcode and payload."""
     return seq.to_bytes(2, "big") + bytes((op,)) + payload
