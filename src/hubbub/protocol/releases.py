@@ -43,17 +43,18 @@ SUPPORTED_MINORS_MAX: Final = 5
 
 
 def version_tuple(version: str) -> tuple[int, ...]:
-    """Return a version as a tuple that can be compared."""
+    """Return the numbers of a version such as "1.10.18247", so that versions can be compared."""
     return tuple(map(int, version.split(".")))
 
 
-NEWEST_VERSION: Final = max(RELEASES, key=version_tuple)
+NEWEST_RELEASE: Final = max(RELEASES, key=version_tuple)
 
 
 def is_supported(version: str, now_ms: int) -> bool:
     """Return whether a version is in the support window at a time in Unix milliseconds.
 
-    The window contains the minor versions released until then, at most five: with 1.10, that is 1.6 to 1.10."""
+    The window contains the newest minor version released until that time and the four before it: for 1.10, 1.6 to 1.10.
+    """
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
     released = (version_tuple(name) for name, day in RELEASES.items() if day <= today)
     newest_major, newest_minor = max(released, default=(0, -1))[:2]

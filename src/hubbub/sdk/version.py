@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 
 from hubbub.protocol import releases
-from hubbub.protocol.releases import NEWEST_VERSION, version_tuple
+from hubbub.protocol.releases import NEWEST_RELEASE, version_tuple
 from hubbub.sdk.clock import machine_ms
 
 __all__ = ["get_version_hash", "get_version_major", "get_version_minor", "get_version_patch", "is_supported"]
 
-MAJOR, MINOR, PATCH = version_tuple(NEWEST_VERSION)
+MAJOR, MINOR, PATCH = version_tuple(NEWEST_RELEASE)
 """The newest SDK release in the specification, which this library implements."""
 
 
