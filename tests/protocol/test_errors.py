@@ -11,16 +11,16 @@ from hubbub.protocol.errors import ApiError, ErrorCode, FormError, FormErrors
 
 
 def test_each_code_except_the_generic_one_is_unique() -> None:
-    codes = Counter(kind.code for kind in errors.NAMES.values())
+    codes = Counter(kind.code for kind in errors.BY_NAME.values())
     assert [code for code, times in codes.items() if times > 1] == [0]
 
 
 def test_generic_errors_differ_in_status() -> None:
-    statuses = [kind.status for kind in errors.NAMES.values() if kind.code == 0]
+    statuses = [kind.status for kind in errors.BY_NAME.values() if kind.code == 0]
     assert len(statuses) == len(set(statuses))
 
 
-@pytest.mark.parametrize("kind", errors.NAMES.values(), ids=errors.NAMES.keys())
+@pytest.mark.parametrize("kind", errors.BY_NAME.values(), ids=errors.BY_NAME.keys())
 def test_each_error_has_a_status_and_a_message(kind: ErrorCode) -> None:
     assert 200 <= kind.status < 600
     assert kind.message.strip()
@@ -28,7 +28,7 @@ def test_each_error_has_a_status_and_a_message(kind: ErrorCode) -> None:
 
 
 def test_unknown_object_errors_have_status_404() -> None:
-    assert {kind.status for code, kind in errors.ALL.items() if code in range(10_000, 11_000)} == {404}
+    assert {kind.status for code, kind in errors.BY_CODE.items() if code in range(10_000, 11_000)} == {404}
 
 
 def test_calling_an_error_code_creates_an_error_of_that_kind() -> None:

@@ -57,7 +57,7 @@ class ApiError(Exception):
         return _iter_field_messages(self.errors or {}, names)
 
     def describe(self, names: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Return all errors as one line, such as `name: Must be 1 to 100 in length.`, or the error's message."""
+        """Return all errors as one line, such as `name: This field is required`, or the error's message."""
         messages = [
             f"{path}: {text}" if path else text for path, texts in self.messages_by_field(names) for text in texts
         ]
@@ -279,7 +279,6 @@ MESSAGE_ALREADY_HAS_THREAD: Final = ErrorCode(160004, 400, "A thread has already
 THREAD_LOCKED: Final = ErrorCode(160005, 400, "Thread is locked")
 MAX_ACTIVE_THREADS: Final = ErrorCode(160006, 400, "Maximum number of active threads reached")
 MAX_ACTIVE_ANNOUNCEMENT_THREADS: Final = ErrorCode(160007, 400, "Maximum number of active announcement threads reached")
-LIMITED_FROM_JOINING_GUILDS: Final = ErrorCode(340015, 403, "You are limited from joining new servers")
 
 # Messages, reactions, pins, polls
 
@@ -341,7 +340,7 @@ POLL_CANNOT_EDIT: Final = ErrorCode(520003, 400, "Cannot edit a poll message")
 POLL_CANNOT_USE_EMOJI: Final = ErrorCode(520004, 400, "Cannot use an emoji included with the poll")
 POLL_CANNOT_EXPIRE_NON_POLL: Final = ErrorCode(520006, 400, "Cannot expire a non-poll message")
 
-# Guilds, members, roles, bans, invites
+# Guilds, members, roles, bans, invites, groups, lobbies
 
 BANNED_WORDS: Final = ErrorCode(
     20031,
@@ -350,7 +349,6 @@ BANNED_WORDS: Final = ErrorCode(
 )
 BOOST_LEVEL_TOO_LOW: Final = ErrorCode(20035, 403, "Guild premium subscription level too low")
 MAX_GUILDS: Final = ErrorCode(30001, 400, "Maximum number of servers reached (100)")
-MAX_FRIENDS: Final = ErrorCode(30002, 400, "Maximum number of friends reached (1000)")
 MAX_RECIPIENTS: Final = ErrorCode(30004, 400, "Maximum number of recipients reached (10)")
 MAX_GROUP_DMS: Final = ErrorCode(30011, 400, "Maximum number of group DMs reached (10)")
 # The specification leaves the codes of lobby limits open; these are the closest ones of the public table (decisions/0042).
@@ -371,13 +369,14 @@ INVITE_TO_GUILD_WITHOUT_BOT: Final = ErrorCode(
     50036, 403, "An invite was accepted to a guild the application's bot is not in"
 )
 INVALID_GUILD: Final = ErrorCode(50055, 400, "Invalid Guild")
-# The public status is 451, which client libraries do not map; we use 403 (spec/http.md#1.9).
+# The public status is 451, which client libraries do not map to an exception, so this server sends 403 (spec/http.md#1.9).
 GUILD_NOT_AVAILABLE_IN_LOCATION: Final = ErrorCode(50095, 403, "This server is not available in your location")
 MORE_BOOSTS_NEEDED: Final = ErrorCode(50101, 403, "This server needs more boosts to perform this action")
 OWNER_CANNOT_BE_PENDING: Final = ErrorCode(50131, 400, "Owner cannot be pending member")
 OWNERSHIP_CANNOT_GO_TO_BOT: Final = ErrorCode(50132, 400, "Ownership cannot be transferred to a bot user")
 CANNOT_ENABLE_ONBOARDING: Final = ErrorCode(350000, 400, "Cannot enable onboarding, requirements are not met")
 CANNOT_UPDATE_ONBOARDING: Final = ErrorCode(350001, 400, "Cannot update onboarding while below requirements")
+LIMITED_FROM_JOINING_GUILDS: Final = ErrorCode(340015, 403, "You are limited from joining new servers")
 FAILED_TO_BAN_USERS: Final = ErrorCode(500000, 400, "Failed to ban users")
 
 # Webhooks, integrations, templates, widget
@@ -474,6 +473,7 @@ MONETIZATION_NOT_ENABLED: Final = ErrorCode(
 
 # Connections, accounts, friends
 
+MAX_FRIENDS: Final = ErrorCode(30002, 400, "Maximum number of friends reached (1000)")
 CONNECTION_REVOKED: Final = ErrorCode(40012, 400, "The connection has been revoked")
 NOTE_TOO_LONG: Final = ErrorCode(50015, 400, "Note was too long")
 USER_ACCOUNT_MUST_BE_VERIFIED: Final = ErrorCode(50178, 403, "The user account must first be verified")
@@ -515,20 +515,22 @@ EXTERNAL_IDENTITY_EXISTS: Final = ErrorCode(
 OIDC_TOKEN_WITHOUT_KID: Final = ErrorCode(530027, 400, "The OIDC JWT has no kid header")
 
 
-NAMES: Final[dict[str, ErrorCode]] = {name: value for name, value in globals().items() if isinstance(value, ErrorCode)}
+BY_NAME: Final[dict[str, ErrorCode]] = {
+    name: value for name, value in globals().items() if isinstance(value, ErrorCode)
+}
 """All error codes by constant name."""
 
-ALL: Final[dict[int, ErrorCode]] = {kind.code: kind for kind in NAMES.values() if kind.code}
+BY_CODE: Final[dict[int, ErrorCode]] = {kind.code: kind for kind in BY_NAME.values() if kind.code}
 """Error codes by JSON code, without the generic ones (code 0)."""
 
-_GENERIC: Final = {kind.status: kind for kind in NAMES.values() if not kind.code}
+_GENERIC_BY_STATUS: Final = {kind.status: kind for kind in BY_NAME.values() if not kind.code}
 
 
 def find(code: int, status: int | None = None) -> ErrorCode | None:
-    """Return the error code with a JSON code, or None; for code 0 the status decides."""
+    """Return the error code with a JSON code, or None if it is unknown; for code 0, return the generic error of the status."""
     if code:
-        return ALL.get(code)
-    return None if status is None else _GENERIC.get(status)
+        return BY_CODE.get(code)
+    return None if status is None else _GENERIC_BY_STATUS.get(status)
 
 
 # Form errors: the codes of spec/http.md#1.7 with the platform's messages. The API reference publishes these docstrings.
@@ -541,7 +543,7 @@ def required() -> FormError:
 
 def choices(values: Iterable[object]) -> FormError:
     """The value is not one of the allowed values."""
-    return "BASE_TYPE_CHOICES", f"Value must be one of {_listed(values)}."
+    return "BASE_TYPE_CHOICES", f"Value must be one of {_format_values(values)}."
 
 
 def bad_length(minimum: int, maximum: int) -> FormError:
@@ -566,17 +568,17 @@ def regex() -> FormError:
 
 def not_string(value: object) -> FormError:
     """The value is not a string."""
-    return "STRING_TYPE_CONVERT", f'Could not interpret "{_shown(value)}" as string.'
+    return "STRING_TYPE_CONVERT", f'Could not interpret "{_truncate(value)}" as string.'
 
 
 def not_snowflake(value: object) -> FormError:
     """The value is not an ID."""
-    return "NUMBER_TYPE_COERCE", f'Value "{_shown(value)}" is not snowflake.'
+    return "NUMBER_TYPE_COERCE", f'Value "{_truncate(value)}" is not snowflake.'
 
 
 def not_number(value: object, kind: str = "int") -> FormError:
     """The value is not a number; `kind` is int or float."""
-    return "NUMBER_TYPE_COERCE", f'Value "{_shown(value)}" is not {kind}.'
+    return "NUMBER_TYPE_COERCE", f'Value "{_truncate(value)}" is not {kind}.'
 
 
 def number_max(maximum: float, kind: str = "int") -> FormError:
@@ -596,7 +598,7 @@ def not_boolean() -> FormError:
 
 def bad_enum(value: object) -> FormError:
     """The value is not a member of the enumeration."""
-    return "ENUM_TYPE_COERCE", f'Value "{_shown(value)}" is not a valid enum value.'
+    return "ENUM_TYPE_COERCE", f'Value "{_truncate(value)}" is not a valid enum value.'
 
 
 def not_model() -> FormError:
@@ -616,12 +618,12 @@ def not_list() -> FormError:
 
 def union_choices(values: Iterable[object], field: str = "type") -> FormError:
     """The discriminator field has an unknown value."""
-    return "UNION_TYPE_CHOICES", f'Value of field "{field}" must be one of {_listed(values)}.'
+    return "UNION_TYPE_CHOICES", f'Value of field "{field}" must be one of {_format_values(values)}.'
 
 
 def bad_timestamp(value: object) -> FormError:
     """The value is not a valid timestamp."""
-    return "DATE_TIME_TYPE_PARSE", f"Could not parse {_shown(value)}. Should be ISO8601."
+    return "DATE_TIME_TYPE_PARSE", f"Could not parse {_truncate(value)}. Should be ISO8601."
 
 
 def bad_url() -> FormError:
@@ -633,7 +635,7 @@ def bad_scheme(scheme: str, allowed: Iterable[str] = ("http", "https")) -> FormE
     """The scheme of a URL is not supported."""
     return (
         "URL_TYPE_INVALID_SCHEME",
-        f'Scheme "{_shown(scheme)}" is not supported. Scheme must be one of {_listed(allowed)}.',
+        f'Scheme "{_truncate(scheme)}" is not supported. Scheme must be one of {_format_values(allowed)}.',
     )
 
 
@@ -822,11 +824,11 @@ def command_too_large(maximum: int = 8000) -> FormError:
     return "APPLICATION_COMMAND_TOO_LARGE", f"Command exceeds maximum size ({maximum})"
 
 
-def _listed(values: Iterable[object]) -> str:
+def _format_values(values: Iterable[object]) -> str:
     """Format values as the platform lists them: ('http', 'https')."""
     return f"({', '.join(repr(value) for value in values)})"
 
 
-def _shown(value: object) -> str:
-    """Return a client's value, truncated for use in an error message."""
+def _truncate(value: object) -> str:
+    """Return a value of the client as text, truncated for an error message."""
     return str(value)[:64]
