@@ -169,8 +169,8 @@ async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
 
 async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
-    if length > rpc.FRAME_BYTES_MAX:
-        raise ConnectionClosed(CloseCode.UNSUPPORTED, f"A frame must have at most {rpc.FRAME_BYTES_MAX} bytes")
+    if length > rpc.PROGRAM_FRAME_BYTES_MAX:
+        raise ConnectionClosed(CloseCode.UNSUPPORTED, f"A frame must have at most {rpc.PROGRAM_FRAME_BYTES_MAX} bytes")
     return opcode, await reader.readexactly(length)
 
 

@@ -110,7 +110,7 @@ class WebSocketServer:
         # Reject other host names that resolve to this machine, to prevent DNS rebinding.
         if request.host.rpartition(":")[0] not in (HOST, "localhost"):
             raise web.HTTPForbidden
-        socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_BYTES_MAX, timeout=CLOSE_TIMEOUT_SECONDS)
+        socket = web.WebSocketResponse(max_msg_size=rpc.PROGRAM_FRAME_BYTES_MAX, timeout=CLOSE_TIMEOUT_SECONDS)
         await socket.prepare(request)
         self._open_sockets.add(socket)
         transport, connection = WebSocketTransport(socket, request.transport), None

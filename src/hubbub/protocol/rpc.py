@@ -22,7 +22,7 @@ WEBSOCKET_PORTS: Final = range(6463, 6473)
 
 HEADER: Final = struct.Struct("<II")
 """Header of a frame: the opcode and the length of the payload in bytes."""
-FRAME_BYTES_MAX: Final = 64 * 1024
+PROGRAM_FRAME_BYTES_MAX: Final = 64 * 1024
 """Maximum payload size in bytes of a frame that a program sends; frames of the agent may be larger."""
 HANDSHAKE_TIMEOUT_SECONDS: Final = 10
 ACTIVITY_UPDATES_MAX: Final = 5
