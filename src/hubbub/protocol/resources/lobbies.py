@@ -191,7 +191,7 @@ class LobbyMemberChange(Struct, kw_only=True):
 
 
 class LobbyMessage(Struct, kw_only=True):
-    """A message in a lobby."""
+    """A message in a lobby; fields that do not apply are absent."""
 
     id: MessageId
     """ID of the message."""
@@ -249,7 +249,7 @@ class LobbyInvite(Struct, kw_only=True):
 
 
 class LobbyMemberRequest(Struct, kw_only=True):
-    """A user to add to a lobby."""
+    """A user to add to a lobby; null or absent flags of an existing member are kept."""
 
     id: UserId
     """ID of the user."""
@@ -312,7 +312,7 @@ class BulkLobbyMember(AddLobbyMember, kw_only=True):
     id: UserId
     """ID of the user."""
     remove_member: bool | None | UnsetType = UNSET
-    """Whether to remove the user instead of adding or updating them."""
+    """Whether to remove the user instead of adding or updating them; default false."""
 
 
 BulkLobbyMembers = Annotated[list[BulkLobbyMember], Meta(min_length=1, max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)]
@@ -329,7 +329,7 @@ class CreateLobbyMessage(CreateMessage, kw_only=True):
     """A message to send to a lobby."""
 
     metadata: Metadata | None | UnsetType = UNSET
-    """Metadata delivered with the message to the players of the lobby."""
+    """Metadata delivered with the message to the players of the lobby; null or absent for none."""
 
 
 class ListLobbyMessages(Struct, kw_only=True):

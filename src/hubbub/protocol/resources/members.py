@@ -112,7 +112,7 @@ class GuildMembersChunk(Struct, kw_only=True):
     chunk_count: int
     """Number of chunks in the response."""
     not_found: list[str | int] | UnsetType = UNSET
-    """Requested user IDs that are not members, in the form in which they were sent."""
+    """Requested user IDs that are not members, in the form in which they were sent; absent if there are none."""
     presences: list[Presence] | UnsetType = UNSET
     """Presences of the members; present if requested."""
     nonce: str | UnsetType = UNSET
@@ -138,7 +138,7 @@ class SearchGuildMembers(Struct, kw_only=True):
 
 
 class AddGuildMember(Struct, kw_only=True):
-    """A user to add to a guild with an OAuth2 token that has the scope `guilds.join`."""
+    """A user to add to a guild with an OAuth2 token; null or absent fields are not set."""
 
     access_token: Annotated[str, Meta(max_length=ACCESS_TOKEN_MAX)]
     """OAuth2 access token of the user with the scope `guilds.join`."""
@@ -155,12 +155,12 @@ class AddGuildMember(Struct, kw_only=True):
 
 
 class UpdateGuildMember(Struct, kw_only=True):
-    """Changes to another member; each field requires its own permission."""
+    """Changes to another member; absent fields keep their value, and each field requires its own permission."""
 
     nick: Nick | None | UnsetType = UNSET
     """New nickname, null or empty to remove it; requires MANAGE_NICKNAMES."""
     roles: Annotated[list[RoleId], Meta(max_length=MEMBER_ROLES_MAX)] | None | UnsetType = UNSET
-    """IDs of all roles of the member, which replace the current roles; requires MANAGE_ROLES."""
+    """IDs of all roles of the member, which replace the current roles; null for none. Requires MANAGE_ROLES."""
     mute: bool | None | UnsetType = UNSET
     """Whether the member is muted in voice channels; requires MUTE_MEMBERS."""
     deaf: bool | None | UnsetType = UNSET

@@ -28,7 +28,7 @@ class MessageCall(Struct, kw_only=True):
 
 
 class MessageActivity(Struct, kw_only=True):
-    """An invitation to an activity."""
+    """An invitation to an activity; fields that the sender did not set are absent."""
 
     type: int
     """Type of the invitation; an `ActivityActionType`."""
@@ -39,7 +39,7 @@ class MessageActivity(Struct, kw_only=True):
 
 
 class MessageApplication(Struct, kw_only=True):
-    """The application of a message."""
+    """The application of a message; optional fields that are not set are absent."""
 
     id: ApplicationId
     """ID of the application."""
@@ -73,7 +73,7 @@ class MessageInteraction(Struct, kw_only=True):
     user: User
     """User who invoked the command."""
     name_localized: str | UnsetType = UNSET
-    """Name of the command in the user's locale."""
+    """Name of the command in the user's locale; absent if there is no translation."""
     member: PartialMember | UnsetType = UNSET
     """Member who invoked the command; sent in gateway events of guilds."""
 
@@ -92,9 +92,9 @@ class InteractionMetadata(Struct, kw_only=True):
     original_response_message_id: MessageId | UnsetType = UNSET
     """ID of the first response; present on follow-ups."""
     target_user: User | UnsetType = UNSET
-    """Target of a user command."""
+    """Target of a user command; absent for other interactions."""
     target_message_id: MessageId | UnsetType = UNSET
-    """ID of the target of a message command."""
+    """ID of the target of a message command; absent for other interactions."""
     interacted_message_id: MessageId | UnsetType = UNSET
     """ID of the message that contains the component; present on responses to components."""
     triggering_interaction_metadata: "InteractionMetadata | UnsetType" = UNSET

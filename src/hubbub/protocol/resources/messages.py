@@ -117,7 +117,7 @@ class MessageReference(Struct, kw_only=True):
     channel_id: ChannelId
     """ID of the referenced message's channel."""
     message_id: MessageId | UnsetType = UNSET
-    """ID of the referenced message."""
+    """ID of the referenced message; absent if the reference names only a channel."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild of the referenced message's channel; absent outside guilds."""
 
@@ -264,11 +264,11 @@ class AllowedMentions(Struct, kw_only=True):
     """The mentions in a message that send notifications."""
 
     parse: list[AllowedMentionType] | None | UnsetType = UNSET
-    """Types of mention to parse from the text: `users`, `roles` and `everyone`."""
+    """Types of mention that notify wherever they are in the text: `users`, `roles` and `everyone`."""
     users: Annotated[list[UserId], Meta(max_length=ALLOWED_MENTION_IDS_MAX)] | None | UnsetType = UNSET
-    """IDs of the users who may be mentioned."""
+    """IDs of the users whose mentions notify; null or absent for none."""
     roles: Annotated[list[RoleId], Meta(max_length=ALLOWED_MENTION_IDS_MAX)] | None | UnsetType = UNSET
-    """IDs of the roles that may be mentioned."""
+    """IDs of the roles whose mentions notify; null or absent for none."""
     replied_user: bool | None | UnsetType = UNSET
     """Whether to mention the author of the message replied to; default false."""
 
@@ -290,7 +290,7 @@ class MessageReferenceRequest(Struct, kw_only=True):
 
 
 class CreateMessageContent(Struct, kw_only=True):
-    """The content of a new message, also of the first message of a forum post."""
+    """The content of a new message, also of the first message of a forum post; null or absent parts are omitted."""
 
     content: Content | None | UnsetType = UNSET
     """Text of the message."""
@@ -322,9 +322,9 @@ class CreateMessage(CreateMessageContent, kw_only=True):
     """Whether a `nonce` that the author used in the channel within the last 5 minutes returns the earlier message.
     No new message is created then."""
     tts: bool | None | UnsetType = UNSET
-    """Whether the message is read aloud with text-to-speech."""
+    """Whether the message is read aloud with text-to-speech; default false."""
     message_reference: MessageReferenceRequest | None | UnsetType = UNSET
-    """Message to reply to or to forward."""
+    """Message to reply to or to forward; null or absent for neither."""
 
 
 class UpdateMessage(Struct, kw_only=True):

@@ -76,14 +76,14 @@ class OAuth2Error(Struct, kw_only=True):
     error_description: str
     """Description of the error for developers."""
     return_url: str | UnsetType = UNSET
-    """URL to which the user can return with the error; only the application's own valid redirect URI."""
+    """URL to which the user can return with the error; absent without a valid redirect URI of the application."""
 
 
 # Authorization
 
 
 class AuthorizeQuery(Struct, kw_only=True):
-    """The parameters of an authorization URL."""
+    """The parameters of an authorization URL; only `client_id` is always required."""
 
     client_id: ApplicationId
     """ID of the application."""
@@ -118,7 +118,7 @@ class AuthorizeQuery(Struct, kw_only=True):
 
 
 class AuthorizeDecision(Struct, kw_only=True):
-    """A user's decision on an authorization request."""
+    """A user's decision on an authorization request; fields about installations and webhooks are absent without them."""
 
     authorize: bool
     """Whether the user approves the request."""
@@ -229,7 +229,7 @@ AUTHORIZE_OAUTH2_APPLICATION = Operation(
 
 
 class TokenRequest(Struct, kw_only=True):
-    """The form fields of the token endpoint; the required fields depend on the grant."""
+    """The form fields of the token endpoint; the required fields depend on the grant, and the others are absent."""
 
     grant_type: str | UnsetType = UNSET
     """Grant: `authorization_code`, `refresh_token`, `client_credentials` or the device code URN."""
@@ -272,7 +272,7 @@ class TokenResult(Struct, kw_only=True):
     id_token: str | UnsetType = UNSET
     """OpenID Connect ID token; present with the scope `openid`."""
     guild: Guild | UnsetType = UNSET
-    """Guild in which the bot was installed; its roles have `permissions_new`."""
+    """Guild in which the bot was installed, whose roles have `permissions_new`; absent for other authorizations."""
     webhook: Any = UNSET
     """Webhook created by the scope `webhook.incoming`, with its token."""
 
@@ -484,7 +484,7 @@ class CurrentAuthorization(Struct, kw_only=True):
 
 
 class PublicKey(Struct, kw_only=True):
-    """A JSON Web Key that verifies ID tokens."""
+    """A JSON Web Key that verifies ID tokens; fields of the other key type are absent."""
 
     kty: str
     """Type of the key: `RSA` or `EC`."""

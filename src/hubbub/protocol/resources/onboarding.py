@@ -88,7 +88,7 @@ class Onboarding(Struct, kw_only=True):
 
 
 class SetOnboardingOption(Struct, kw_only=True):
-    """An option of a prompt to store."""
+    """An option of a prompt to store; null or absent fields are empty."""
 
     title: Annotated[str, Meta(min_length=1, max_length=OPTION_TITLE_MAX)]
     """Title of the option."""
@@ -109,7 +109,7 @@ class SetOnboardingOption(Struct, kw_only=True):
 
 
 class SetOnboardingPrompt(Struct, kw_only=True):
-    """A prompt to store."""
+    """A prompt to store; flags that are null or absent are false."""
 
     id: Snowflake
     """ID of an existing prompt; any other value creates a prompt."""
@@ -124,7 +124,7 @@ class SetOnboardingPrompt(Struct, kw_only=True):
     in_onboarding: bool | None | UnsetType = UNSET
     """Whether the prompt is part of onboarding; otherwise it is shown only in Channels & Roles."""
     type: OnboardingPromptType | None | UnsetType = UNSET
-    """Presentation of the prompt."""
+    """Presentation of the prompt: 0 multiple choice, 1 dropdown; default 0."""
 
 
 class SetOnboarding(Struct, kw_only=True):
@@ -137,7 +137,7 @@ class SetOnboarding(Struct, kw_only=True):
     enabled: bool | None | UnsetType = UNSET
     """Whether onboarding is enabled."""
     mode: OnboardingMode | None | UnsetType = UNSET
-    """Channels that count toward the requirements."""
+    """Channels that count toward the requirements: 0 default channels only, 1 also those of options."""
 
 
 class OnboardingResponses(Struct, kw_only=True):

@@ -23,7 +23,7 @@ POLL_HOURS_MAX: Final = 768
 
 
 class PollMedia(Struct, kw_only=True):
-    """The text and emoji of a question or an answer."""
+    """The text and emoji of a question or an answer; each is absent if it is not set."""
 
     text: str | UnsetType = UNSET
     """Text of the question or answer."""
@@ -96,7 +96,7 @@ class PollQuestionRequest(Struct, kw_only=True):
 
 
 class PollAnswerMediaRequest(Struct, kw_only=True):
-    """The text and emoji of an answer."""
+    """The text and emoji of an answer; either may be null or absent."""
 
     text: Annotated[str, Meta(min_length=1, max_length=POLL_ANSWER_LENGTH_MAX)] | None | UnsetType = UNSET
     """Text of the answer."""

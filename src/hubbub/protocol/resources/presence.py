@@ -35,7 +35,7 @@ class ActivityEmoji(Struct, kw_only=True):
 
 
 class ActivityParty(Struct, kw_only=True):
-    """The party of an activity."""
+    """The party of an activity; fields that are not set are absent."""
 
     id: str | UnsetType = UNSET
     """ID of the party."""
@@ -53,7 +53,7 @@ class ActivityMetadata(Struct, kw_only=True):
 
 
 class ActivityAssets(Struct, kw_only=True):
-    """The images of an activity and their texts."""
+    """The images of an activity and their texts; fields that are not set are absent."""
 
     large_image: str | UnsetType = UNSET
     """Asset key, asset ID or URL of the large image."""
@@ -72,7 +72,7 @@ class ActivityAssets(Struct, kw_only=True):
 
 
 class ActivitySecrets(Struct, kw_only=True):
-    """The secrets with which other users join an activity; never sent to other users."""
+    """The secrets with which other users join an activity, absent if not set; never sent to other users."""
 
     join: str | UnsetType = UNSET
     """Secret for joining the party."""
@@ -83,7 +83,7 @@ class ActivitySecrets(Struct, kw_only=True):
 
 
 class Activity(Struct, kw_only=True):
-    """An activity of a user."""
+    """An activity of a user; fields that are not set are absent."""
 
     name: str
     """Name of the activity."""
@@ -166,7 +166,7 @@ class Presence(Struct, kw_only=True):
 class SetActivity(Struct, kw_only=True):
     """An activity in the form that its user sends.
 
-    Bots may set `name`, `type`, `state` and `url`; other fields are ignored for bots.
+    Null and absent fields are not set. Bots may set `name`, `type`, `state` and `url`; other fields are ignored for bots.
     """
 
     name: str = ""

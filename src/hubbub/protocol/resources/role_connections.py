@@ -43,9 +43,9 @@ class RoleConnectionMetadata(Struct, kw_only=True, omit_defaults=True):
     description: str
     """Description of the record."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations of the name by locale."""
+    """Translations of the name by locale; null or absent for none."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations of the description by locale."""
+    """Translations of the description by locale; null or absent for none."""
 
 
 class SetRoleConnectionMetadata(Struct, kw_only=True):
@@ -60,9 +60,9 @@ class SetRoleConnectionMetadata(Struct, kw_only=True):
     description: MetadataDescription
     """Description of the record."""
     name_localizations: dict[str, MetadataName | None] | None | UnsetType = UNSET
-    """Translations of the name by locale."""
+    """Translations of the name by locale; null or absent for none."""
     description_localizations: dict[str, MetadataDescription | None] | None | UnsetType = UNSET
-    """Translations of the description by locale."""
+    """Translations of the description by locale; null or absent for none."""
 
 
 class RoleConnection(Struct, kw_only=True):

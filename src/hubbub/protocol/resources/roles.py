@@ -43,7 +43,7 @@ class RoleColors(Struct, kw_only=True):
 
 
 class RoleTags(Struct, kw_only=True):
-    """The origin of a managed role.
+    """The origin of a managed role; IDs that do not apply are absent.
 
     Fields of type null are true if present and false if absent.
     """

@@ -97,7 +97,7 @@ class SetRecurrenceRule(Struct, kw_only=True):
     frequency: RecurrenceFrequency
     """Frequency: 0 yearly, 1 monthly, 2 weekly, 3 daily."""
     interval: Int32 | None | UnsetType = UNSET
-    """Number of periods between two occurrences: 1, or 2 with a weekly frequency."""
+    """Number of periods between two occurrences: 1, the default, or 2 with a weekly frequency."""
     by_weekday: Annotated[list[Weekday], Meta(max_length=7)] | None | UnsetType = UNSET
     """Days of the week on which the event occurs, 0 for Monday; only for daily and weekly events."""
     by_n_weekday: Annotated[list[NthWeekday], Meta(max_length=7)] | None | UnsetType = UNSET
@@ -226,7 +226,7 @@ class ScheduledEventUserCount(Struct, kw_only=True):
 
 
 class CreateScheduledEvent(Struct, kw_only=True):
-    """A new scheduled event."""
+    """A new scheduled event; optional fields may be null or absent."""
 
     name: EventName
     """Name of the event."""
@@ -278,7 +278,7 @@ class UpdateScheduledEvent(Struct, kw_only=True):
 
 
 class UpdateScheduledEventException(Struct, kw_only=True):
-    """Changes to one occurrence; null restores the value of the recurrence rule."""
+    """Changes to one occurrence; null restores the value of the recurrence rule, absent keeps the current value."""
 
     scheduled_start_time: datetime | None | UnsetType = UNSET
     """Start of the occurrence."""

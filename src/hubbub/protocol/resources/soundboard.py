@@ -113,7 +113,7 @@ class SoundboardSounds(Struct, kw_only=True):
 
 
 class VoiceChannelEffect(Struct, kw_only=True):
-    """A sound or an emoji effect in a voice channel."""
+    """A sound or an emoji effect in a voice channel; fields of the other kind of effect are absent."""
 
     channel_id: ChannelId
     """ID of the voice channel."""

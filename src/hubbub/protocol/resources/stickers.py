@@ -117,9 +117,9 @@ class StickerPack(Struct, kw_only=True):
     stickers: list[Sticker]
     """Stickers of the pack."""
     cover_sticker_id: StickerId | UnsetType = UNSET
-    """ID of the sticker shown as the pack's icon."""
+    """ID of the sticker shown as the pack's icon; absent if there is none."""
     banner_asset_id: Snowflake | UnsetType = UNSET
-    """ID of the banner image."""
+    """ID of the banner image; absent if there is none."""
 
 
 class StickerPacks(Struct, kw_only=True):

@@ -174,7 +174,7 @@ class CreateTemplate(Struct, kw_only=True):
     name: TemplateName
     """Name of the template."""
     description: TemplateDescription | None | UnsetType = UNSET
-    """Description of the template."""
+    """Description of the template; null or absent for none."""
 
 
 class UpdateTemplate(Struct, kw_only=True):
@@ -192,7 +192,7 @@ class CreateGuildFromTemplate(Struct, kw_only=True):
     name: GuildName
     """Name of the guild."""
     icon: ImageData | None | UnsetType = UNSET
-    """Icon of the guild as a data URI."""
+    """Icon of the guild as a data URI; null or absent for none."""
 
 
 _MANAGE_ERRORS: Final = (

@@ -43,11 +43,11 @@ class CreateThread(CreateThreadFromMessage, kw_only=True):
     type: ChannelType | None | UnsetType = UNSET
     """Type of the thread in text channels: 10 announcement, 11 public, 12 private; default 12."""
     invitable: bool | None | UnsetType = UNSET
-    """Whether members of a private thread can add other members."""
+    """Whether members of a private thread can add other members; default true."""
     message: CreateMessageContent | UnsetType = UNSET
     """First message of the post; required in forums, ignored elsewhere."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
-    """IDs of the tags of a forum post."""
+    """IDs of the tags of a forum post; null or absent for none."""
 
 
 class CreatedThread(Thread, kw_only=True):

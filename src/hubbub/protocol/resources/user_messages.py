@@ -54,7 +54,7 @@ class SendActivity(Struct, kw_only=True):
 
 
 class SendUserMessage(Struct, kw_only=True):
-    """A message to another player."""
+    """A message to another player; null or absent parts are omitted."""
 
     content: UserContent | None | UnsetType = UNSET
     """Text of the message."""
@@ -88,9 +88,9 @@ class UserMessage(Message, kw_only=True):
     recipient_id: UserId | UnsetType = UNSET
     """ID of the user who receives the message."""
     metadata: dict[str, str] | UnsetType = UNSET
-    """Metadata sent with the message."""
+    """Metadata sent with the message; absent if there is none."""
     moderation_metadata: dict[str, str] | UnsetType = UNSET
-    """Moderation metadata set by the application's backend."""
+    """Moderation metadata set by the application's backend; absent if there is none."""
 
 
 class DispatchedUserMessage(DispatchedMessage, kw_only=True):
@@ -101,9 +101,9 @@ class DispatchedUserMessage(DispatchedMessage, kw_only=True):
     recipient_id: UserId | UnsetType = UNSET
     """ID of the user who receives the message."""
     metadata: dict[str, str] | UnsetType = UNSET
-    """Metadata sent with the message."""
+    """Metadata sent with the message; absent if there is none."""
     moderation_metadata: dict[str, str] | UnsetType = UNSET
-    """Moderation metadata set by the application's backend."""
+    """Moderation metadata set by the application's backend; absent if there is none."""
 
 
 class UserMessageSummary(Struct, kw_only=True):

@@ -129,7 +129,7 @@ class VoiceChannelStartTime(Struct, kw_only=True):
 
 
 class UpdateVoiceState(Struct, kw_only=True):
-    """Changes to a user's voice state on a stage."""
+    """Changes to a user's voice state on a stage; null or absent `suppress` keeps the value."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the stage channel the user is in; null or absent for the user's current channel."""

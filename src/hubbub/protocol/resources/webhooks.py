@@ -115,7 +115,7 @@ class CreateWebhook(Struct, kw_only=True):
     name: WebhookName
     """Name of the webhook."""
     avatar: ImageData | None | UnsetType = UNSET
-    """Default avatar as a data URI."""
+    """Default avatar as a data URI; null or absent for none."""
 
 
 class UpdateWebhookByToken(Struct, kw_only=True):
@@ -175,7 +175,7 @@ class UpdateMessageQuery(WebhookQuery, kw_only=True):
 
 
 class ExecuteWebhook(Struct, kw_only=True):
-    """A message to send with a webhook."""
+    """A message to send with a webhook; null or absent parts are omitted."""
 
     content: Content | None | UnsetType = UNSET
     """Text of the message."""
@@ -223,7 +223,7 @@ class UpdateWebhookMessage(Struct, kw_only=True):
 
 
 class SlackField(Struct, kw_only=True):
-    """A field of a Slack attachment; Slack's names are `title`, `value` and `short`."""
+    """A field of a Slack attachment, with the names of Slack (`title`, `short`) or of embeds (`name`, `inline`)."""
 
     name: str | None | UnsetType = UNSET
     """Name of the field."""
@@ -238,7 +238,7 @@ class SlackField(Struct, kw_only=True):
 
 
 class SlackAttachment(Struct, kw_only=True):
-    """A Slack attachment, which is converted to an embed."""
+    """A Slack attachment, which is converted to an embed; null and absent fields are omitted."""
 
     title: str | None | UnsetType = UNSET
     """Title of the embed."""

@@ -106,7 +106,7 @@ class NewMemberAction(Struct, kw_only=True):
     description: GuideDescription = ""
     """Description of the action."""
     emoji: GuideEmoji | UnsetType = UNSET
-    """Emoji of the action."""
+    """Emoji of the action; absent if there is none."""
 
 
 class ResourceChannel(Struct, kw_only=True):
@@ -119,7 +119,7 @@ class ResourceChannel(Struct, kw_only=True):
     description: GuideDescription = ""
     """Description of the resource."""
     emoji: GuideEmoji | UnsetType = UNSET
-    """Emoji of the resource."""
+    """Emoji of the resource; absent if there is none."""
 
 
 class SetNewMemberWelcome(Struct, kw_only=True):
@@ -130,7 +130,7 @@ class SetNewMemberWelcome(Struct, kw_only=True):
     enabled: bool = False
     """Whether the guide is enabled."""
     welcome_message: WelcomeMessage | UnsetType = UNSET
-    """Greeting of the guide."""
+    """Greeting of the guide; absent if there is none."""
     new_member_actions: Annotated[list[NewMemberAction], Meta(max_length=NEW_MEMBER_ACTIONS_MAX)] = []
     """Actions suggested to new members."""
     resource_channels: Annotated[list[ResourceChannel], Meta(max_length=RESOURCE_CHANNELS_MAX)] = []
