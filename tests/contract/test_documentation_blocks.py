@@ -230,7 +230,7 @@ def payment_provider_charges_and_refunds(shell: Shell, page_blocks: Sequence[Blo
         )
 
     async def pay() -> None:
-        provider: Any = open_payments("bank:Bank", rehearsal=False)
+        provider: Any = open_payments("bank:Bank", is_rehearsal=False)
         provider.api = BankApi()
         assert provider.enabled
         await provider.charge(charge(499))

@@ -1,4 +1,6 @@
-"""The composition root: builds the core, lists the slices, starts the transports, and shuts everything down in order.
+"""The composition root: builds the core and the transports, starts them, and shuts everything down in order.
+
+`composition.py` lists the slices and binds their ports.
 
 There is no global state: several Apps can run in one process independently.
 """
@@ -27,7 +29,7 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
-from hubbub.server.core.event_dispatch import NO_SESSIONS, Dispatch
+from hubbub.server.core.event_dispatch import NO_SESSIONS, NODES_SUBJECT, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.job_handlers import job_handlers
@@ -72,7 +74,7 @@ PRESENCE_SWEEP_SECONDS = 5.0
 SHUTDOWN_GRACE_SECONDS = 1.0
 """How long a request that outlived the drain may take to handle its cancellation, in seconds."""
 SETTLE_TIMEOUT_SECONDS = 1.0
-"""How long the response to a change of permissions waits for the bus, in seconds."""
+"""How long a response waits, in seconds, until the bus has sent changes of permissions or tokens to other processes."""
 
 
 class App:
@@ -103,7 +105,7 @@ class App:
         self.images = ImageConverter()
         self.outbound = OutboundClient(allow_private=config.private_targets)
         self.streams = OutboundStreams(allow_private=config.private_targets)
-        self.payments = payments or open_payments(config.payments, rehearsal=config.control)
+        self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
         self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.is_healthy)
         self.listeners = collect_listeners(slices)
@@ -115,13 +117,13 @@ class App:
             global_calls=config.http.global_requests,
             invalid_calls=config.http.invalid_requests,
             invalid_window_ms=config.http.invalid_requests_window_ms,
-            caps=config.approval_caps,
+            approval_mode=config.approval_caps,
         )
         self.table = _full_table() if slices is SLICES else EndpointTable(slices)
         self.faults = Faults()
         self.trace = Trace()
         self.routes: list[web.RouteDef] = []
-        """Additional routes (the control API); filled before `start`."""
+        """Additional HTTP routes, such as those of the control API; they must be added before `start`."""
         self.gateway: Gateway | None = None
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
@@ -155,7 +157,7 @@ class App:
         await self.database.start()
         await self._acquire_process_number()
         await self.bus.start()
-        self.bus.subscribe("nodes", self.auth.handle_dispatch)
+        self.bus.subscribe(NODES_SUBJECT, self.auth.handle_dispatch)
         self.bus.on_gap(self.auth.clear_cache)
         if self.config.nats_url is None:
             # A single process, so no client is connected yet: state left by a killed process is outdated.
@@ -169,7 +171,7 @@ class App:
             files=self.files,
             images=self.images,
             clock=self.clock,
-            find_key=lambda: self.database.read(cdn_urls.find_key),
+            find_key=lambda: self.database.read(cdn_urls.find_signing_key),
             find_asset=self._find_asset,
         ).routes()
         if voice_sockets is not None:
@@ -331,7 +333,7 @@ class App:
         await self.database.close()
         self._heavy.shutdown(wait=False, cancel_futures=True)
 
-    # Used by the transports
+    # Functions that the transports and jobs receive
 
     def make_call(self, tx: Tx, actor: Actor | None = None) -> Call:
         """Create a call inside a transaction."""
@@ -358,7 +360,7 @@ class App:
         activity_instances.delete_all(call)
 
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
-        """Publish the events of a commit to every interested node."""
+        """Publish the events of a commit to every node that subscribes to one of their subjects."""
         for dispatch in dispatches:
             if dispatch.event == ACTOR_CHANGED.name:
                 # Handle it immediately: the bus delivers it to this process later, or much later during an outage.
@@ -405,7 +407,7 @@ class App:
         return await self.database.read(find)
 
     def _make_operation(self) -> AsyncOperation:
-        """Return the operation in which the handler of an async job runs."""
+        """Create the context in which the handler of an async job runs."""
         return AsyncOperation(
             self.database,
             self.make_call,
@@ -421,7 +423,7 @@ class App:
     async def _perform(
         self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
     ) -> None:
-        """Run an operation with a body that an outgoing request returned."""
+        """Run an operation whose body is the response of an application to an outbound request."""
         assert self._http_server is not None
         await self._http_server.run_with_body(self.table.for_operation(operation), path, content_type, data)
 

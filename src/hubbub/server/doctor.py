@@ -21,7 +21,7 @@ from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.clock import RealClock
-from hubbub.server.core.config import Config, ConfigError
+from hubbub.server.core.config import ROLES, Config, ConfigError
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.files import Files
 from hubbub.server.core.logs import Secrets
@@ -40,7 +40,7 @@ CLOCK_MIN_MS: Final = 1_735_689_600_000
 """2025-01-01 in Unix milliseconds; a correct clock cannot show an earlier time."""
 CLOCK_MAX_MS: Final = 4_102_444_800_000
 """2100-01-01 in Unix milliseconds; a correct clock does not show a later time."""
-TIMEOUT_SECONDS: Final = 5.0
+CHECK_TIMEOUT_SECONDS: Final = 5.0
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
@@ -91,7 +91,7 @@ def _check_processes(config: Config) -> Finding:
         )
     if config.database_url is not None and config.nats_url is None:
         return Finding("note", "processes", "without --nats-url, only one process may use this PostgreSQL database")
-    if len(config.roles) < 4 and config.nats_url is None:
+    if len(config.roles) < len(ROLES) and config.nats_url is None:
         roles = ",".join(sorted(config.roles))
         return Finding(
             "note",
@@ -104,7 +104,7 @@ def _check_processes(config: Config) -> Finding:
 
 def _check_payments(config: Config) -> Finding:
     try:
-        provider = open_payments(config.payments, rehearsal=config.control)
+        provider = open_payments(config.payments, is_rehearsal=config.control)
     except ConfigError as error:
         return Finding("problem", "payments", f"{error.source} {error.problem}", "see docs/payments.md")
     return Finding("ok", "payments", "purchases are enabled" if provider.enabled else "purchases are disabled")
@@ -168,7 +168,7 @@ def _check_embedded(path: Path) -> Finding:
         return Finding("ok", "database", f"{path} will be created")
     try:
         with closing(
-            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT_SECONDS)
+            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=CHECK_TIMEOUT_SECONDS)
         ) as connection:
             message = _describe_schema(
                 lambda sql: connection.execute(sql).fetchall(), "sqlite_master WHERE name = 'schema_migrations'"
@@ -188,11 +188,11 @@ def _check_embedded(path: Path) -> Finding:
     return Finding("ok", "database", message)
 
 
-def _check_postgres(url: str, worker: int) -> Finding:
+def _check_postgres(url: str, process_number: int) -> Finding:
     import psycopg
 
     try:
-        with psycopg.connect(url, connect_timeout=int(TIMEOUT_SECONDS), autocommit=True) as connection:
+        with psycopg.connect(url, connect_timeout=int(CHECK_TIMEOUT_SECONDS), autocommit=True) as connection:
             message = _describe_schema(
                 lambda sql: connection.execute(sql).fetchall(),
                 "information_schema.tables WHERE table_schema = current_schema() AND table_name = 'schema_migrations'",
@@ -200,13 +200,15 @@ def _check_postgres(url: str, worker: int) -> Finding:
             version = connection.info.server_version // 10_000
             lease = None
             if connection.execute("SELECT 1 WHERE to_regclass('process_leases') IS NOT NULL").fetchone():
-                lease = connection.execute("SELECT holder FROM process_leases WHERE worker = %s", (worker,)).fetchone()
+                lease = connection.execute(
+                    "SELECT holder FROM process_leases WHERE worker = %s", (process_number,)
+                ).fetchone()
     except psycopg.Error as error:
-        problem = Secrets().clean(str(error)).strip().splitlines()
+        lines = Secrets().clean(str(error)).strip().splitlines()
         return Finding(
             "problem",
             "database",
-            problem[0] if problem else "no response",
+            lines[0] if lines else "no response",
             "check --database-url and the database server",
         )
     message = f"PostgreSQL {version}, {message}"
@@ -214,7 +216,7 @@ def _check_postgres(url: str, worker: int) -> Finding:
         return Finding(
             "note",
             "database",
-            f"{message}; process number {worker} is in use by {lease[0]}",
+            f"{message}; process number {process_number} is in use by {lease[0]}",
             "stop that process before you start this one, or set another --worker",
         )
     return Finding("ok", "database", message)
@@ -240,7 +242,7 @@ async def _check_nats(url: str) -> Finding:
     from hubbub.server.core.bus_nats import NatsBus
 
     try:
-        bus = NatsBus(url, Dispatch, connect_timeout_ms=int(TIMEOUT_SECONDS * 1000))
+        bus = NatsBus(url, Dispatch, connect_timeout_ms=int(CHECK_TIMEOUT_SECONDS * 1000))
         await bus.start()
         await bus.close()
     except BusError as error:
@@ -255,7 +257,7 @@ async def _check_files(config: Config) -> Finding:
             return Finding("ok", "files", "in memory")
         folder = Path(config.data) / FILES_FOLDER
         if not await asyncio.to_thread(folder.exists):
-            # Writing a test file would create the folder, but a check must not change anything.
+            # Writing a test file would create the folder, which the check must not leave behind.
             return Finding("ok", "files", f"{folder} will be created")
         url = str(folder)
     key = f"doctor/{secrets.token_hex(8)}"
@@ -283,7 +285,7 @@ async def _check_mail(config: Config) -> Finding:
         return Finding("ok", "mail", "disabled; set --mail-host and --mail-sender to enable password resets by email")
     address = f"{mail.host}:{mail.server_port}"
     try:
-        mailer = SmtpMailer(msgspec.structs.replace(mail, timeout_ms=int(TIMEOUT_SECONDS * 1000)), RealClock())
+        mailer = SmtpMailer(msgspec.structs.replace(mail, timeout_ms=int(CHECK_TIMEOUT_SECONDS * 1000)), RealClock())
         await mailer.check()
     except ConfigError as error:
         return Finding("problem", "mail", f"{error.key} ({error.source}): {error.problem}", "check the file")

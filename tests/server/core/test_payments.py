@@ -12,7 +12,7 @@ CHARGE = Charge(
 
 
 async def test_payments_are_instant_in_rehearsals_and_disabled_by_default_otherwise() -> None:
-    rehearsal, production = open_payments(None, rehearsal=True), open_payments(None, rehearsal=False)
+    rehearsal, production = open_payments(None, is_rehearsal=True), open_payments(None, is_rehearsal=False)
 
     assert rehearsal.enabled
     await rehearsal.charge(CHARGE)
@@ -25,13 +25,13 @@ async def test_payments_are_instant_in_rehearsals_and_disabled_by_default_otherw
 
 
 def test_a_provider_is_loaded_by_name() -> None:
-    assert isinstance(open_payments("hubbub.server.core.payments:InstantPayments", rehearsal=False), InstantPayments)
-    assert isinstance(open_payments("tests.server.core.test_payments:PROVIDER", rehearsal=True), NoPayments)
+    assert isinstance(open_payments("hubbub.server.core.payments:InstantPayments", is_rehearsal=False), InstantPayments)
+    assert isinstance(open_payments("tests.server.core.test_payments:PROVIDER", is_rehearsal=True), NoPayments)
 
 
 def test_a_provider_without_refunds_is_rejected() -> None:
     with pytest.raises(ConfigError, match="has no refund"):
-        open_payments("tests.server.core.test_payments:ProviderWithoutRefund", rehearsal=False)
+        open_payments("tests.server.core.test_payments:ProviderWithoutRefund", is_rehearsal=False)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_provider_without_refunds_is_rejected() -> None:
 )
 def test_a_provider_that_cannot_be_loaded_is_a_configuration_error(name: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem) as caught:
-        open_payments(name, rehearsal=False)
+        open_payments(name, is_rehearsal=False)
     assert caught.value.key == "payments"
 
 

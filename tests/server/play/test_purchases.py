@@ -293,7 +293,7 @@ async def test_days_of_outage_and_of_declines_are_counted_together(
 async def test_a_provider_timeout_counts_as_no_response(
     paid_world: World, provider: FakePaymentProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(ledger, "PROVIDER_TIMEOUT_SECONDS", 0.01)
     bot, alice = await paid_world.bot(), await paid_world.user()
     sku_id = await publish_sku(bot)
     provider.response_gate = asyncio.Event()

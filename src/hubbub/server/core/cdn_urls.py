@@ -1,7 +1,8 @@
-"""URLs of files. A signature in the URL of an attachment grants access to it (spec/http.md#1.12).
+"""URLs of attachments with signatures, and keys of files in the file store.
 
-The API signs URLs whenever it returns a message, and the CDN verifies them. The key is in the store, so all nodes share
-it and it survives a restart.
+The signature in the URL of an attachment grants access to the file (spec/http.md#1.12). The API signs URLs whenever it
+returns a message, and the CDN verifies them. The signing key is in the store, so all nodes share it and it survives a
+restart.
 """
 
 import hashlib
@@ -16,23 +17,24 @@ from hubbub.server.core import meta
 from hubbub.server.core.store import Tx
 
 ATTACHMENTS_PATH: Final = "attachments"
+"""The first path segment of attachments below the CDN's base URL."""
 EPHEMERAL_ATTACHMENTS_PATH: Final = "ephemeral-attachments"
-"""The path of attachments of ephemeral messages, which only some users may see."""
+"""The first path segment of attachments of ephemeral messages, which only some users may see."""
 
 MEDIA_PROXY_PATH: Final = "/media"
 """The path of the media proxy below the CDN's base URL; it serves images in other sizes (spec/http.md#1.12)."""
 
-_KEY_NAME: Final = "cdn_key"
+_SIGNING_KEY_NAME: Final = "cdn_key"
 
 
-def find_key(tx: Tx) -> bytes | None:
+def find_signing_key(tx: Tx) -> bytes | None:
     """Return the signing key, or None if nothing was signed yet."""
-    return meta.find_key(tx, _KEY_NAME)
+    return meta.find_key(tx, _SIGNING_KEY_NAME)
 
 
-def get_key(tx: Tx) -> bytes:
+def get_signing_key(tx: Tx) -> bytes:
     """Return the signing key; the first use creates it and must be in a write transaction."""
-    return meta.find_or_create_key(tx, _KEY_NAME)
+    return meta.find_or_create_key(tx, _SIGNING_KEY_NAME)
 
 
 def attachment_key(attachment_id: int) -> str:

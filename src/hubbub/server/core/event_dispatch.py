@@ -8,6 +8,8 @@ import msgspec
 from hubbub.protocol import codec
 from hubbub.protocol.operation import Event
 
+NODES_SUBJECT: Final = "nodes"
+"""The bus subject for internal messages; every node subscribes to it."""
 BROADCAST_SUBJECT: Final = "broadcast"
 """The bus subject for events to many users. Every node with sessions subscribes and picks the users connected to it."""
 BROADCAST_USERS_MIN: Final = 17
@@ -116,9 +118,9 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     oauth2_bodies: dict[int, bytes] = {}
     """Bodies for OAuth2 sessions, if they differ, by the head of their application's family; key 0 is the default."""
     refresh: str = ""
-    """What the gateway must reload before delivery: `guild`, `channels`, `member`, `threads` or an empty string."""
+    """The state that the gateway must reload before delivery: `guild`, `channels`, `member` or `threads`; empty for none."""
     subject_id: int = 0
-    """The ID that `refresh` refers to: the channel, or the member's user."""
+    """The ID of the channel, or of the member's user, that `refresh` refers to; 0 for none. It is no bus subject."""
 
     def body_without_intent(self, user_id: int) -> bytes:
         """Return the body for a user without the message content intent."""
@@ -136,7 +138,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         subjects = [f"user.{user}" for user in self.audience.users]
         if self.event.startswith("_"):
             # Internal messages are addressed to every node, whether or not the users are connected to it.
-            subjects.append("nodes")
+            subjects.append(NODES_SUBJECT)
         return subjects
 
 

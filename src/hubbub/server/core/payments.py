@@ -1,7 +1,7 @@
 """Payments for the SKUs of applications: the interface of a payment provider.
 
 The setting `payments` names the provider as `module:name`, an object or a class without arguments. By default a rehearsal
-accepts every payment immediately, and a regular server sells nothing.
+accepts every payment immediately, and any other server declines all payments.
 """
 
 import importlib
@@ -12,7 +12,7 @@ import msgspec
 from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, Snowflake, UserId
 from hubbub.server.core.config import ConfigError
 
-TIMEOUT_SECONDS: Final = 30.0
+PROVIDER_TIMEOUT_SECONDS: Final = 30.0
 """Timeout of a call to the provider in seconds; shorter than that of a job."""
 
 
@@ -44,7 +44,7 @@ class PaymentUncertain(Exception):
 
 
 class PaymentProvider(Protocol):
-    """Takes and refunds payments. A call that exceeds `TIMEOUT_SECONDS` counts as an error."""
+    """Takes and refunds payments. A call that exceeds `PROVIDER_TIMEOUT_SECONDS` counts as an error."""
 
     enabled: bool
     """Whether purchases are possible at all."""
@@ -87,12 +87,12 @@ class NoPayments:
         raise PaymentDeclined("this platform does not accept payments")
 
 
-def open_payments(name: str | None, *, rehearsal: bool) -> PaymentProvider:
+def open_payments(name: str | None, *, is_rehearsal: bool) -> PaymentProvider:
     """Load the provider with a name of the form `module:name`, or the default for None.
 
     Raise ConfigError if the object is not a payment provider."""
     if name is None:
-        return InstantPayments() if rehearsal else NoPayments()
+        return InstantPayments() if is_rehearsal else NoPayments()
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise ConfigError("payments", name, "must be module:name, such as mybank:Provider")

@@ -1,7 +1,8 @@
-"""Rate limits (spec/http.md#1.14): buckets by caller and major parameter, global limit and limit of invalid requests.
+"""Rate limits (spec/http.md#1.14): buckets by caller and major parameter, the global limit, the limit of invalid
+requests, the limit of failed lookups, and the limits of applications without approval.
 
-A window is fixed: it starts with the first request and is reset as a whole when it ends, which is what the X-RateLimit
-headers can express. The time is that of the platform's clock, so a controlled clock moves the windows too. Counting
+A window is fixed: it starts with the first request and is reset as a whole when it ends, as the X-RateLimit headers
+require. The time is that of the platform's clock, so a controlled clock moves the windows too. Counting
 runs on the event loop.
 """
 
@@ -16,9 +17,12 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, MAJOR_PARAMETERS, Operation
 
 GLOBAL_CALLS: Final = 50
+"""Default number of requests that a caller may make in `GLOBAL_WINDOW_MS` over all operations."""
 GLOBAL_WINDOW_MS: Final = 1000
 INVALID_WINDOW_MS: Final = 600_000
+"""Default window of the limit of invalid requests, in milliseconds."""
 INVALID_STATUSES: Final = frozenset((401, 403, 429))
+"""Statuses of responses to invalid requests."""
 
 FAILED_LOOKUPS_MAX: Final = 300
 """Failed lookups per window before requests without a caller from an IP address are rejected.
@@ -27,7 +31,11 @@ A large bot also causes some: responses to interactions that have expired."""
 FAILED_LOOKUPS_WINDOW_MS: Final = 60_000
 
 BUCKETS_MAX: Final = 100_000
+"""Default number of windows that each kind of limit stores."""
 REPORTED_HITS_MAX: Final = 1000
+"""Number of entries in the report; the oldest entry is removed first."""
+SWEEP_WINDOWS_MIN: Final = 1024
+"""Number of windows from which ended ones are removed."""
 
 
 class RateLimitMode(StrEnum):
@@ -55,12 +63,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     age_buckets: tuple[tuple[int, str], ...] = ()
     """(minimum age in ms, bucket) for older targets, by the creation time of the path's last ID; oldest first."""
     code: int = 0
+    """The error code of a rejection; 0 for none."""
     message: str = ""
+    """The error message of a rejection; empty for the default message."""
 
-    def find_bucket(self, values: Sequence[str], now: int) -> str:
+    def find_bucket(self, values: Sequence[str], now_ms: int) -> str:
         """Return the bucket of a request to this path; malformed IDs are rejected later by validation."""
         if self.age_buckets and values[-1].isascii() and values[-1].isdecimal():
-            age_ms = now - Snowflake(values[-1]).created_ms
+            age_ms = now_ms - Snowflake(values[-1]).created_ms
             for age_min_ms, bucket in self.age_buckets:
                 if age_ms >= age_min_ms:
                     return bucket
@@ -76,6 +86,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reset_ms: int = 0
     """The end of the window in Unix milliseconds."""
     reset_after_ms: int = 0
+    """The time until the end of the window, in milliseconds."""
     bucket: str = ""
     scope: str = "user"
     """The scope of a rejection: `user`, `global` or `shared`."""
@@ -139,6 +150,16 @@ def _bucket_id(key: str) -> str:
 Key = tuple[Any, ...]
 
 
+class _Window:
+    """A window with the number of its requests."""
+
+    __slots__ = ("count", "end_ms")
+
+    def __init__(self, end_ms: int) -> None:
+        self.end_ms = end_ms
+        self.count = 1
+
+
 class FixedWindows:
     """Fixed time windows by key, with bounded memory."""
 
@@ -146,50 +167,49 @@ class FixedWindows:
 
     def __init__(self, windows_max: int = BUCKETS_MAX) -> None:
         self._windows_max = windows_max
-        self._sweep_at = min(1024, windows_max)
-        self._windows: dict[Key, list[int]] = {}
-        """Key to [end in Unix ms, number of requests]."""
+        self._sweep_at = min(SWEEP_WINDOWS_MIN, windows_max)
+        self._windows: dict[Key, _Window] = {}
 
     def __len__(self) -> int:
         return len(self._windows)
 
-    def count(self, key: Key, window_ms: int, now: int) -> tuple[int, int]:
+    def count(self, key: Key, window_ms: int, now_ms: int) -> tuple[int, int]:
         """Count one request.
 
-        Return the number of requests in the window, including this one, and the end of the window."""
+        Return the number of requests in the window, including this one, and the end of the window in Unix milliseconds."""
         window = self._windows.get(key)
         # After the clock was set back, windows may end too far in the future.
-        if window is not None and now < window[0] <= now + window_ms:
-            window[1] += 1
-            return window[1], window[0]
+        if window is not None and now_ms < window.end_ms <= now_ms + window_ms:
+            window.count += 1
+            return window.count, window.end_ms
         if window is None and len(self._windows) >= self._sweep_at:
-            self._sweep(now)
-        self._windows[key] = [now + window_ms, 1]
-        return 1, now + window_ms
+            self._sweep(now_ms)
+        self._windows[key] = _Window(now_ms + window_ms)
+        return 1, now_ms + window_ms
 
-    def peek(self, key: Key, window_ms: int, now: int) -> tuple[int, int]:
-        """Return the number of requests in the window and its end, without counting."""
+    def peek(self, key: Key, window_ms: int, now_ms: int) -> tuple[int, int]:
+        """Return the number of requests in the window and its end in Unix milliseconds, without counting."""
         window = self._windows.get(key)
-        if window is None or not now < window[0] <= now + window_ms:
-            return 0, now + window_ms
-        return window[1], window[0]
+        if window is None or not now_ms < window.end_ms <= now_ms + window_ms:
+            return 0, now_ms + window_ms
+        return window.count, window.end_ms
 
     def refund(self, key: Key) -> None:
-        """Take one request back: rejected requests do not use up the limit."""
-        self._windows[key][1] -= 1
+        """Subtract one request, because rejected requests do not count."""
+        self._windows[key].count -= 1
 
     def clear(self) -> None:
         """Remove all windows."""
         self._windows.clear()
 
-    def _sweep(self, now: int) -> None:
-        """Remove ended windows, and some of the oldest if there are too many."""
-        self._windows = {key: window for key, window in self._windows.items() if window[0] > now}
+    def _sweep(self, now_ms: int) -> None:
+        """Remove ended windows, and some active ones if there are too many."""
+        self._windows = {key: window for key, window in self._windows.items() if window.end_ms > now_ms}
         if len(self._windows) >= self._windows_max:
-            # Too many live windows: drop those that were opened first, because they end soonest.
+            # Too many active windows: remove a tenth of them, those with the oldest keys.
             for key in list(self._windows)[: self._windows_max // 10 or 1]:
                 del self._windows[key]
-        self._sweep_at = min(self._windows_max, max(1024, 2 * len(self._windows)))
+        self._sweep_at = min(self._windows_max, max(SWEEP_WINDOWS_MIN, 2 * len(self._windows)))
 
 
 class RateLimits:
@@ -204,11 +224,11 @@ class RateLimits:
         invalid_calls: int = 0,
         invalid_window_ms: int = INVALID_WINDOW_MS,
         buckets_max: int = BUCKETS_MAX,
-        caps: RateLimitMode | str = RateLimitMode.OFF,
+        approval_mode: RateLimitMode | str = RateLimitMode.OFF,
     ) -> None:
         self._now_ms = now_ms
         self.mode = RateLimitMode(mode)
-        self.approval_mode = RateLimitMode(caps)
+        self.approval_mode = RateLimitMode(approval_mode)
         """Enforcement of the limits of applications without approval."""
         self.global_calls = global_calls
         """Requests per second and caller; 0 turns the global limit off."""
@@ -220,51 +240,51 @@ class RateLimits:
         self._buckets = FixedWindows(buckets_max)
         self._global = FixedWindows(buckets_max)
         self._invalid = FixedWindows(buckets_max)
-        self._capped = FixedWindows(buckets_max)
+        self._unapproved = FixedWindows(buckets_max)
         self._failed_lookups = FixedWindows(buckets_max)
         self._hits: dict[Key, RateLimitHit] = {}
 
     def check_global(self, caller: str | int) -> Verdict | None:
-        """Count a request against the caller's global limit. Return a verdict only if it is rejected."""
+        """Count a request for the caller's global limit. Return a verdict only if the request is rejected."""
         if self.mode is RateLimitMode.OFF or not self.global_calls:
             return None
-        now = self._now_ms()
+        now_ms = self._now_ms()
         key = (caller,)
-        used, end = self._global.count(key, GLOBAL_WINDOW_MS, now)
+        used, end_ms = self._global.count(key, GLOBAL_WINDOW_MS, now_ms)
         if used <= self.global_calls:
             return None
         self._global.refund(key)
         rejected = self.mode is RateLimitMode.REAL
-        self._record_hit("global", "", str(caller), (), "global", now, rejected)
+        self._record_hit("global", "", str(caller), (), "global", now_ms, rejected)
         if not rejected:
             return None
         return Verdict(
-            is_allowed=False, limit=self.global_calls, reset_ms=end, reset_after_ms=end - now, scope="global"
+            is_allowed=False, limit=self.global_calls, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="global"
         )
 
     def check(self, rule: Rule, caller: str | int, values: Sequence[str] = ()) -> Verdict | None:
-        """Count a request against its bucket; `values` are the path parameters in order.
+        """Count a request in its bucket; `values` are the path parameters in order.
 
         Return None if limits are off."""
         if self.mode is RateLimitMode.OFF:
             return None
-        now = self._now_ms()
+        now_ms = self._now_ms()
         major = tuple([values[position] for position in rule.major_positions])
-        bucket = rule.find_bucket(values, now) if rule.age_buckets else rule.bucket
+        bucket = rule.find_bucket(values, now_ms) if rule.age_buckets else rule.bucket
         key = (bucket, caller, *major)
-        used, end = self._buckets.count(key, rule.window_ms, now)
+        used, end_ms = self._buckets.count(key, rule.window_ms, now_ms)
         allowed = used <= rule.calls
         if not allowed:
             self._buckets.refund(key)
             rejected = self.mode is RateLimitMode.REAL
-            self._record_hit(rule.name, bucket, str(caller), major, "user", now, rejected)
+            self._record_hit(rule.name, bucket, str(caller), major, "user", now_ms, rejected)
             allowed = not rejected
         return Verdict(
             is_allowed=allowed,
             limit=rule.calls,
             remaining=max(0, rule.calls - used),
-            reset_ms=end,
-            reset_after_ms=end - now,
+            reset_ms=end_ms,
+            reset_after_ms=end_ms - now_ms,
             bucket=bucket,
             code=rule.code,
             message=rule.message,
@@ -274,17 +294,17 @@ class RateLimits:
         """Count an action of an application without approval. Return a verdict only if it is rejected."""
         if self.approval_mode is RateLimitMode.OFF:
             return None
-        now = self._now_ms()
+        now_ms = self._now_ms()
         key = (name, application_id)
-        used, end = self._capped.count(key, APPROVAL_WINDOW_SECONDS * 1000, now)
+        used, end_ms = self._unapproved.count(key, APPROVAL_WINDOW_SECONDS * 1000, now_ms)
         if used <= calls:
             return None
-        self._capped.refund(key)
+        self._unapproved.refund(key)
         rejected = self.approval_mode is RateLimitMode.REAL
-        self._record_hit(name, "", str(application_id), (), "approval", now, rejected)
+        self._record_hit(name, "", str(application_id), (), "approval", now_ms, rejected)
         if not rejected:
             return None
-        return Verdict(is_allowed=False, limit=calls, reset_ms=end, reset_after_ms=end - now, scope="shared")
+        return Verdict(is_allowed=False, limit=calls, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="shared")
 
     def rejects(self, name: str, caller: str | int, *major: str | int) -> bool:
         """Report an excess that a transport has counted itself, and return whether to reject it."""
@@ -300,16 +320,16 @@ class RateLimits:
             self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
 
     def blocked_ms(self, ip: str) -> int:
-        """Return for how many milliseconds an IP address is still blocked for invalid requests; 0 if it is not."""
+        """Return the number of milliseconds for which an IP address is still blocked for invalid requests; 0 if it is not."""
         if not self.invalid_calls or self.mode is RateLimitMode.OFF:
             return 0
-        now = self._now_ms()
-        used, end = self._invalid.peek((ip,), self.invalid_window_ms, now)
+        now_ms = self._now_ms()
+        used, end_ms = self._invalid.peek((ip,), self.invalid_window_ms, now_ms)
         if used < self.invalid_calls:
             return 0
         rejected = self.mode is RateLimitMode.REAL
-        self._record_hit("invalid requests", "", ip, (), "invalid", now, rejected)
-        return end - now if rejected else 0
+        self._record_hit("invalid requests", "", ip, (), "invalid", now_ms, rejected)
+        return end_ms - now_ms if rejected else 0
 
     def record_failed_lookup(self, ip: str) -> None:
         """Count a request without a caller for something that does not exist, such as an unknown webhook token."""
@@ -320,16 +340,16 @@ class RateLimits:
         """Return a verdict only if an IP address has made too many failed lookups, to prevent guessing of secrets."""
         if self.mode is RateLimitMode.OFF:
             return None
-        now = self._now_ms()
-        failures, end = self._failed_lookups.peek((ip,), FAILED_LOOKUPS_WINDOW_MS, now)
+        now_ms = self._now_ms()
+        failures, end_ms = self._failed_lookups.peek((ip,), FAILED_LOOKUPS_WINDOW_MS, now_ms)
         if failures < FAILED_LOOKUPS_MAX:
             return None
         rejected = self.mode is RateLimitMode.REAL
-        self._record_hit("failed lookups", "", ip, (), "invalid", now, rejected)
+        self._record_hit("failed lookups", "", ip, (), "invalid", now_ms, rejected)
         if not rejected:
             return None
         return Verdict(
-            is_allowed=False, limit=FAILED_LOOKUPS_MAX, reset_ms=end, reset_after_ms=end - now, scope="global"
+            is_allowed=False, limit=FAILED_LOOKUPS_MAX, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="global"
         )
 
     def report(self) -> list[RateLimitHit]:
@@ -341,19 +361,19 @@ class RateLimits:
         self._buckets.clear()
         self._global.clear()
         self._invalid.clear()
-        self._capped.clear()
+        self._unapproved.clear()
         self._failed_lookups.clear()
         self._hits.clear()
 
     def _record_hit(
-        self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now: int, rejected: bool
+        self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now_ms: int, rejected: bool
     ) -> None:
         """Add a request over a limit to the report."""
         key = (bucket or name, caller, scope, rejected, *major)
         hit = self._hits.get(key)
         if hit is not None:
             hit.times += 1
-            hit.last_ms = now
+            hit.last_ms = now_ms
             return
         if len(self._hits) >= REPORTED_HITS_MAX:
             del self._hits[next(iter(self._hits))]
@@ -364,8 +384,8 @@ class RateLimits:
             major=list(major),
             scope=scope,
             times=1,
-            first_ms=now,
-            last_ms=now,
+            first_ms=now_ms,
+            last_ms=now_ms,
             refused=rejected,
         )
 

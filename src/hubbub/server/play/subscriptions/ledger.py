@@ -15,7 +15,7 @@ from hubbub.server.core import jobs
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
-from hubbub.server.core.payments import TIMEOUT_SECONDS, Charge, PaymentDeclined, PaymentUncertain
+from hubbub.server.core.payments import PROVIDER_TIMEOUT_SECONDS, Charge, PaymentDeclined, PaymentUncertain
 from hubbub.server.play.skus import SkuRow
 from hubbub.server.play.subscriptions import store
 from hubbub.server.play.subscriptions.store import PaymentRow
@@ -92,7 +92,7 @@ async def submit(operation: AsyncOperation, charge: Charge) -> None:
     Raise PaymentDeclined, or PaymentUncertain if the outcome is unknown."""
     try:
         # Wall-clock seconds: the provider is a remote system and does not follow the server's clock.
-        async with asyncio.timeout(TIMEOUT_SECONDS):
+        async with asyncio.timeout(PROVIDER_TIMEOUT_SECONDS):
             await operation.payments.charge(charge)
     except PaymentDeclined:
         raise
@@ -159,7 +159,7 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
     if charge_to_refund is None:
         return
     try:
-        async with asyncio.timeout(TIMEOUT_SECONDS):
+        async with asyncio.timeout(PROVIDER_TIMEOUT_SECONDS):
             await operation.payments.refund(charge_to_refund)
     except PaymentDeclined as error:
         log.error("Refund of payment %s was declined: %s", refund_job.key, error)

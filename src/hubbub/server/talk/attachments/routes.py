@@ -13,7 +13,7 @@ from hubbub.server.talk.attachments import ports
 def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wire.RefreshedUrls:
     """Refresh signed attachment URLs."""
     cdn_url = call.config.cdn_url
-    key = cdn_urls.find_key(call.tx)
+    key = cdn_urls.find_signing_key(call.tx)
     form = errors.FormErrors()
     refreshed_urls = []
     for index, url in enumerate(body.attachment_urls):

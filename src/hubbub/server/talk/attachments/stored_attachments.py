@@ -97,7 +97,7 @@ class AttachmentSigner:
 
     def __init__(self, call: Call) -> None:
         self._cdn_url = call.config.cdn_url
-        self._key = cdn_urls.find_key(call.tx) or b""
+        self._key = cdn_urls.find_signing_key(call.tx) or b""
         self._now_ms = call.now_ms
 
     def proxy_url(self, url: str) -> str:

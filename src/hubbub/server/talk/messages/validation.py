@@ -280,7 +280,7 @@ def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None
         raise errors.MAX_ATTACHMENTS()
     if files:
         # Create the key that signs file URLs if it does not exist yet, because views only read it.
-        cdn_urls.get_key(call.tx)
+        cdn_urls.get_signing_key(call.tx)
 
 
 def _build_poll(call: Call, channel_access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:

@@ -10,7 +10,7 @@ from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.event_dispatch import NODES_SUBJECT, Dispatch
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged, VoiceTicket, VoiceTickets
 from hubbub.server.transports.voice.call import VoiceCall, VoiceConnection, VoiceSession
@@ -69,7 +69,7 @@ class Calls:
     def start(self) -> None:
         """Subscribe to changes of voice states."""
         self._subscriptions = [
-            self._bus.subscribe("nodes", self._receive),
+            self._bus.subscribe(NODES_SUBJECT, self._receive),
             self._bus.on_gap(self.refresh_all),
         ]
 
