@@ -150,7 +150,7 @@ async def test_a_database_newer_than_the_program_is_rejected(open_database: Open
 
 
 async def test_many_nodes_can_start_concurrently(postgres_database: str) -> None:
-    nodes = [PostgresDatabase(postgres_database, threads=1) for _ in range(5)]
+    nodes = [PostgresDatabase(postgres_database, thread_count=1) for _ in range(5)]
     await asyncio.gather(*(node.start() for node in nodes))
     assert await nodes[0].read(lambda tx: tx.value("SELECT COUNT(*) FROM schema_migrations")) == len(migrations.load())
     await asyncio.gather(*(node.close() for node in nodes))

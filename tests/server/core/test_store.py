@@ -342,7 +342,7 @@ async def test_one_and_value_return_none_without_a_row(notes: Database) -> None:
 
 async def test_an_overloaded_store_rejects_units(open_database: OpenDatabase) -> None:
     db = open_database()
-    db._waiting_max = 5  # type: ignore[attr-defined]
+    db._queued_units_max = 5  # type: ignore[attr-defined]
     await db.start()
     held, release = threading.Event(), threading.Event()
 
@@ -622,7 +622,7 @@ class TestSqlite:
 class TestPostgres:
     @pytest.fixture
     async def notes(self, postgres_database: str) -> Any:
-        db = PostgresDatabase(postgres_database, threads=4)
+        db = PostgresDatabase(postgres_database, thread_count=4)
         await db.start()
         await db.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
         yield db
@@ -663,7 +663,7 @@ class TestPostgres:
             tx.value("SELECT pg_sleep(0.005)")
             tx.run("UPDATE notes SET word = ? WHERE id = 1", str(current_value + 1))
 
-        contended = PostgresDatabase(postgres_database, threads=24)
+        contended = PostgresDatabase(postgres_database, thread_count=24)
         await contended.start()
         await asyncio.gather(*(contended.write(increment) for _ in range(96)))
         await contended.close()

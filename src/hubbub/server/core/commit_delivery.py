@@ -12,7 +12,7 @@ from hubbub.server.core.store import Database, Tx
 log = logging.getLogger(__name__)
 
 FinishedUnit = tuple["asyncio.Future[Any]", Any, BaseException | None, Tx | None]
-"""The waiting future, the result, the error, and the committed transaction (None: it only read, or failed)."""
+"""The waiting future, the result, the error, and the committed transaction (None for a read or a failed unit)."""
 
 
 class CommitDelivery:
@@ -43,7 +43,9 @@ class CommitDelivery:
                 log.warning("The event loop closed before the result of a store operation was delivered")
 
     def deliver(self) -> None:
-        """Publish the committed events, then resolve the futures, so that events precede the caller's result."""
+        """Run the callbacks of the commits, publish their events and wake the workers, then resolve the futures.
+
+        In this order, the caller of a unit of work receives the result after its events were published."""
         self._is_scheduled = False
         take = self._ready.popleft
         ready = [take() for _ in range(len(self._ready))]

@@ -1,11 +1,11 @@
-"""The PostgreSQL store: units of work on the event loop and, if they may block, in worker threads.
+"""The PostgreSQL store: runs units of work on the event loop and, if they may block, in threads.
 
 Write transactions are SERIALIZABLE and are retried after a conflict, so a unit of work can assume that it runs alone,
 as on SQLite (decisions/0003). Reads run over one REPEATABLE READ snapshot.
 
-Quick writes and short reads run as greenlets on the event loop (decisions/0100). The loop tries a unit once. All that may
-wait for longer is left to the threads: other writes and reads, retries after a conflict, new connections, and the outcome
-of a lost commit.
+Quick writes and short reads run as greenlets on the event loop (decisions/0100). The loop tries a unit once. The
+threads do everything that may take longer: other writes and reads, retries after a conflict, new connections, and the
+outcome of a lost commit.
 """
 
 import asyncio
@@ -43,20 +43,26 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 THREAD_COUNT: Final = 8
+"""Number of threads for units that may block."""
 LOOP_WRITERS_MAX: Final = 8
 """Maximum number of connections for writes on the event loop."""
 LOOP_READERS_MAX: Final = 4
 """Maximum number of connections for reads on the event loop."""
 CONCURRENT_ATTEMPTS_MAX: Final = 2
-"""Attempts of a conflicting unit of work that run concurrently with other units of this process."""
+"""Number of attempts of a conflicting unit of work that run concurrently with other units of this process."""
 EXCLUSIVE_SECONDS_MAX: Final = 5.0
 """How long a unit of work is retried while other writes of this process wait, before the caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
+"""Longest wait after the first conflict, in seconds; it doubles with each attempt, up to `BACKOFF_SECONDS_MAX`."""
 BACKOFF_SECONDS_MAX: Final = 0.1
 QUEUED_UNITS_MAX: Final = 10_000
+"""Number of waiting units from which the store rejects new ones."""
+OUTCOME_POLLS_MAX: Final = 20
+"""Number of times that the server is asked for the outcome of a commit that is still in progress."""
+OUTCOME_POLL_SECONDS: Final = 0.05
 
 _backoff_random = random.Random()
-"""A private generator: if the global one were seeded, all processes would back off equally and collide again."""
+"""A separate generator: with a seeded global one all processes would wait equally long and conflict again."""
 
 _CONFLICTS: Final = (SerializationFailure, DeadlockDetected)
 
@@ -78,11 +84,11 @@ def _back_off(attempt: int) -> None:
 class PostgresDatabase(Database):
     """A PostgreSQL database shared by any number of processes."""
 
-    def __init__(self, url: str, threads: int = THREAD_COUNT, *, queued_units_max: int = QUEUED_UNITS_MAX) -> None:
+    def __init__(self, url: str, thread_count: int = THREAD_COUNT, *, queued_units_max: int = QUEUED_UNITS_MAX) -> None:
         super().__init__()
         self._url = url
-        self._thread_count = threads
-        self._waiting_max = queued_units_max
+        self._thread_count = thread_count
+        self._queued_units_max = queued_units_max
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         """The functions that the threads run; None ends a thread."""
         self._threads: list[threading.Thread] = []
@@ -174,7 +180,7 @@ class PostgresDatabase(Database):
         if not self._is_open:
             raise StoreUnavailable("the store is not open")
         waiting_count = self._tasks.qsize() + self._loop_writers.waiting_count + self._loop_readers.waiting_count
-        if waiting_count >= self._waiting_max:
+        if waiting_count >= self._queued_units_max:
             raise StoreUnavailable("the store is overloaded")
         return self._loop.create_future()
 
@@ -184,7 +190,8 @@ class PostgresDatabase(Database):
             unavailable = StoreUnavailable(f"the database is not usable: {error}")
             unavailable.__cause__ = error
             error = unavailable
-        self._delivery.add([(unit[1], None, error, None)])
+        _, future = unit
+        self._delivery.add([(future, None, error, None)])
 
     # On the event loop
 
@@ -290,8 +297,8 @@ class PostgresDatabase(Database):
                 if self._try_once(unit):
                     return
         _back_off(CONCURRENT_ATTEMPTS_MAX - 1)
-        # The unit would keep losing to newer ones, so other writes of this process wait for it. From here on only
-        # other processes can collide with it.
+        # The unit could conflict with newer ones again and again, so other writes of this process wait for it. From
+        # here on only writes of other processes can conflict with it.
         with self._write_lock.exclusive():
             deadline = time.monotonic() + EXCLUSIVE_SECONDS_MAX
             for attempt in itertools.count():
@@ -312,7 +319,7 @@ class PostgresDatabase(Database):
         return True
 
     def _resolve_lost_commit(self, unit: Unit, lost: _LostInCommit) -> None:
-        """Ask the server for the outcome of a commit whose connection was lost, and deliver it.
+        """Query the server for the outcome of a commit whose connection was lost, and deliver it.
 
         Without a transaction ID the outcome stays unknown, and the result is StoreUnavailable."""
         is_committed = False
@@ -323,11 +330,12 @@ class PostgresDatabase(Database):
             except psycopg.Error:
                 log.exception("The outcome of transaction %d is unknown", transaction_id)
         if is_committed:
-            self._delivery.add([(unit[1], lost.result, None, lost.tx)])
+            _, future = unit
+            self._delivery.add([(future, lost.result, None, lost.tx)])
         else:
             self._fail(unit, StoreUnavailable(str(lost)))
 
-    # Anywhere
+    # On the event loop and in the threads
 
     def _attempt_read(self, connection: PostgresConnection, work: Callable[[Tx], T]) -> T:
         """Run a read over a snapshot, which begins with its first statement."""
@@ -379,13 +387,13 @@ class PostgresDatabase(Database):
 
 
 def _is_committed(url: str, transaction_id: int) -> bool:
-    """Return whether a transaction was committed, after it ended."""
+    """Wait until a transaction has ended, and return whether it was committed."""
     # A separate connection: those of the store may be as broken as the lost one.
     with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
-        for _ in range(20):
+        for _ in range(OUTCOME_POLLS_MAX):
             cursor = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (str(transaction_id),))
             status = (cursor.fetchone() or (None,))[0]
             if status != "in progress":
                 return bool(status == "committed")
-            time.sleep(0.05)
+            time.sleep(OUTCOME_POLL_SECONDS)
     return False

@@ -1,4 +1,4 @@
-"""Order and exclusion of the commits of the PostgreSQL store."""
+"""The order in which the PostgreSQL store delivers commits, and the lock that lets one unit write alone."""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +18,9 @@ class CommitOrder:
         self._delivery = delivery
         self._lock = threading.Lock()
         self._next = 0
-        self._delivered = 0
+        """The number of the next commit."""
+        self._next_delivered = 0
+        """The number of the next commit to deliver."""
         self._finished_units: dict[int, list[FinishedUnit]] = {}
 
     def take(self) -> int:
@@ -28,19 +30,21 @@ class CommitOrder:
             return self._next - 1
 
     def end(self, number: int, *finished_units: FinishedUnit) -> None:
-        """Record that the commit of this number succeeded, with its results, or failed, without any."""
+        """Record the end of the commit with this number, and deliver all commits that wait for no earlier one.
+
+        `finished_units` are the units that the commit stored; a failed commit has none."""
         with self._lock:
             self._finished_units[number] = list(finished_units)
             ready: list[FinishedUnit] = []
-            while self._delivered in self._finished_units:
-                ready += self._finished_units.pop(self._delivered)
-                self._delivered += 1
+            while self._next_delivered in self._finished_units:
+                ready += self._finished_units.pop(self._next_delivered)
+                self._next_delivered += 1
             if ready:
                 self._delivery.add(ready)
 
 
 class WriteLock:
-    """Lets any number of units write at the same time, or one thread alone."""
+    """A lock that any number of units hold together, or one thread alone."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -49,7 +53,7 @@ class WriteLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Write beside other units, after the exclusive writer has finished."""
+        """Hold the lock together with other units; wait while a thread holds it alone."""
         with self._condition:
             self._condition.wait_for(lambda: not self._is_exclusive)
             self._writers += 1
@@ -59,7 +63,9 @@ class WriteLock:
             self.leave()
 
     def try_enter(self) -> bool:
-        """Enter as a unit that writes beside others, without waiting; call `leave` unless the result is False."""
+        """Acquire the lock together with other units. Return False, without waiting, if a thread holds or awaits it alone.
+
+        After True the caller must call `leave`."""
         with self._condition:
             if self._is_exclusive:
                 return False
@@ -67,7 +73,7 @@ class WriteLock:
             return True
 
     def leave(self) -> None:
-        """End a unit that wrote beside others."""
+        """Release the lock of one unit."""
         with self._condition:
             self._writers -= 1
             if self._is_exclusive:
@@ -75,7 +81,7 @@ class WriteLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Write alone: wait for the running writers and hold back all others."""
+        """Hold the lock alone: wait for the running writers and block all others."""
         with self._condition:
             self._condition.wait_for(lambda: not self._is_exclusive)
             self._is_exclusive = True

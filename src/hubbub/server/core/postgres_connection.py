@@ -1,8 +1,8 @@
 """Connections of the PostgreSQL store: libpq in pipeline mode, without blocking calls.
 
-A statement is sent with a request to flush its result, and a transaction ends with the only synchronization point. So a
-round trip is needed only where a result is needed: BEGIN goes with the first statement, and nothing waits for the end of a
-read or for a rollback. How a connection waits for its socket is left to a subclass.
+A statement is sent with a request to flush its result, and only the end of a transaction is a synchronization point. So a
+round trip is needed only where a result is needed: BEGIN is sent together with the first statement, and the end of a read
+or a rollback is not awaited. A subclass implements waiting for the socket.
 """
 
 import logging
@@ -56,7 +56,7 @@ class ConnectionLost(Exception):
 
 
 class Reply:
-    """The result of a statement that was sent, once it was received."""
+    """The reply to a statement that was sent; `result` is None until it is received."""
 
     __slots__ = ("is_abandoned", "prepared", "result")
 
@@ -69,7 +69,7 @@ class Reply:
 
 
 class RoundTrips:
-    """The number of round trips of all connections of a store; threads may lose a count."""
+    """The approximate number of round trips of all connections of a store; threads increment it without a lock."""
 
     __slots__ = ("count",)
 
@@ -94,7 +94,7 @@ class PostgresConnection(ABC):
         self._begin: Statement | None = None
         """The statement that begins the transaction, until it is sent."""
         self._in_transaction = False
-        """Whether BEGIN was sent and neither COMMIT nor ROLLBACK."""
+        """Whether BEGIN was sent, but no COMMIT or ROLLBACK after it."""
         self._needs_sync = False
         """Whether statements were sent since the last synchronization point."""
         self._has_unanswered = False
@@ -175,7 +175,7 @@ class PostgresConnection(ABC):
         return self._has_unanswered
 
     def exchange(self) -> None:
-        """Send what was queued and wait for all replies. Raise the first error among them."""
+        """Send all queued statements and wait for their replies. Raise the first error among them."""
         self._round_trips.count += 1
         try:
             self._pgconn.send_flush_request()
@@ -228,7 +228,7 @@ class PostgresConnection(ABC):
         self.failure = None
 
     def skip_replies(self) -> None:
-        """Receive replies that nothing waits for, without blocking, and notice when the server closes the connection."""
+        """Receive replies that no unit awaits, without blocking, and detect that the server closed the connection."""
         try:
             self._pgconn.consume_input()
             while self._expected and not self._pgconn.is_busy():
@@ -251,7 +251,7 @@ class PostgresConnection(ABC):
         self._expected.append(None)
 
     def _flush(self) -> None:
-        """Send all that was queued, which waits only if the buffer of the socket is full."""
+        """Write all queued data to the socket; wait only if its buffer is full."""
         while self._pgconn.flush():
             self._wait(writable=True)
             self._pgconn.consume_input()
@@ -284,7 +284,7 @@ class PostgresConnection(ABC):
         reply = self._expected.popleft()
         result = self._pgconn.get_result()
         if result is None or (reply is None) != (result.status == _PIPELINE_SYNC):
-            # libpq forgets what was sent when it loses the connection.
+            # libpq discards the list of sent statements when it loses the connection.
             raise psycopg.OperationalError("the connection was closed before its replies arrived")
         if reply is None:
             return None
@@ -305,12 +305,13 @@ class PostgresConnection(ABC):
             self._lose(error)
 
     def _lose(self, error: psycopg.Error) -> None:
+        """Mark the connection as lost and raise ConnectionLost."""
         self.is_lost = True
         raise ConnectionLost(str(error).strip()) from error
 
 
 class BlockingConnection(PostgresConnection):
-    """A connection that a thread waits for, used for reads and writes."""
+    """A connection that blocks its thread while it waits, used for reads and writes."""
 
     begin_read = BEGIN_READ
 
@@ -333,7 +334,7 @@ def connect(url: str) -> psycopg.Connection:
 
 
 def connect_with_retries(url: str, *, only_reads: bool = False) -> psycopg.Connection:
-    """Open a connection, whose transactions may all be reads, with retries while the server restarts."""
+    """Open a connection, with retries while the server restarts; `only_reads` makes all its transactions reads."""
     deadline = time.monotonic() + RECONNECT_SECONDS_MAX
     while True:
         try:

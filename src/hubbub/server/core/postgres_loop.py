@@ -1,8 +1,8 @@
 """Units of work on the event loop: greenlets that wait for their connection without blocking the loop.
 
 A unit of work is a plain synchronous function. It runs in a greenlet, which is suspended while the unit waits for the
-server and resumed by the loop when the socket is readable. So there are neither threads nor locks between a request and its
-statements (decisions/0100).
+server and resumed by the loop when the socket is readable. A request therefore needs neither another thread nor a lock to
+run its statements (decisions/0100).
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class LoopConnections:
     def __init__(
         self,
         open_connection: Callable[[], psycopg.Connection],
-        count_max: int,
+        connections_max: int,
         round_trips: RoundTrips,
         run: Callable[["LoopConnection", Unit], None],
         fail: Callable[[Unit, Exception], None],
@@ -90,7 +90,7 @@ class LoopConnections:
         `open_connection` may block. `run` is called in a greenlet, delivers the result itself and does not raise.
         `fail` receives a waiting unit when no connection can be opened."""
         self._open_connection = open_connection
-        self._count_max = count_max
+        self._connections_max = connections_max
         self._round_trips = round_trips
         self._run_unit = run
         self._fail = fail
@@ -99,7 +99,8 @@ class LoopConnections:
         self._busy: set[LoopConnection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._waiting: deque[Unit] = deque()
-        self._drained: asyncio.Future[None] | None = None
+        self._changed: asyncio.Future[None] | None = None
+        """The future that `close` waits for; it is resolved by the next change of a connection."""
 
     @property
     def waiting_count(self) -> int:
@@ -117,15 +118,15 @@ class LoopConnections:
     async def close(self) -> None:
         """Finish all units, then close all connections."""
         while self._busy or self._waiting or self._opening:
-            self._drained = self._loop.create_future()
-            await self._drained
+            self._changed = self._loop.create_future()
+            await self._changed
         while self._idle:
             self._idle.pop().close()
 
     def _open_more(self) -> None:
-        """Open connections for waiting units, unless there are enough."""
+        """Open connections for waiting units, up to the maximum."""
         count = len(self._busy) + len(self._idle) + len(self._opening)
-        for _ in range(min(len(self._waiting) - len(self._opening), self._count_max - count)):
+        for _ in range(min(len(self._waiting) - len(self._opening), self._connections_max - count)):
             task = self._loop.create_task(self._open())
             self._opening.add(task)
             task.add_done_callback(self._end_opening)
@@ -139,11 +140,11 @@ class LoopConnections:
                 while self._waiting:
                     self._fail(self._waiting.popleft(), error)
             return
-        self._reuse(LoopConnection(connection, self._round_trips, self._loop, self._forget_idle))
+        self._reuse(LoopConnection(connection, self._round_trips, self._loop, self._remove_lost_idle))
 
     def _end_opening(self, task: "asyncio.Task[None]") -> None:
         self._opening.discard(task)
-        self._report_drained()
+        self._report_change()
 
     def _start(self, connection: LoopConnection, unit: Unit) -> None:
         self._busy.add(connection)
@@ -160,7 +161,7 @@ class LoopConnections:
         if connection.is_lost:
             connection.close()
             self._open_more()
-            self._report_drained()
+            self._report_change()
         else:
             self._reuse(connection)
 
@@ -171,13 +172,13 @@ class LoopConnections:
             self._loop.call_soon(self._start, connection, self._waiting.popleft())
         else:
             self._idle.append(connection)
-            self._report_drained()
+            self._report_change()
 
-    def _forget_idle(self, connection: LoopConnection) -> None:
+    def _remove_lost_idle(self, connection: LoopConnection) -> None:
         if connection in self._idle:
             self._idle.remove(connection)
         connection.close()
 
-    def _report_drained(self) -> None:
-        if self._drained is not None and not self._drained.done():
-            self._drained.set_result(None)
+    def _report_change(self) -> None:
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)

@@ -53,7 +53,7 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def find_statement(sql: str) -> Statement:
-    """Return the statement of an SQL text."""
+    """Return the statement object of an SQL text, which all connections share."""
     return Statement(sql)
 
 
@@ -77,7 +77,7 @@ class PreparedStatement:
 
 
 class StatementCache:
-    """The prepared statements of a connection. They survive the end of a transaction."""
+    """The prepared statements of a connection. They stay valid after the end of a transaction."""
 
     def __init__(self) -> None:
         self._by_types: dict[tuple[Statement, tuple[int, ...]], PreparedStatement] = {}

@@ -1,4 +1,4 @@
-"""Transactions of the PostgreSQL store."""
+"""Transactions and snapshots of the PostgreSQL store."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +16,7 @@ class PostgresSnapshot:
     def __init__(self, text: str) -> None:
         _, xmax, running = text.split(":")
         self.end = int(xmax)
+        """The transaction ID from which no transaction is visible."""
         self._running = frozenset(map(int, running.split(","))) if running else frozenset()
 
     def covers(self, stamp: int) -> bool:
@@ -32,7 +33,7 @@ class PostgresTx(Tx):
         super().__init__()
         self._connection: PostgresConnection | None = connection
         self._writes = writes
-        self._transaction_id: Reply | None = None
+        self._transaction_id_reply: Reply | None = None
         """The reply with the transaction ID, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
         self._prefetched: dict[tuple[Any, ...], Reply] = {}
@@ -41,7 +42,7 @@ class PostgresTx(Tx):
     @property
     def transaction_id(self) -> int | None:
         """The transaction ID, or None if the server did not report it."""
-        reply = self._transaction_id
+        reply = self._transaction_id_reply
         if reply is None or reply.result is None or not reply.result.ntuples:
             return None
         value = reply.result.get_value(0, 0)
@@ -51,15 +52,15 @@ class PostgresTx(Tx):
     def stamp(self) -> int:
         """The transaction ID, which the first statement that writes requests; otherwise the first access assigns it."""
         connection = self._open_connection()
-        if self._transaction_id is None:
+        if self._transaction_id_reply is None:
             if not self._writes:
                 raise TypeError("a read has no stamp")
-            self._transaction_id = connection.send(SELECT_TRANSACTION_ID)
-        if self._transaction_id.result is None:
+            self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)
+        if self._transaction_id_reply.result is None:
             connection.exchange()
-        number = self.transaction_id
-        assert number is not None
-        return number
+        transaction_id = self.transaction_id
+        assert transaction_id is not None
+        return transaction_id
 
     @property
     def snapshot(self) -> Snapshot:
@@ -97,15 +98,15 @@ class PostgresTx(Tx):
             connection.exchange()
 
     def send(self, sql: str, *parameters: Any) -> None:
-        """Execute a statement together with the next one."""
+        """Send a statement with the next round trip, without waiting for its result."""
         self._send(self._open_connection(), sql, parameters)
 
     def prefetch(self, sql: str, *parameters: Any) -> None:
-        """Send a query together with the next statement."""
+        """Send a query with the next round trip; `all` with the same arguments returns its rows."""
         self._prefetched[sql, *parameters] = self._send(self._open_connection(), sql, parameters)
 
     def end(self) -> None:
-        """Reject every further statement: the unit is over."""
+        """End the transaction for the unit of work; further statements raise RuntimeError."""
         self._connection = None
 
     def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
@@ -114,9 +115,9 @@ class PostgresTx(Tx):
         if statement.is_write:
             # A query that was announced before must see the write.
             self._prefetched.clear()
-            if self._writes and self._transaction_id is None:
+            if self._writes and self._transaction_id_reply is None:
                 # In the same round trip: events need it as their stamp, and a lost commit is looked up by it.
-                self._transaction_id = connection.send(SELECT_TRANSACTION_ID)
+                self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)
         return reply
 
     def _open_connection(self) -> PostgresConnection:

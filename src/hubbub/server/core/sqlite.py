@@ -1,6 +1,6 @@
-"""The embedded store: SQLite with a writer thread that commits all waiting units of work together, and readers.
+"""The embedded store: SQLite with one thread that writes, and threads for long reads.
 
-A unit of work is queued; the writer takes all queued units, runs them in one transaction, and syncs the disk once. When
+A unit of work is queued; the writer thread takes all queued units, runs them in one transaction, and syncs the disk once. When
 a unit fails after it has written, the batch is run again with a savepoint per unit, so that only this unit is rolled
 back. No result is delivered and no event is published before the sync.
 """
@@ -52,13 +52,13 @@ class SqliteDatabase(Database):
         self,
         path: str | os.PathLike[str] | None,
         *,
-        helpers: int = 2,
+        helper_count: int = 2,
         queued_units_max: int = QUEUED_UNITS_MAX,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         super().__init__()
         self._path = None if path is None else Path(path)
-        self._waiting_max = queued_units_max
+        self._queued_units_max = queued_units_max
         self._cache_bytes = cache_bytes
         self._writes: SimpleQueue[Task | None] = SimpleQueue()
         self._submitted = 0
@@ -72,16 +72,18 @@ class SqliteDatabase(Database):
         self._reads: SimpleQueue[Unit | None] = SimpleQueue()
         self._pending_reads: deque[Unit] = deque()
         self._read_started = 0.0
+        """Monotonic time at which the latest read of a reader thread started."""
         self._queued_read_count = 0
         self._watchdog: asyncio.TimerHandle | None = None
         self._helper_signals: SimpleQueue[bool] = SimpleQueue()
-        self._helpers = helpers
+        """True wakes a helper thread, False ends it."""
+        self._helper_count = helper_count
         self._threads: list[threading.Thread] = []
         self._is_open = False
         self._sequence = 0
-        """The commit number of the latest write."""
+        """The stamp of the latest write: its number in commit order."""
         self._has_stamp = False
-        """Whether a unit of the open transaction requested its commit number, so that it must be stored."""
+        """Whether a unit of the open transaction requested its stamp, so that the number must be stored."""
         self._lock_file: int | None = None
         self._loop: asyncio.AbstractEventLoop
         self._delivery: CommitDelivery
@@ -100,7 +102,7 @@ class SqliteDatabase(Database):
             self._start_thread("hubbub-store-writer", self._write_loop, opened)
             await opened
             if self._path is not None:
-                for number in range(1 + self._helpers):
+                for number in range(1 + self._helper_count):
                     opened = self._loop.create_future()
                     self._start_thread(
                         f"hubbub-store-reader-{number}", self._help_loop if number else self._read_loop, opened
@@ -124,7 +126,7 @@ class SqliteDatabase(Database):
             self._submit(self._quick.popleft())
         self._writes.put(None)
         self._reads.put(None)
-        for _ in range(self._helpers):
+        for _ in range(self._helper_count):
             self._helper_signals.put(False)
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
@@ -141,9 +143,9 @@ class SqliteDatabase(Database):
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
         """Run a function in the next batch. An exception rolls back only this unit and is raised to the caller.
 
-        Quick work runs on the event loop, like a short read and for the same reason; only the commit, which waits for
-        the disk, runs on the writer thread (decisions/0034)."""
-        if not self._is_open or self._writes.qsize() + len(self._quick) >= self._waiting_max:
+        A quick unit runs on the event loop, because passing it to a thread costs more than the write; only the commit,
+        which waits for the disk, runs on the writer thread (decisions/0034)."""
+        if not self._is_open or self._writes.qsize() + len(self._quick) >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
         unit = (work, future, True)
@@ -215,7 +217,7 @@ class SqliteDatabase(Database):
                 raise self._unavailable()
             return self._read_on_loop(work)
         queue: SimpleQueue[Any] = self._writes if self._path is None else self._reads
-        if not self._is_open or queue.qsize() >= self._waiting_max:
+        if not self._is_open or queue.qsize() >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
         if self._path is None:
@@ -311,7 +313,7 @@ class SqliteDatabase(Database):
         entry: Task | None
         while (entry := self._writes.get()) is not None:
             if isinstance(entry, Batch):
-                self._commit(entry, entries=1)
+                self._commit(entry, entry_count=1)
             elif isinstance(entry, ExclusiveTask):
                 self._run_exclusive(entry)
             elif isinstance(entry, Handover):
@@ -336,7 +338,7 @@ class SqliteDatabase(Database):
         if batch is None:
             self._completed += 1
         else:
-            self._commit(batch, entries=1)
+            self._commit(batch, entry_count=1)
 
     def _run_batch(self, first: Unit) -> bool:
         """Run and commit all waiting units. Return False once the end of the queue was reached."""
@@ -359,7 +361,7 @@ class SqliteDatabase(Database):
             self._completed += len(units)
             self._delivery.add(self._fail_batch(units, batch.finished_units, error))
         else:
-            self._commit(batch, entries=len(batch.units))
+            self._commit(batch, entry_count=len(batch.units))
         if isinstance(entry, ExclusiveTask):
             self._run_exclusive(entry)
         elif isinstance(entry, Handover):
@@ -373,14 +375,14 @@ class SqliteDatabase(Database):
         try:
             while len(units) < BATCH_UNITS_MAX and (unit := take()) is not None:
                 units.append(unit)
-                finished_units.append(self._run_unit(unit, guard=False, is_first=not finished_units))
+                finished_units.append(self._run_unit(unit, with_savepoint=False, is_first=not finished_units))
                 if time.monotonic() > batch.started + BATCH_SECONDS_MAX:
                     break
         except UndoError:
-            batch.finished_units = self._rerun_guarded(units)
+            batch.finished_units = self._rerun_with_savepoints(units)
 
-    def _commit(self, batch: Batch, *, entries: int) -> None:
-        """Commit a batch and deliver its results; `entries` is the number of queue entries it consists of."""
+    def _commit(self, batch: Batch, *, entry_count: int) -> None:
+        """Commit a batch and deliver its results; `entry_count` is the number of queue entries it consists of."""
         finished_units = batch.finished_units
         try:
             if self._has_stamp:
@@ -391,29 +393,29 @@ class SqliteDatabase(Database):
                 self.metrics.db_seconds.observe(time.monotonic() - batch.started)
         except BaseException as error:
             finished_units = self._fail_batch(batch.units, finished_units, error)
-        self._completed += entries
+        self._completed += entry_count
         if batch.committed is not None:
             finished_units.append((batch.committed, None, None, None))
         self._delivery.add(finished_units)
 
-    def _rerun_guarded(self, units: list[Unit]) -> list[FinishedUnit]:
+    def _rerun_with_savepoints(self, units: list[Unit]) -> list[FinishedUnit]:
         """Run a batch again with a savepoint per unit, because one of them failed after it had written.
 
         This is rare, since most units fail before they write; the other batches save two statements per unit."""
         self._cursor.execute("ROLLBACK")
         self._cursor.execute("BEGIN IMMEDIATE")
         self._has_stamp = False
-        return [self._run_unit(unit, guard=True, is_first=False) for unit in units]
+        return [self._run_unit(unit, with_savepoint=True, is_first=False) for unit in units]
 
-    def _run_unit(self, unit: Unit, *, guard: bool, is_first: bool) -> FinishedUnit:
+    def _run_unit(self, unit: Unit, *, with_savepoint: bool, is_first: bool) -> FinishedUnit:
         """Run one unit of the batch; if it fails, only this unit is rolled back.
 
-        `guard` runs it in a savepoint; `is_first` means that the transaction contains no other unit."""
+        `with_savepoint` opens a savepoint before its first write; `is_first` means that the transaction contains no other unit."""
         work, future, writes = unit
         if not writes:
             return self._read_in_batch(work, future)
         self._sequence += 1
-        tx = SqliteTx(self._cursor, self._sequence, guard)
+        tx = SqliteTx(self._cursor, self._sequence, with_savepoint)
         try:
             result = work(tx)
             if tx.failure is not None:
@@ -423,7 +425,7 @@ class SqliteDatabase(Database):
             if not self._connection.in_transaction:
                 raise  # SQLite rolled the whole transaction back, including the units before this one.
             if tx.has_written:
-                if guard:
+                if with_savepoint:
                     self._cursor.execute("ROLLBACK TO unit")
                     self._cursor.execute("RELEASE unit")
                 elif is_first:
@@ -433,7 +435,7 @@ class SqliteDatabase(Database):
                     raise UndoError from error
             return (future, None, error, None)
         tx.end()
-        if tx.has_written and guard:
+        if tx.has_written and with_savepoint:
             self._cursor.execute("RELEASE unit")
         self._has_stamp = self._has_stamp or tx.has_stamp
         return (future, result, None, tx)
@@ -501,7 +503,7 @@ class SqliteDatabase(Database):
             self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
 
     def _collect_reads(self, unit: Unit | None) -> bool:
-        """Collect the waiting reads; one snapshot that is not yet open is recent enough for all of them."""
+        """Collect the waiting reads, which share the next snapshot. Return False once the end of the queue was reached."""
         while unit is not None:
             self._pending_reads.append(unit)
             if len(self._pending_reads) >= READ_BATCH_UNITS_MAX or not self._reads.qsize():
@@ -515,7 +517,9 @@ class SqliteDatabase(Database):
         return bool(self._pending_reads)
 
     def _help_loop(self, opened: "asyncio.Future[Any]") -> None:
-        """Read while a long read blocks the first reader; more permanent readers would compete for the interpreter."""
+        """Run waiting reads after a signal that a long read blocks the first reader; helper threads run this.
+
+        Without the signal, they would compete with the first reader for the interpreter."""
         connection = self._open_reader(opened)
         if connection is None:
             return
@@ -540,7 +544,7 @@ class SqliteDatabase(Database):
     def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, reads: "deque[Unit]") -> None:
         """Run the given reads over one snapshot."""
         finished_units: list[FinishedUnit] = []
-        delivered_seconds = time.monotonic()
+        last_delivery = time.monotonic()
         sequence: int | None = None
         try:
             while reads:
@@ -559,10 +563,10 @@ class SqliteDatabase(Database):
                     finished_units.append((future, None, error, None))
                 sequence = tx.sequence
                 tx.end()
-                if time.monotonic() - delivered_seconds > READ_DELIVERY_SECONDS:
+                if time.monotonic() - last_delivery > READ_DELIVERY_SECONDS:
                     self._delivery.add(finished_units)
                     finished_units = []
-                    delivered_seconds = time.monotonic()
+                    last_delivery = time.monotonic()
         finally:
             try:
                 if connection.in_transaction:
@@ -577,7 +581,7 @@ class SqliteDatabase(Database):
         try:
             source.deserialize(image)
             migrations.migrate_sqlite(source)
-            # Commit numbers used since the image was created are never reused.
+            # Stamps used since the image was created are never reused.
             restored_sequence = int(source.execute(GET_SEQUENCE).fetchone()[0])
             self._sequence = max(self._sequence, restored_sequence)
             source.execute(_SET_SEQUENCE, (str(self._sequence),))

@@ -1,4 +1,4 @@
-"""Files of the embedded database: the lock of its process, connections, and copies."""
+"""Files of the embedded database: the lock against other processes, connections, and copies."""
 
 import contextlib
 import logging
@@ -19,15 +19,22 @@ except ImportError:  # Windows: only SQLite's own locks protect the file there.
 log = logging.getLogger(__name__)
 
 CACHED_STATEMENTS: Final = 512
+"""Number of prepared statements that a connection caches."""
 CACHE_BYTES: Final = 64 * 1024 * 1024
 """Page cache of each connection in bytes."""
+MMAP_BYTES: Final = 1024**3
+"""Number of bytes of the database file that are mapped into memory."""
+CHECKPOINT_PAGES: Final = 4000
+"""Number of pages in the write-ahead log from which a commit copies them to the database file."""
+WAL_BYTES: Final = 64 * 1024**2
+"""Size in bytes to which the file of the write-ahead log is truncated."""
 
 
 def lock(path: Path | None) -> int | None:
     """Lock the database against other processes and return the handle of the lock file.
 
-    The lock protects commit numbers and events, which are counted in this process. Return None for a database in memory
-    and on systems without file locks."""
+    The lock is needed because stamps are counted, and events are published, in one process only. Return None for a
+    database in memory and on systems without file locks."""
     if path is None or fcntl is None:
         return None
     handle: int | None = None
@@ -41,17 +48,17 @@ def lock(path: Path | None) -> int | None:
             raise StoreUnavailable(f"{path} is in use by another process") from error
         raise StoreUnavailable(f"cannot open {path}: {error}") from error
     with contextlib.suppress(OSError):  # SQLite reports the error better.
-        # SQLite would create the file, and its companion files with the same mode, readable for all users.
+        # SQLite would create the file readable for all users, and the journal files with the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     return handle
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process has the database open."""
-    lock = Path(f"{path}.lock")
-    if not os.access(lock, os.R_OK | os.W_OK) or fcntl is None:
+    """Return whether a process has locked the database; False if that cannot be determined."""
+    lock_path = Path(f"{path}.lock")
+    if not os.access(lock_path, os.R_OK | os.W_OK) or fcntl is None:
         return False
-    handle = os.open(lock, os.O_RDWR)
+    handle = os.open(lock_path, os.O_RDWR)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -90,9 +97,9 @@ def connect(path: Path | None, cache_bytes: int) -> sqlite3.Connection:
     if path is not None:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA mmap_size = 1073741824")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")
-        connection.execute("PRAGMA journal_size_limit = 67108864")
+        connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
     return connection
 
 

@@ -11,7 +11,9 @@ from hubbub.server.core.store import Tx
 
 
 class UndoError(Exception):
-    """A unit failed after it had written, and other units of the batch are in the same transaction."""
+    """A unit failed after it had written, and earlier units of the batch are in the same transaction.
+
+    The whole transaction must be rolled back and the batch run again."""
 
 
 class ExclusiveTask:
@@ -25,7 +27,7 @@ class ExclusiveTask:
 
 
 Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
-"""The function, the future that waits for it, and whether it may write."""
+"""A unit of work: the function, the future that waits for it, and whether it may write."""
 
 
 @dataclass(slots=True)
@@ -35,8 +37,9 @@ class Batch:
     units: list[Unit]
     finished_units: list[FinishedUnit]
     started: float
+    """Monotonic time at which the batch started."""
     committed: "asyncio.Future[None] | None" = None
-    """A future that is resolved after the commit, if any."""
+    """A future that is resolved after the commit; None if nothing waits for it."""
 
 
 class Handover:
@@ -46,7 +49,9 @@ class Handover:
 
     def __init__(self, reached: "asyncio.Future[None]") -> None:
         self.reached = reached
+        """Resolved when the writer reaches this entry; the event loop may then use the connection."""
         self.ended: SimpleQueue[Batch | None] = SimpleQueue()
+        """Receives the batch to commit, or None, when the event loop no longer uses the connection."""
 
 
 Task = Unit | ExclusiveTask | Batch | Handover

@@ -1,4 +1,4 @@
-"""Transactions of the SQLite store: statements on one of the store's own connections."""
+"""Transactions and snapshots of the SQLite store."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ import msgspec
 from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx, WideQuery
 
 GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
+"""Selects the last stored stamp."""
 
 _decode: Final = msgspec.json.Decoder(list[Any]).decode
 
@@ -32,16 +33,17 @@ _UNAVAILABLE: Final = frozenset(
 def is_unavailable(error: sqlite3.Error) -> bool:
     """Return whether an error concerns the disk or the file rather than the statement."""
     code = getattr(error, "sqlite_errorcode", None)
+    # The lowest byte of an extended error code is the primary code.
     return code is not None and (code & 0xFF) in _UNAVAILABLE
 
 
 class SqliteSnapshot:
-    """All transactions up to a commit number."""
+    """All units up to and including a stamp."""
 
     __slots__ = ("end",)
 
-    def __init__(self, sequence: int) -> None:
-        self.end = sequence + 1
+    def __init__(self, last_stamp: int) -> None:
+        self.end = last_stamp + 1
 
     def covers(self, stamp: int) -> bool:
         """Return whether the writes of the unit with this stamp were visible."""
@@ -53,32 +55,32 @@ class SqliteTx(Tx):
 
     dialect = "sqlite"
 
-    def __init__(self, cursor: sqlite3.Cursor, number: int, guard: bool) -> None:
-        """Create a unit with a commit number; `guard` opens a savepoint before its first write."""
+    def __init__(self, cursor: sqlite3.Cursor, stamp: int, with_savepoint: bool) -> None:
+        """Create a unit; `with_savepoint` opens a savepoint before its first write."""
         self.dispatches = []
         self.wakes_worker = False
         self.after_commit = []
         self.has_stamp = False
-        """Whether the commit number was requested, so that it must be stored for readers."""
+        """Whether the stamp was requested, so that it must be stored for readers."""
         self.failure: StoreUnavailable | None = None
-        """The error that broke the transaction; the unit can then no longer succeed."""
+        """The error that made the transaction unusable; the unit can then no longer succeed."""
         self.has_written = False
         """Whether the unit has started to write, so that a rejection must be rolled back."""
-        self._guard = guard
+        self._with_savepoint = with_savepoint
         self._cursor = cursor
         self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
-        self._number = number
+        self._stamp = stamp
 
     @property
     def stamp(self) -> int:
-        """This unit's commit number."""
+        """The stamp of this unit; the store saves it once it was requested."""
         self.has_stamp = True
-        return self._number
+        return self._stamp
 
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot that this unit sees."""
-        return SqliteSnapshot(self._number)
+        return SqliteSnapshot(self._stamp)
 
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return every row."""
@@ -119,12 +121,12 @@ class SqliteTx(Tx):
             self._fail(error)
 
     def _begin_write(self) -> None:
-        if self._guard:
+        if self._with_savepoint:
             self._execute("SAVEPOINT unit")
         self.has_written = True
 
     def end(self) -> None:
-        """Reject every further statement: the unit is over."""
+        """End the transaction for the unit of work; further statements raise RuntimeError."""
         self._execute = _reject_ended
 
     def _fail(self, error: sqlite3.Error) -> NoReturn:
@@ -151,7 +153,7 @@ class SqliteReadTx(SqliteTx):
     def __init__(self, cursor: sqlite3.Cursor, sequence: int | None) -> None:
         super().__init__(cursor, 0, False)
         self.sequence = sequence
-        """The last commit number that the snapshot covers; None until it is read."""
+        """The last stamp that the snapshot covers; None until it is read."""
 
     @property
     def stamp(self) -> int:

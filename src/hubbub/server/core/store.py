@@ -20,7 +20,8 @@ T = TypeVar("T")
 class StoreUnavailable(Exception):
     """The store could not run or commit a unit of work.
 
-    Nothing was stored, and a retry may succeed; HTTP responds with 503."""
+    Nothing was stored, unless a connection was lost during the commit, whose outcome is then unknown. A retry may succeed; HTTP
+    responds with 503."""
 
 
 class Snapshot(Protocol):
@@ -110,14 +111,14 @@ class Tx(ABC):
         row = self.one(sql, *parameters)
         return row[0] if row else None
 
-    def find(self, kind: Callable[..., T], sql: str, *parameters: Any) -> T | None:
+    def find(self, row_type: Callable[..., T], sql: str, *parameters: Any) -> T | None:
         """Return the first row as an instance of a row type, or None."""
         row = self.one(sql, *parameters)
-        return kind(*row) if row else None
+        return row_type(*row) if row else None
 
-    def fetch(self, kind: Callable[..., T], sql: str, *parameters: Any) -> list[T]:
+    def fetch(self, row_type: Callable[..., T], sql: str, *parameters: Any) -> list[T]:
         """Return every row as an instance of a row type."""
-        return [kind(*row) for row in self.all(sql, *parameters)]
+        return [row_type(*row) for row in self.all(sql, *parameters)]
 
     def emit(
         self,
@@ -152,9 +153,10 @@ class Tx(ABC):
         )
 
     def enqueue(self, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") -> int:
-        """Enqueue a job in this transaction. It survives a crash and runs at least once, not before `due_ms`.
+        """Enqueue a job in this transaction and return its ID. It survives a crash and runs at least once.
 
-        Jobs with the same non-empty key run in order, one at a time."""
+        `due_ms` is the earliest time in Unix milliseconds; 0 runs the job at once. Jobs with the same
+        non-empty key run in order, one at a time."""
         self.wakes_worker = True
         return int(
             self.value(
@@ -174,7 +176,7 @@ def placeholders(values: Iterable[Any]) -> str:
 
 
 class Database(ABC):
-    """Runs plain functions inside transactions, outside the event loop."""
+    """Runs plain functions inside transactions, in threads or, if they are short, on the event loop."""
 
     on_commit: Callable[[list[Dispatch]], None]
     """Called on the event loop after a commit with the events to publish; set by the App."""
@@ -185,7 +187,7 @@ class Database(ABC):
         self.on_commit = lambda dispatches: None
         self.on_wake = lambda: None
         self.metrics: Metrics | None = None
-        """The metrics that count units of work; set by the App before `start`."""
+        """The metrics of units of work; None unless the App sets them before `start`."""
 
     @abstractmethod
     async def start(self) -> None:
