@@ -84,7 +84,7 @@ def test_a_wall_clock_correction_does_not_reorder_ids() -> None:
 
 def test_ids_never_repeat_even_when_history_was_discarded() -> None:
     clock = ControlledClock(START_MS, running=False)
-    ids = SnowflakeFactory(clock, remembered=8)
+    ids = SnowflakeFactory(clock, counters_max=8)
     created = []
     for _ in range(20):
         clock.set(START_MS)
@@ -97,7 +97,7 @@ def test_ids_never_repeat_even_when_history_was_discarded() -> None:
 
 def test_a_discarded_span_is_skipped_in_one_step() -> None:
     clock = ControlledClock(START_MS, running=False)
-    ids = SnowflakeFactory(clock, remembered=2)
+    ids = SnowflakeFactory(clock, counters_max=2)
     created = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX)]
     clock.advance(10**12)
     for _ in range(10):

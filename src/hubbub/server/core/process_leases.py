@@ -34,7 +34,7 @@ class LeaseRow(NamedTuple):
     holder: str
     """Host name and process ID, for operators."""
     machine: str
-    """Identity of the running system and its process IDs; empty if unknown."""
+    """Identity of the running system and of its namespace of process IDs; empty if unknown."""
     pid: int
 
     @property
@@ -55,9 +55,11 @@ class ProcessNumberInUse(Exception):
     """Another running process uses the process number."""
 
 
-def find_lease(tx: Tx, worker: int) -> LeaseRow | None:
+def find_lease(tx: Tx, process_number: int) -> LeaseRow | None:
     """Return the lease of a process number, or None."""
-    return tx.find(LeaseRow, "SELECT owner, beat, holder, machine, pid FROM process_leases WHERE worker = ?", worker)
+    return tx.find(
+        LeaseRow, "SELECT owner, beat, holder, machine, pid FROM process_leases WHERE worker = ?", process_number
+    )
 
 
 class ProcessLease:
@@ -66,7 +68,7 @@ class ProcessLease:
     def __init__(
         self,
         database: Database,
-        worker: int,
+        process_number: int,
         on_lost: Callable[[], None],
         *,
         renew_seconds: float = RENEW_SECONDS,
@@ -74,7 +76,7 @@ class ProcessLease:
     ) -> None:
         """Create a lease; `on_lost` is called if another process takes it over."""
         self._database = database
-        self._worker = worker
+        self._process_number = process_number
         self._on_lost = on_lost
         self._renew_seconds = renew_seconds
         self._lease_seconds = lease_seconds
@@ -84,34 +86,40 @@ class ProcessLease:
     async def acquire(self) -> None:
         """Acquire the lease and renew it in the background.
 
-        If the holder of an existing lease may still run, wait until it is renewed, released or expired. Raise
-        ProcessNumberInUse if it is renewed."""
+        If the process of an existing lease may still run, wait until the lease is renewed, released or expired. Raise
+        ProcessNumberInUse if the lease is renewed."""
         loop = asyncio.get_running_loop()
-        first = await self._database.write(self._claim)
-        if first is not None and first.is_dead:
-            await self._database.write(self._delete_expired(first))
-            first = await self._database.write(self._claim)
-        if first is not None:
+        previous = await self._database.write(self._claim)
+        if previous is not None and previous.is_dead:
+            await self._database.write(self._delete_unchanged(previous))
+            previous = await self._database.write(self._claim)
+        if previous is not None:
             log.warning(
                 "Waiting up to %.0f s for process number %d, which %s has not released",
                 self._lease_seconds,
-                self._worker,
-                first.holder,
+                self._process_number,
+                previous.holder,
             )
-        expires = loop.time() + self._lease_seconds
-        while first is not None:
+        expires_at = loop.time() + self._lease_seconds
+        while previous is not None:
             await asyncio.sleep(self._renew_seconds / 4)
             current = await self._database.write(self._claim)
             if current is None:
                 break
-            if current != first:
+            if current != previous:
                 raise ProcessNumberInUse(
-                    f"process number {self._worker} is in use by {current.holder}; "
+                    f"process number {self._process_number} is in use by {current.holder}; "
                     "start every process with its own --worker, from 0 to 31"
                 )
-            deleted_count = await self._database.write(self._delete_expired(first)) if loop.time() >= expires else 0
+            deleted_count = (
+                await self._database.write(self._delete_unchanged(previous)) if loop.time() >= expires_at else 0
+            )
             if deleted_count:
-                log.info("Took over process number %d from %s, which stopped responding", self._worker, first.holder)
+                log.info(
+                    "Took over process number %d from %s, which stopped responding",
+                    self._process_number,
+                    previous.holder,
+                )
         self._task = loop.create_task(self._renew())
 
     async def release(self) -> None:
@@ -125,17 +133,17 @@ class ProcessLease:
         with contextlib.suppress(StoreUnavailable):
             await self._database.write(
                 lambda tx: tx.run(
-                    "DELETE FROM process_leases WHERE worker = ? AND owner = ?", self._worker, self._owner
+                    "DELETE FROM process_leases WHERE worker = ? AND owner = ?", self._process_number, self._owner
                 )
             )
 
     def _claim(self, tx: Tx) -> LeaseRow | None:
         """Insert the lease and return None, or return the existing lease of another process."""
-        row = find_lease(tx, self._worker)
+        row = find_lease(tx, self._process_number)
         if row is None:
             tx.run(
                 "INSERT INTO process_leases (worker, owner, beat, holder, machine, pid) VALUES (?, ?, 0, ?, ?, ?)",
-                self._worker,
+                self._process_number,
                 self._owner,
                 f"{socket.gethostname()} (process {os.getpid()})",
                 _find_machine(),
@@ -143,35 +151,40 @@ class ProcessLease:
             )
         return row
 
-    def _delete_expired(self, row: LeaseRow) -> Callable[[Tx], int]:
+    def _delete_unchanged(self, row: LeaseRow) -> Callable[[Tx], int]:
+        """Return a unit of work that deletes a lease unless it was renewed, and returns the number of deleted rows."""
         return lambda tx: tx.run(
-            "DELETE FROM process_leases WHERE worker = ? AND owner = ? AND beat = ?", self._worker, row.owner, row.beat
+            "DELETE FROM process_leases WHERE worker = ? AND owner = ? AND beat = ?",
+            self._process_number,
+            row.owner,
+            row.beat,
         )
 
     async def _renew(self) -> None:
+        """Renew the lease until it is released or lost."""
         while True:
             await asyncio.sleep(self._renew_seconds)
             try:
-                is_held = await self._database.write(
+                renewed_count = await self._database.write(
                     lambda tx: tx.run(
                         "UPDATE process_leases SET beat = beat + 1 WHERE worker = ? AND owner = ?",
-                        self._worker,
+                        self._process_number,
                         self._owner,
                     )
                 )
             except StoreUnavailable:
                 continue
-            if not is_held:
+            if not renewed_count:
                 log.error(
                     "Another process took over process number %d while this one did not respond; IDs could collide",
-                    self._worker,
+                    self._process_number,
                 )
                 self._on_lost()
                 return
 
 
 def _find_machine() -> str:
-    """Return the identity of the running system and its space of process IDs, or an empty string if it is unknown."""
+    """Return the identity of the running system and of its namespace of process IDs, or an empty string if it is unknown."""
     try:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot_id} {os.readlink('/proc/self/ns/pid')}"

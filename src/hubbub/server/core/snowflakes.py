@@ -1,14 +1,13 @@
 """Generation of unique, time-ordered IDs.
 
-An ID takes the first millisecond at or after the clock's time that still has a free counter, and the next counter in
-it. A busy (or frozen) millisecond therefore borrows from the following ones, and no caller waits. When the wall clock
-is corrected backwards, IDs stay in the last millisecond used. When a controlled clock is deliberately set back, IDs
-follow it, because dated rules and pagination derive the time from the ID; the remembered counters keep them distinct
-from IDs created there before.
+An ID consists of a millisecond and a counter. It takes the first millisecond at or after the clock's time that still has a
+free counter, so IDs run ahead of a frozen or overloaded clock, and no caller waits. When the wall clock is corrected
+backwards, IDs stay in the last millisecond used. When a controlled clock is deliberately set back, IDs follow it, because
+dated rules and pagination derive the time from the ID; the stored counters prevent that an ID is created twice.
 """
 
 import threading
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from hubbub.protocol.ids import EPOCH_MS, Snowflake
 from hubbub.server.core.clock import Clock, ControlledClock
@@ -18,33 +17,45 @@ S = TypeVar("S", bound=Snowflake)
 IDS_PER_MS_MAX: Final = 1 << 12
 """Number of IDs per millisecond and process."""
 
-REMEMBERED_MS_MAX: Final = 1 << 16
-"""Number of milliseconds whose counters are remembered individually; older ones are merged into one range."""
+CONTROLLED_CLOCK_COUNTERS_MAX: Final = 1 << 16
+"""Number of milliseconds with their own counter for a clock that can be set back; older ones are merged into one range."""
+REAL_CLOCK_COUNTERS_MAX: Final = 64
+"""Number of milliseconds with their own counter for a clock that is never set back deliberately."""
+
+
+class _MergedRange(NamedTuple):
+    """Milliseconds without their own counter."""
+
+    first_ms: int
+    last_ms: int
+    next_counter: int
+    """The highest next counter of the milliseconds in the range."""
 
 
 class SnowflakeFactory:
     """Creates the IDs of one process; `worker` and `process` (0 to 31) distinguish the processes.
 
-    `remembered` is the number of milliseconds whose counters are remembered individually."""
+    `counters_max` is the number of milliseconds with their own counter."""
 
-    def __init__(self, clock: Clock, worker: int = 0, process: int = 0, *, remembered: int | None = None) -> None:
+    def __init__(self, clock: Clock, worker: int = 0, process: int = 0, *, counters_max: int | None = None) -> None:
         if not (0 <= worker < 32 and 0 <= process < 32):
             raise ValueError("worker and process must be numbers from 0 to 31")
         self._clock = clock
         self._process_bits = worker << 17 | process << 12
         self._lock = threading.Lock()
-        if remembered is None:
-            remembered = REMEMBERED_MS_MAX if isinstance(clock, ControlledClock) else 64
-        self._remembered = remembered
-        self._used: dict[int, int] = {}
-        """Millisecond to its next free counter, in order of first use."""
-        self._forgotten: tuple[int, int, int] | None = None
-        """First and last millisecond removed from `_used`, and the highest next counter among them."""
+        if counters_max is None:
+            is_controlled = isinstance(clock, ControlledClock)
+            counters_max = CONTROLLED_CLOCK_COUNTERS_MAX if is_controlled else REAL_CLOCK_COUNTERS_MAX
+        self._counters_max = counters_max
+        self._counters: dict[int, int] = {}
+        """Next free counter by millisecond since EPOCH_MS, in order of first use."""
+        self._merged: _MergedRange | None = None
+        """The milliseconds that were removed from `_counters`."""
         self._backward_set_count = clock.backward_set_count
         self._last_ms = -1
 
     def new(self, kind: type[S]) -> S:
-        """Return a new ID with the current timestamp."""
+        """Return a new ID whose timestamp is the current time, or later if the current millisecond is full."""
         with self._lock:
             current_ms = max(0, self._clock.now_ms() - EPOCH_MS)
             if self._clock.backward_set_count != self._backward_set_count:
@@ -54,33 +65,35 @@ class SnowflakeFactory:
                 # Every millisecond up to the last one used is full, or the wall clock was corrected.
                 ms = max(current_ms, self._last_ms)
             while (counter := self._next_counter(ms)) >= IDS_PER_MS_MAX:
-                # Inside the forgotten range every other millisecond has the same counter.
-                ms = ms + 1 if ms in self._used or self._forgotten is None else self._forgotten[1] + 1
-            self._used[ms] = counter + 1
+                # All milliseconds of the merged range share one counter.
+                ms = ms + 1 if ms in self._counters or self._merged is None else self._merged.last_ms + 1
+            self._counters[ms] = counter + 1
             self._last_ms = ms
-            if len(self._used) > self._remembered:
-                self._forget()
+            if len(self._counters) > self._counters_max:
+                self._merge_oldest()
             return kind(ms << 22 | self._process_bits | counter)
 
     def continue_from(self, other: "SnowflakeFactory") -> None:
-        """Never repeat an ID of another factory: for a copy of a world, whose clock starts at or before the other's."""
+        """Copy the counters of another factory, so that none of its IDs is created again.
+
+        Used for a copy of a world, whose clock starts at or before the clock of the original."""
         with other._lock:
-            self._used = dict(other._used)
-            self._forgotten = other._forgotten
+            self._counters = dict(other._counters)
+            self._merged = other._merged
 
     def _next_counter(self, ms: int) -> int:
         """Return the next free counter of a millisecond."""
-        counter = self._used.get(ms)
+        counter = self._counters.get(ms)
         if counter is not None:
             return counter
-        if self._forgotten is not None and self._forgotten[0] <= ms <= self._forgotten[1]:
-            return self._forgotten[2]
+        if self._merged is not None and self._merged.first_ms <= ms <= self._merged.last_ms:
+            return self._merged.next_counter
         return 0
 
-    def _forget(self) -> None:
-        """Merge the older half of the remembered milliseconds into one range with their highest counter."""
-        first, last, highest = self._forgotten or (1 << 63, -1, 0)
-        for ms in list(self._used)[: self._remembered // 2 or 1]:
+    def _merge_oldest(self) -> None:
+        """Merge the older half of the counters into one range with the highest of them."""
+        first, last, highest = self._merged or (1 << 63, -1, 0)
+        for ms in list(self._counters)[: self._counters_max // 2 or 1]:
             if ms != self._last_ms:
-                first, last, highest = min(first, ms), max(last, ms), max(highest, self._used.pop(ms))
-        self._forgotten = (first, last, highest)
+                first, last, highest = min(first, ms), max(last, ms), max(highest, self._counters.pop(ms))
+        self._merged = _MergedRange(first, last, highest)
