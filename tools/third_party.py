@@ -23,15 +23,15 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 FOLDER: Final = Path("src/hubbub/server/transports/web/static/third_party")
 """Folder of the fetched files, relative to the root of the source tree."""
-TIMEOUT_SECONDS: Final = 30.0
+DOWNLOAD_TIMEOUT_SECONDS: Final = 30.0
 
 
 class HashMismatchError(Exception):
-    """A package or a fetched file that does not have its pinned hash."""
+    """A package or a fetched file does not have its pinned hash."""
 
 
 class RegistryUnknownError(Exception):
-    """A machine on which no npm registry is known."""
+    """No npm registry is known on this machine."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Package:
     sha512: str
     """Base64 SHA-512 of the tarball: the `integrity` of the registry without its prefix."""
     files: dict[str, tuple[str, str]]
-    """Path in the tarball, to the name in the folder and the hexadecimal SHA-256 of the file."""
+    """Name in the folder and hexadecimal SHA-256 of each file, by its path in the tarball."""
 
     @property
-    def tarball(self) -> str:
+    def tarball_path(self) -> str:
         """The path of the tarball at a registry."""
         return f"{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
@@ -90,7 +90,7 @@ PACKAGES: Final = (
 )
 
 Download = Callable[[str], bytes]
-"""Returns the body of a URL."""
+"""Function that returns the body of a URL."""
 
 
 def find_registry() -> str:
@@ -110,7 +110,7 @@ def find_registry() -> str:
 
 def download(url: str) -> bytes:
     """Return the body of a URL."""
-    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
+    with urllib.request.urlopen(url, timeout=DOWNLOAD_TIMEOUT_SECONDS) as response:
         return bytes(response.read())
 
 
@@ -127,8 +127,8 @@ def is_present(package: Package, folder: Path) -> bool:
 
 
 def fetch(package: Package, folder: Path, read: Download) -> None:
-    """Write the files of a package into the folder."""
-    content = read(find_registry() + package.tarball)
+    """Download a package with `read`, check its hashes, and write its files into the folder."""
+    content = read(find_registry() + package.tarball_path)
     if base64.b64encode(hashlib.sha512(content).digest()).decode() != package.sha512:
         raise HashMismatchError(f"The package {package.name} {package.version} does not have its pinned hash.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def fetch(package: Package, folder: Path, read: Download) -> None:
             data = member.read()
             if hashlib.sha256(data).hexdigest() != sha256:
                 raise HashMismatchError(f"{path} of {package.name} does not have its pinned hash.")
-            # A reader never sees half a file.
+            # The file is renamed when it is complete, so that no reader finds a part of it.
             partial = folder / f".{name}.{os.getpid()}"
             partial.write_bytes(data)
             partial.replace(folder / name)

@@ -17,6 +17,7 @@ from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.terminal import print_error, print_missing_package
 
 SERVE_DEFAULTS: Final[dict[str, Any]] = {"data": "./hubbub-data"}
+"""Defaults of all commands except `hubbub dev` that differ from those of `Config`."""
 DEV_DEFAULTS: Final[dict[str, Any]] = {
     "control": True,
     "rate_limits": "report",
@@ -27,6 +28,7 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "activities.proxy_host": "activities.localhost",
     "mail.mailbox": True,
 }
+"""Defaults of `hubbub dev` that differ from those of `Config`."""
 
 REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.mailbox", "now", "seed", "tls", "world")
 """Settings that are only available in `hubbub dev`."""
@@ -51,7 +53,7 @@ DEV_SETTINGS: Final[dict[str, str]] = {
     "rate_limits": "off, real, or report: count requests but reject none (default: report)",
 }
 STORE_SETTINGS: Final = ("data", "database_url", "nats_url", "files_url")
-"""Settings of the commands that use the store of a server."""
+"""Settings of the commands that use the store without running a server."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

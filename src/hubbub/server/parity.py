@@ -1,4 +1,4 @@
-"""The parity report: which operations of the public API description are served, by which slice, and which are tested.
+"""The parity report: the operations of the public API description, with the slices that serve them and the tests that cover them.
 
 No part of the report is maintained by hand. The described operations come from the given file, the served ones from the
 operation table, and the tested ones from the traffic recorded by a test run (`make parity`)."""
@@ -31,6 +31,7 @@ class RecordedResponse(msgspec.Struct, frozen=True):
     valid: bool
     """Whether the response matches the public description."""
     test: str
+    """The ID of the test in pytest."""
 
 
 class DescribedOperation(NamedTuple):
@@ -54,7 +55,7 @@ class ParityRow(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state of the operation."""
+        """The state of the operation: not served, exercised, errors only, or not exercised."""
         if self.endpoint is None:
             return "not served"
         if self.tests:
@@ -163,9 +164,9 @@ def render_page(rows: list[ParityRow], undescribed: list[Endpoint], *, with_traf
     ]
     for row in rows:
         described = row.described
-        slice_ = row.endpoint.tag if row.endpoint is not None else ""
+        tag = row.endpoint.tag if row.endpoint is not None else ""
         test = _describe_tests(row.tests)
-        lines.append(f"| {described.id} | {described.method} {described.path} | {slice_} | {row.state} | {test} |")
+        lines.append(f"| {described.id} | {described.method} {described.path} | {tag} | {row.state} | {test} |")
     lines += ["", "## Additional operations", "", "| Operation | Method and path | Slice |", "|---|---|---|"]
     lines += [
         f"| {endpoint.name} | {endpoint.operation.method} {endpoint.operation.path} | {endpoint.tag} |"

@@ -25,11 +25,13 @@ class ReadyVoice(msgspec.Struct, kw_only=True):
     endpoint: str
     """host:port that clients connect to with wss://."""
     authority: str | None = None
-    """A PEM file that clients must trust, if the certificate is self-issued."""
+    """Path of a PEM file with the certificate authority that clients must trust; None if they trust it by default."""
 
 
 class ReadyDocument(msgspec.Struct, kw_only=True):
-    """The content of the ready file and of the response to a fork. Other programs use it: keys are only ever added."""
+    """The content of the ready file and of the response to a fork of a world.
+
+    Other programs use it, so keys are added but never removed."""
 
     api: str
     gateway: str
@@ -44,7 +46,7 @@ class ReadyDocument(msgspec.Struct, kw_only=True):
     lobbies: dict[str, BuiltLobby] = {}
     voice: ReadyVoice | None = None
     authority: str | UnsetType = UNSET
-    """A PEM file that clients of the HTTPS URLs must trust; absent without `--tls`."""
+    """Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`."""
 
 
 def build_document(

@@ -1,4 +1,4 @@
-"""Output of the `hubbub` commands that they share."""
+"""Terminal output that several `hubbub` commands share: findings, errors, and missing packages."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -45,25 +45,29 @@ class Finding(msgspec.Struct, frozen=True):
 
 async def print_findings(findings: AsyncIterator[Finding]) -> int:
     """Print findings as they arrive and a summary, and return the exit code: 1 if any finding is a problem."""
-    problems = 0
+    problem_count = 0
     async for finding in findings:
         print(f"{finding.level:<8} {finding.subject:<10} {finding.message}")
         if finding.fix:
             print(f"{'':<19} -> {finding.fix}")
         sys.stdout.flush()
-        problems += finding.level == "problem"
-    print("No problems found." if not problems else f"{problems} problem{'s' if problems > 1 else ''} found.")
-    return 1 if problems else 0
+        problem_count += finding.level == "problem"
+    print(
+        "No problems found."
+        if not problem_count
+        else f"{problem_count} problem{'s' if problem_count > 1 else ''} found."
+    )
+    return 1 if problem_count else 0
 
 
 def print_error(problem: object, code: int = 1) -> int:
-    """Print why the command failed to standard error and return the exit code."""
+    """Print the reason of a failure to standard error and return the exit code."""
     print(f"hubbub: {problem}", file=sys.stderr)
     return code
 
 
 def print_missing_package(error: ModuleNotFoundError) -> int:
-    """Print which extra installs the missing package and return the exit code.
+    """Print how to install the missing package and return the exit code.
 
     Raise the error again if the module does not belong to the extra `server`.
     """

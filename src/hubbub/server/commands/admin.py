@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from hubbub.protocol import codec
 from hubbub.protocol.enums import GuildFeature, PremiumType
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId, UserId
+from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
@@ -44,7 +44,9 @@ GUILD_CONTROLLED_FEATURES: Final = frozenset(
 """Features that the settings of a guild control, and that an operator cannot change directly."""
 
 ADMIN_PROCESS = 31
-"""The process number in the IDs that commands create. Servers use 0, so IDs are unique while a server is running."""
+"""The value of `process` in the IDs that commands create.
+
+Servers use 0, so the IDs of a command differ from those of a server that is running with the same `worker` number."""
 
 
 class AdminError(Exception):
@@ -52,7 +54,7 @@ class AdminError(Exception):
 
 
 def create_user(config: Config, arguments: argparse.Namespace) -> int:
-    """Create a user and print a token."""
+    """Create a user, with a password if `--password-stdin` is given, and print a token."""
 
     def action(call: Call) -> list[str]:
         row = accounts.create_user(call, arguments.username, email=arguments.email, global_name=arguments.global_name)
@@ -287,7 +289,7 @@ def link_publisher(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def _parse_future_time(call: Call, text: str) -> int:
-    """Return an ISO 8601 time in Unix milliseconds; without a time zone it is in UTC."""
+    """Parse an ISO 8601 time, in UTC if it has no time zone, and return it as Unix milliseconds."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -326,10 +328,10 @@ def _require_bot_application(call: Call, text: str) -> applications.ApplicationR
     return row
 
 
-def _parse_id(text: str) -> UserId:
+def _parse_id(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise AdminError(f"{text} is not an ID")
-    return UserId(int(text))
+    return int(text)
 
 
 def _read_password() -> str:

@@ -12,7 +12,7 @@ from hubbub.server.terminal import print_error
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
-    """Create a backup; it appears completely or not at all."""
+    """Create a backup in a temporary folder and rename it at the end, so that an incomplete backup never has the final name."""
     destination = Path(arguments.destination)
     if config.database_url is not None:
         return print_error("the data is in PostgreSQL; back it up with pg_dump, and back up the files at --files-url")
@@ -73,5 +73,5 @@ def _copy_files(source: Path, target: Path) -> int:
                 shutil.copy2(Path(folder) / name, target_folder / name)
                 count += 1
             except FileNotFoundError:
-                continue  # Deleted in the meantime.
+                continue  # The server deleted the file during the copy.
     return count

@@ -1,4 +1,7 @@
-"""A self-issued certificate for the voice server of a rehearsal, because clients require TLS (spec/voice.md#2)."""
+"""The certificate of a rehearsal, issued by a certificate authority that is generated on this machine.
+
+The voice server uses it because clients require TLS (spec/voice.md#2), and the HTTP server if `tls` is set.
+"""
 
 import ipaddress
 import os
@@ -61,8 +64,17 @@ def _load_or_create_authority(path: Path, key_path: Path) -> tuple[x509.Certific
             return x509.load_pem_x509_certificate(path.read_bytes()), key
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Hubbub rehearsal authority")])
-    # Only the signing of certificates and of revocation lists is allowed.
-    usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
+    usage = x509.KeyUsage(
+        digital_signature=False,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=True,
+        crl_sign=True,
+        encipher_only=False,
+        decipher_only=False,
+    )
     certificate = (
         _certificate_builder("Hubbub rehearsal authority", subject, key, AUTHORITY_DAYS)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -78,7 +90,7 @@ def _load_or_create_authority(path: Path, key_path: Path) -> tuple[x509.Certific
 def _certificate_builder(
     name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int
 ) -> x509.CertificateBuilder:
-    # Clients check validity by the machine's own time, not the rehearsal's.
+    # Clients check the validity against the real time, not against the clock of the rehearsal.
     now = datetime.fromtimestamp(RealClock().now_ms() / 1000, UTC)
     return (
         x509.CertificateBuilder()

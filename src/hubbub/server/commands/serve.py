@@ -38,7 +38,7 @@ from hubbub.server.worlds import WorldError
 log = logging.getLogger("hubbub")
 
 VOICE_FOLDER: Final = "voice"
-"""The folder of the voice server's certificate in the data folder of a rehearsal."""
+"""The folder of the certificate of the voice and HTTP servers, in the data folder of a rehearsal."""
 REPEATED_SIGNAL_SECONDS: Final = 0.25
 """Seconds in which a repeated signal is ignored: timeout(1) and others signal a process and then its whole group."""
 
@@ -71,18 +71,18 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _serve(config: Config, is_rehearsal: bool) -> int:
-    # Read before anything is opened, so that an invalid file has no side effects.
+    # The world file is read before anything is opened, so that an invalid file has no side effects.
     world = None
     if is_rehearsal:
         world = worlds.demo_world() if config.world is None else worlds.read_file(config.world)
     seed = _choose_seed(config) if is_rehearsal else 0
-    stopping = asyncio.Event()
-    _stop_on_signals(stopping)
+    stop_event = asyncio.Event()
+    _stop_on_signals(stop_event)
     with contextlib.ExitStack() as stack:
         tls = None
         if is_rehearsal:
             config, tls = _with_certificate(config, stack)
-        return await _run_until_stopped(config, is_rehearsal, world, seed, stopping, tls)
+        return await _run_until_stopped(config, is_rehearsal, world, seed, stop_event, tls)
 
 
 async def _run_until_stopped(
@@ -137,8 +137,8 @@ def tune_garbage_collection() -> None:
 def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Config, ServerTls | None]:
     """Create a certificate for the voice server of a rehearsal, and for HTTPS if `tls` is set.
 
-    The files are in its data folder, or exist for this run only. Return the configuration with the voice certificate, and
-    the certificate of the HTTP server or None."""
+    The files are in the data folder, or in a temporary folder if there is none. Return the configuration with the voice
+    certificate, and the certificate of the HTTP server or None."""
     names = [urlsplit(config.web_url).hostname or "localhost"]
     voice = config.voice
     needs_voice = "voice" in config.roles and voice.certificate is None and voice.endpoint is None

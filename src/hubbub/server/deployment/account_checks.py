@@ -1,4 +1,4 @@
-"""Checks with a user's token in a temporary guild: upload, CDN ranges and voice packets. The guild is deleted after them."""
+"""Checks with a user's token in a temporary guild: upload, CDN ranges and voice packets. The guild is deleted afterwards."""
 
 import asyncio
 import secrets
@@ -14,7 +14,7 @@ from hubbub.protocol.enums import ChannelType, GatewayOpcode
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.deployment.target import (
     CONNECTION_ERRORS,
-    TIMEOUT_SECONDS,
+    REQUEST_TIMEOUT_SECONDS,
     UPLOAD_TIMEOUT_SECONDS,
     DeploymentTarget,
     connection_problem,
@@ -27,6 +27,7 @@ RANGE: Final = (1_000_000, 1_000_999)
 """First and last byte of the range request."""
 PACKET_TRIES_MAX: Final = 5
 PACKET_TIMEOUT_SECONDS: Final = 1.0
+"""Seconds to wait for the response to one packet."""
 
 
 class AccountChecks:
@@ -63,8 +64,8 @@ class AccountChecks:
     async def _check_in_guild(self, guild_id: str) -> AsyncIterator[Finding]:
         _, channels = await self._target.request("GET", f"/guilds/{guild_id}/channels")
         text_id, voice_id = (
-            next(channel["id"] for channel in channels if channel["type"] == kind)
-            for kind in (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE)
+            next(channel["id"] for channel in channels if channel["type"] == channel_type)
+            for channel_type in (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE)
         )
         try:
             async for finding in self._check_file(text_id):
@@ -118,7 +119,7 @@ class AccountChecks:
 
     async def _check_voice(self, guild_id: str, channel_id: str) -> Finding:
         async with (
-            asyncio.timeout(2 * TIMEOUT_SECONDS),
+            asyncio.timeout(2 * REQUEST_TIMEOUT_SECONDS),
             self._target.client.ws_connect(f"{self._target.gateway}?v=10&encoding=json", max_msg_size=0) as gateway,
         ):
             identify: dict[str, Any] = {"token": self._target.token, "intents": 0, "properties": {}}
@@ -151,10 +152,10 @@ class AccountChecks:
         """Start a voice session and check that packets arrive."""
         url = f"wss://{endpoint}/?v=8"
         try:
-            async with self._target.client.ws_connect(url) as call:
-                await _receive(call, VoiceOpcode.HELLO)
-                await call.send_json({"op": VoiceOpcode.IDENTIFY, "d": identify})
-                ready = await _receive(call, VoiceOpcode.READY)
+            async with self._target.client.ws_connect(url) as voice_gateway:
+                await _receive(voice_gateway, VoiceOpcode.HELLO)
+                await voice_gateway.send_json({"op": VoiceOpcode.IDENTIFY, "d": identify})
+                ready = await _receive(voice_gateway, VoiceOpcode.READY)
                 return await check_packets(ready["ip"], ready["port"], ready["ssrc"])
         except aiohttp.WSServerHandshakeError as error:
             return Finding(
@@ -211,14 +212,14 @@ async def _receive_events(gateway: aiohttp.ClientWebSocketResponse, *names: str)
     return events
 
 
-async def _receive(call: aiohttp.ClientWebSocketResponse, opcode: VoiceOpcode) -> Any:
+async def _receive(voice_gateway: aiohttp.ClientWebSocketResponse, opcode: VoiceOpcode) -> Any:
     """Receive messages of the voice gateway until one has the opcode, and return its data."""
     while True:
-        frame = await call.receive()
+        frame = await voice_gateway.receive()
         if frame.type is aiohttp.WSMsgType.BINARY:
             continue
         if frame.type is not aiohttp.WSMsgType.TEXT:
-            raise ConnectionAbortedError(f"code {call.close_code}")
+            raise ConnectionAbortedError(f"code {voice_gateway.close_code}")
         payload = frame.json()
         if payload["op"] == opcode:
             return payload["d"]

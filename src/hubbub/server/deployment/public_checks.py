@@ -21,8 +21,8 @@ UPLOAD_BYTES: Final = ATTACHMENT_BYTES_MAX_BY_TIER[0]
 """Size of the request that must pass the proxy: the default limit of one file."""
 ORIGIN: Final = "https://origin.example"
 """Origin of another website, which may use the API from a browser."""
-PNG: Final = b"\x89PNG"
-REQUEST_ID: Final = "X-Request-Id"
+PNG_SIGNATURE: Final = b"\x89PNG"
+REQUEST_ID_HEADER: Final = "X-Request-Id"
 """Header that every API response of Hubbub has, and no response of a proxy."""
 
 
@@ -72,7 +72,7 @@ class PublicChecks:
                 f"{self._target.url} redirects to {parts.scheme}://{parts.netloc}",
                 f"check that URL: hubbub doctor --url {parts.scheme}://{parts.netloc}",
             )
-        elif REQUEST_ID not in headers or not isinstance(document, dict):
+        elif REQUEST_ID_HEADER not in headers or not isinstance(document, dict):
             yield status_problem("api", status)
         else:
             yield Finding("ok", "api", f"HTTP API v10 at {self._target.api}")
@@ -142,7 +142,7 @@ class PublicChecks:
                 data=form,
                 timeout=aiohttp.ClientTimeout(total=UPLOAD_TIMEOUT_SECONDS),
             ) as response:
-                status, is_hubbub = response.status, REQUEST_ID in response.headers
+                status, is_hubbub = response.status, REQUEST_ID_HEADER in response.headers
         except aiohttp.ClientOSError:
             # The connection was closed while the body was sent.
             status, is_hubbub = 413, False
@@ -159,7 +159,7 @@ class PublicChecks:
 
     async def _check_cdn(self) -> Finding:
         async with self._target.client.get(f"{self._target.url}/cdn/embed/avatars/0.png") as response:
-            if response.status == 200 and (await response.read()).startswith(PNG):
+            if response.status == 200 and (await response.read()).startswith(PNG_SIGNATURE):
                 return Finding("ok", "cdn", "serves images")
             return status_problem("cdn", response.status)
 
@@ -174,8 +174,8 @@ class PublicChecks:
             status, allowed = response.status, response.headers.getall("Access-Control-Allow-Origin", [])
             headers = response.headers.get("Access-Control-Allow-Headers", "").lower()
         # `hubbub dev` accepts other websites only with a bearer token (decisions/0077); this one is not valid.
-        headers_of_page = {"Origin": ORIGIN, "Authorization": "Bearer doctor"}
-        async with self._target.client.get(url, headers=headers_of_page) as response:
+        page_headers = {"Origin": ORIGIN, "Authorization": "Bearer doctor"}
+        async with self._target.client.get(url, headers=page_headers) as response:
             allowed_by_response = response.headers.getall("Access-Control-Allow-Origin", [])
         if len(allowed) > 1 or len(allowed_by_response) > 1:
             return Finding(

@@ -11,7 +11,7 @@ import aiohttp
 
 from hubbub.server.terminal import Finding
 
-TIMEOUT_SECONDS: Final = 20.0
+REQUEST_TIMEOUT_SECONDS: Final = 20.0
 UPLOAD_TIMEOUT_SECONDS: Final = 120.0
 CONNECTION_ERRORS: Final = (aiohttp.ClientError, OSError, TimeoutError)
 """Errors of a request whose response cannot be read."""
@@ -30,7 +30,7 @@ class DeploymentTarget:
         self._client: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        self._client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS))
+        self._client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_SECONDS))
         return self
 
     async def __aexit__(self, *_: object) -> None:

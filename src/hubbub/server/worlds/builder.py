@@ -6,6 +6,7 @@ therefore give the same values, and a channel added to the file does not change 
 
 import hashlib
 import hmac
+import itertools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -135,7 +136,7 @@ class Seed:
 
     def entropy(self, *names: str) -> Entropy:
         """Return a source of random bytes for the secrets of an object; each call of it returns further bytes."""
-        call_numbers = iter(range(1_000_000))
+        call_numbers = itertools.count()
         return lambda count: self._derive_bytes(f"secret {next(call_numbers)} {names!r}", count)
 
 
@@ -179,7 +180,7 @@ def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
 
 
 class _Builder:
-    """Builds one world. `now_ms` is the current time in Unix milliseconds."""
+    """Builds one world; `now_ms` is the current time in Unix milliseconds, which only lobbies use."""
 
     def __init__(self, call: Call, world: schema.World, seed: Seed, now_ms: int) -> None:
         self._call = call
@@ -197,7 +198,7 @@ class _Builder:
             if application.parent is not None:
                 self._link_publisher(name, application.parent)
         for name, sku in (self._world.skus or {}).items():
-            self._run_step(("skus", name), self._build_sku, name, sku, names={"flags": "sold_to"})
+            self._run_step(("skus", name), self._build_sku, name, sku, keys_by_field={"flags": "sold_to"})
         for name, guild in self._world.guilds.items():
             self._run_step(("guilds", name), self._build_guild, name, guild)
         for friendship in self._world.friendships or ():
@@ -207,8 +208,10 @@ class _Builder:
         self._call.now_ms = self._now_ms
         for name, lobby in (self._world.lobbies or {}).items():
             # Members are a table in the file, but a list in the API.
-            names = {"channel_id": "channel"} | {str(index): member for index, member in enumerate(lobby.members)}
-            self._run_step(("lobbies", name), self._build_lobby, name, lobby, names=names)
+            keys_by_field = {"channel_id": "channel"} | {
+                str(index): member for index, member in enumerate(lobby.members)
+            }
+            self._run_step(("lobbies", name), self._build_lobby, name, lobby, keys_by_field=keys_by_field)
         return self._built
 
     def _run_step(
@@ -216,13 +219,13 @@ class _Builder:
         path: tuple[str, ...],
         step: Callable[..., None],
         *arguments: object,
-        names: Mapping[str, str] = MappingProxyType({}),
+        keys_by_field: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Run a step and raise its API errors as WorldError at `path`. `names` maps API field names to keys of the file."""
+        """Run a step and raise its API errors as WorldError at `path`. `keys_by_field` has the key in the file of API fields."""
         try:
             step(*arguments)
         except ApiError as error:
-            raise WorldError(path, error.describe(names)) from error
+            raise WorldError(path, error.describe(keys_by_field)) from error
 
     def _build_user(self, name: str, user: schema.User) -> None:
         call, entropy = self._call, self._seed.entropy("user", name)
@@ -261,11 +264,11 @@ class _Builder:
         url_map = [UrlMapping(prefix=prefix, target=target) for prefix, target in application.url_map.items()]
         activity_proxies.save_url_map(self._call, created.row.id, url_map)
         oauth2.approve_scopes(self._call, created.row.id, application.scopes)
-        for kind, provider in application.providers.items():
-            clients = [ProviderClient(id=client) for client in provider.clients]
+        for provider_type, provider in application.providers.items():
+            clients = [ProviderClient(id=client_id) for client_id in provider.clients]
             settings = identity_providers.ProviderSettings(clients=clients, oidc_issuer_url=provider.issuer)
             validation = identity_providers.IssuerValidation.choose(self._call.now_ms, any_host=True)
-            identity_providers.save_provider(self._call, created.row.id, kind, settings, validation)
+            identity_providers.save_provider(self._call, created.row.id, provider_type, settings, validation)
         bot = None
         if created.row.bot_id is not None and created.bot_token is not None:
             bot = BuiltBot(id=created.row.bot_id, token=created.bot_token)
@@ -284,14 +287,14 @@ class _Builder:
         identities.join_family(self._call, child, parent)
 
     def _build_sku(self, name: str, sku: schema.Sku) -> None:
-        kind, flags = SkuType[sku.type.upper()], 0
-        if kind is SkuType.SUBSCRIPTION:
+        sku_type, flags = SkuType[sku.type.upper()], 0
+        if sku_type is SkuType.SUBSCRIPTION:
             flags = SkuFlags.GUILD_SUBSCRIPTION if sku.sold_to == "guilds" else SkuFlags.USER_SUBSCRIPTION
         skus.create(
             self._call,
             self._built.applications[sku.application].id,
             CreateSku(
-                type=kind,
+                type=sku_type,
                 name=name,
                 description=sku.description,
                 flags=flags,
@@ -332,8 +335,8 @@ class _Builder:
             contents=guilds.creation.InitialContents(
                 everyone_permissions,
                 self._role_rows(guild, built, bot_roles),
-                [],
-                [],
+                channels=[],
+                overwrites=[],
                 system_channel_id=built.channels.get(guild.system_channel or ""),
             ),
             features=guild.features,
@@ -351,7 +354,7 @@ class _Builder:
                 built,
                 channel_name,
                 channel,
-                names={"parent_id": "parent"},
+                keys_by_field={"parent_id": "parent"},
             )
         for username, member in guild.members.items():
             role_ids = [built.roles[role] for role in member.roles]
@@ -366,6 +369,7 @@ class _Builder:
         self._built.guilds[name] = built
 
     def _role_rows(self, guild: schema.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
+        """Return the roles of a guild from the lowest to the highest: those of bots, then those of the file."""
         rows = [
             roles.RoleRow(
                 id=bot_roles[bot],
@@ -441,22 +445,22 @@ class _Builder:
         application = applications.find(self._call.tx, self._built.applications[lobby.application].id)
         assert application is not None
         lobby_id = self._seed.new_id(LobbyId, name)
-        members = []
+        member_requests = []
         for username, member in lobby.members.items():
             user_id = self._built.users[username].id
             oauth2.authorizations.authorize(self._call, application, user_id, (Scope.OPENID, Scope.SDK_SOCIAL_LAYER))
             flags = schema.parse_flags(member.flags, schema.LOBBY_MEMBER_FLAGS, (), "flag")
-            members.append(LobbyMemberRequest(id=user_id, metadata=member.metadata or UNSET, flags=flags))
+            member_requests.append(LobbyMemberRequest(id=user_id, metadata=member.metadata or UNSET, flags=flags))
         body = CreateLobby(
             metadata=lobby.metadata or UNSET,
             flags=schema.parse_flags(lobby.flags, schema.LOBBY_FLAGS, (), "flag"),
             idle_timeout_seconds=lobby.idle_timeout_seconds,
-            members=members,
+            members=member_requests,
         )
         link = None
         if lobby.guild is not None and lobby.channel is not None:
-            owner = self._built.users[self._world.guilds[lobby.guild].owner].id
-            link = lobbies.ChannelLink(self._built.guilds[lobby.guild].channels[lobby.channel], owner)
+            owner_id = self._built.users[self._world.guilds[lobby.guild].owner].id
+            link = lobbies.ChannelLink(self._built.guilds[lobby.guild].channels[lobby.channel], owner_id)
         lobbies.create_world_lobby(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
         self._built.lobbies[name] = BuiltLobby(id=lobby_id)
 

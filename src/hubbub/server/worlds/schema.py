@@ -1,4 +1,7 @@
-"""The schema of world files, with error messages that name the key."""
+"""The schema of world files, their validation, and error messages that name the invalid key.
+
+`hubbub admin` uses the functions that parse names of flags, permissions and guild features, too.
+"""
 
 import difflib
 import re
@@ -49,7 +52,7 @@ APPLICATION_FLAGS: Final[Mapping[str, int]] = {
     for name, value in vars(ApplicationFlags).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
 }
-PREMIUM_TYPES: Final[Mapping[str, PremiumType]] = {level.name.lower(): level for level in PremiumType}
+PREMIUM_TYPES: Final[Mapping[str, PremiumType]] = {tier.name.lower(): tier for tier in PremiumType}
 """Premium types by name."""
 
 LOBBY_FLAGS: Final[Mapping[str, int]] = {
@@ -57,7 +60,11 @@ LOBBY_FLAGS: Final[Mapping[str, int]] = {
 }
 LOBBY_MEMBER_FLAGS: Final[Mapping[str, int]] = {"CAN_LINK_LOBBY": LobbyMemberFlags.CAN_LINK_LOBBY}
 
-Name = Annotated[str, Meta(min_length=1, max_length=100)]
+NAME_LENGTH_MAX: Final = 100
+"""Maximum length of the name of a table, which is the name of an object."""
+LISTED_NAMES_MAX: Final = 12
+"""Number of possible names up to which an error message lists all of them."""
+
 Color = Annotated[int, Meta(ge=0, le=0xFFFFFF)]
 
 
@@ -82,7 +89,7 @@ class User(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An application, with a bot of the same name."""
+    """An application, with a bot of the same name unless `bot` is false."""
 
     owner: str | None = None
     """The username of the owner; by default the first user of the file."""
@@ -442,29 +449,29 @@ def _check_lobby(world: World, lobby: Lobby, path: tuple[str, ...]) -> None:
     _require_known(lobby.channel, guild.channels, (*path, "channel"), "channel")
 
 
-K = TypeVar("K", bound=msgspec.Struct)
+TableT = TypeVar("TableT", bound=msgspec.Struct)
 
 
-def _convert_table(table: Mapping[str, Any], kind: type[K], path: tuple[str, ...]) -> dict[str, K]:
-    """Convert the values of a table to a type."""
-    rows: dict[str, K] = {}
-    for name, row in table.items():
-        if not 1 <= len(name) <= 100:
-            raise WorldError((*path, name[:100]), "a name must have 1 to 100 characters")
-        rows[name] = _convert(row, kind, (*path, name))
-    return rows
+def _convert_table(table: Mapping[str, Any], table_type: type[TableT], path: tuple[str, ...]) -> dict[str, TableT]:
+    """Convert the values of a table, which are tables too, to a type."""
+    converted: dict[str, TableT] = {}
+    for name, value in table.items():
+        if not 1 <= len(name) <= NAME_LENGTH_MAX:
+            raise WorldError((*path, name[:NAME_LENGTH_MAX]), f"a name must have 1 to {NAME_LENGTH_MAX} characters")
+        converted[name] = _convert(value, table_type, (*path, name))
+    return converted
 
 
 _ERROR_PATH: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
 
 
-def _convert(value: Any, kind: type[K], path: tuple[str, ...]) -> K:
+def _convert(value: Any, table_type: type[TableT], path: tuple[str, ...]) -> TableT:
     """Convert a table to a type. Raise WorldError with the path of the invalid key."""
-    if isinstance(value, kind):
+    if isinstance(value, table_type):
         return value
     try:
-        return msgspec.convert(value, kind, strict=True)
+        return msgspec.convert(value, table_type, strict=True)
     except msgspec.ValidationError as error:
         text = str(error)
         path_match = _ERROR_PATH.search(text)
@@ -472,7 +479,7 @@ def _convert(value: Any, kind: type[K], path: tuple[str, ...]) -> K:
         problem = _ERROR_PATH.sub("", text)
         unknown = _UNKNOWN_FIELD.search(problem)
         if unknown is not None:
-            field_names = [field.name for field in msgspec.structs.fields(kind)]
+            field_names = [field.name for field in msgspec.structs.fields(table_type)]
             raise WorldError(
                 (*path, *inner_path, unknown[1]), _suggest("no such key", unknown[1], field_names)
             ) from None
@@ -493,4 +500,6 @@ def _suggest(problem: str, name: str, known_names: list[str]) -> str:
     matches = difflib.get_close_matches(name, known_names, n=1, cutoff=0.6)
     if matches:
         return f"{problem}; did you mean {matches[0]}?"
-    return f"{problem}; choose one of: {', '.join(known_names)}" if 0 < len(known_names) <= 12 else problem
+    return (
+        f"{problem}; choose one of: {', '.join(known_names)}" if 0 < len(known_names) <= LISTED_NAMES_MAX else problem
+    )
