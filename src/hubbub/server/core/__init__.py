@@ -1,1 +1,1 @@
-"""The foundation of all slices: calls, the store, the bus, the clock, permission checks and limits."""
+"""The foundation of all slices: calls, the store, the bus, the clock, tokens, jobs, files and rate limits."""

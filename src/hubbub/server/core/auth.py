@@ -19,6 +19,8 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, Tx, placeholders
 
 CACHED_TOKENS_MAX: Final = 50_000
+TOKEN_LENGTH_MAX: Final = 512
+"""Length above which a token is invalid without a lookup; generated tokens are much shorter."""
 
 Entropy = Callable[[int], bytes]
 """Returns random bytes: from the operating system, or from a seeded source in a rehearsal."""
@@ -29,7 +31,7 @@ class ActorChanged(msgspec.Struct, kw_only=True):
 
     user_id: UserId
     revoked: list[int] = []
-    """IDs of revoked tokens; their gateway sessions are closed with 4004."""
+    """IDs of revoked tokens; their gateway sessions are closed with code 4004 (authentication failed)."""
 
 
 ACTOR_CHANGED = Event("_ACTOR_CHANGED", ActorChanged)
@@ -40,11 +42,11 @@ def _b64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def generate_token(user_id: int, now: int, entropy: Entropy = secrets.token_bytes) -> str:
-    """Return a new token: base64 of the user ID, of the time `now` (Unix ms) in seconds, and of random bytes.
+def generate_token(user_id: int, now_ms: int, entropy: Entropy = secrets.token_bytes) -> str:
+    """Return a new token: base64 of the user ID, of the current time in Unix seconds, and of random bytes.
 
     Client libraries parse the user ID."""
-    seconds = (now // 1000).to_bytes(6, "big").lstrip(b"\0")
+    seconds = (now_ms // 1000).to_bytes(6, "big").lstrip(b"\0")
     return f"{_b64(str(int(user_id)).encode())}.{_b64(seconds)}.{_b64(entropy(27))}"
 
 
@@ -97,9 +99,10 @@ def revoke(
     application_id: int | None = None,
     except_id: int | None = None,
 ) -> int:
-    """Revoke a user's tokens: one, all of a kind, of an application, all but one, or all. Return how many there were.
+    """Revoke a user's tokens that match all given arguments, and their child tokens.
 
-    Their sessions are closed after the commit."""
+    Without arguments all tokens of the user are revoked. `except_id` is a token that stays valid. Return the number of revoked
+    tokens without child tokens. The gateway sessions of all revoked tokens are closed after the commit."""
     where, parameters = "user_id = ?", [user_id]
     for condition, value in (
         ("kind = ?", kind),
@@ -119,9 +122,9 @@ def revoke(
 def list_excess_ids(
     tx: Tx, user_id: int, *, kind: str, application_id: int | None = None, tokens_max: int
 ) -> list[int]:
-    """Return the IDs of a user's oldest tokens of a kind, so that with a new one there are at most `tokens_max`.
+    """Return the IDs of the oldest tokens of a user that must be revoked, so that with a new one at most `tokens_max` remain.
 
-    With `application_id` only tokens of that application count."""
+    Only tokens of `kind` count, and with `application_id` only those of this application."""
     where, parameters = "user_id = ? AND kind = ?", [user_id, kind]
     if application_id is not None:
         where += " AND application_id = ?"
@@ -158,7 +161,7 @@ def _revoke_children(tx: Tx, user_id: int, parent_ids: list[int]) -> list[int]:
 
 
 def publish_actor_changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
-    """Publish that every node must look this user's tokens up again."""
+    """Publish ACTOR_CHANGED, so that every node looks up the user's tokens again; `revoked` are the IDs of revoked tokens."""
     tx.emit(ACTOR_CHANGED, ActorChanged(user_id=UserId(user_id), revoked=revoked or []), UserAudience.of(user_id))
 
 
@@ -170,7 +173,7 @@ def split_header(header: str) -> tuple[str, str]:
     return {"bot": "bot", "bearer": "bearer"}.get(scheme.lower(), ""), token.strip()
 
 
-def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
+def find_actor(tx: Tx, token: str, now_ms: int) -> tuple[Actor, int | None] | None:
     """Return the caller that a token belongs to and its expiry (Unix ms or None), or None for an invalid token."""
     row = tx.one(
         "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0), a.parent_id, "
@@ -179,9 +182,11 @@ def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
         "LEFT JOIN applications a ON a.id = t.application_id WHERE t.hash = ?",
         hash_token(token),
     )
-    if row is None or (row[5] is not None and row[5] <= now):
+    if row is None:
         return None
-    token_id, kind, user_id, application_id, scopes, expires_ms, flags, parent_id, obfuscates = row
+    token_id, kind, user_id, application_id, scopes, expires_ms, flags, parent_id, obfuscates_channels = row
+    if expires_ms is not None and expires_ms <= now_ms:
+        return None
     actor = Actor(
         user_id=UserId(user_id),
         kind=kind,
@@ -190,13 +195,13 @@ def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
         application_flags=flags,
         scopes=frozenset(scopes.split()),
         token_id=token_id,
-        obfuscates_channels=bool(obfuscates),
+        obfuscates_channels=bool(obfuscates_channels),
     )
     return actor, expires_ms
 
 
 class Authenticator:
-    """Looks callers up by token and caches them until the token ends or the user changes."""
+    """Looks callers up by token and caches them until the token expires or ACTOR_CHANGED arrives for its user."""
 
     def __init__(self, db: Database, clock: Clock, *, is_receiving: Callable[[], bool] = lambda: True) -> None:
         self._db = db
@@ -224,7 +229,7 @@ class Authenticator:
 
     async def find_by_token(self, token: str) -> Actor | None:
         """Return the caller that a token belongs to, or None."""
-        if not token or len(token) > 512:
+        if not token or len(token) > TOKEN_LENGTH_MAX:
             return None
         digest = hash_token(token)
         now = self._clock.now_ms()
@@ -253,7 +258,7 @@ class Authenticator:
                 self._cached.pop(digest, None)
 
     def clear_cache(self) -> None:
-        """Clear the cache: the store was replaced."""
+        """Clear the cache, because revocations may have been missed or the store was replaced."""
         self._invalidations += 1
         self._cached.clear()
         self._hashes.clear()

@@ -22,7 +22,7 @@ FILES_FOLDER = "files"
 
 
 class ServerTls(NamedTuple):
-    """The certificate of the HTTP server of a rehearsal."""
+    """TLS of the HTTP server of a rehearsal."""
 
     context: ssl.SSLContext
     authority: str
@@ -46,7 +46,7 @@ def open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
 
 
 def new_clock(config: Config) -> Clock:
-    """Return the clock: a controlled one for a rehearsal."""
+    """Return a controlled clock for a rehearsal, and the real clock for any other server."""
     if config.control:
         real_ms = RealClock().now_ms()
         return ControlledClock(config.now_ms if config.now_ms is not None else real_ms)

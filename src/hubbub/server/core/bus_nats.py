@@ -47,15 +47,24 @@ from hubbub.server.core.metrics import Metrics
 log = logging.getLogger(__name__)
 
 DEFAULTS: Final = BusConfig()
+"""The default settings of the bus."""
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 PING_INTERVAL_SECONDS: Final = 10
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Number of bytes written before a confirmation is awaited."""
 PUBLISHERS_MAX: Final = 4096
-"""Number of publishers whose last message number is remembered; the least recently active are forgotten first."""
+"""Number of publishers whose last message number is remembered; the least recently active publisher is dropped first."""
 
 # The header of each payload: publisher, message number, index of the part, number of parts.
 _HEADER: Final = struct.Struct(">QQHH")
+_PARTS_MAX: Final = 0xFFFF
+"""Number of parts of one message that the header can express."""
+_ENTRY_OVERHEAD_BYTES: Final = 64
+"""Estimated size of an outbox entry in addition to its parts."""
+
+# The first byte of the reply to a request.
+_SUCCEEDED: Final = b"+"
+_FAILED: Final = b"-"
 
 
 class _OrderedClient(Client):
@@ -83,7 +92,7 @@ class _OrderedClient(Client):
         await self._flush_pending(force_flush=True)
         await self.flush()
 
-    def forget_unsent(self) -> None:
+    def drop_unsent(self) -> None:
         """Drop the data that was not written before the connection broke; the outbox still has it and sends it again."""
         self._pending.clear()
         self._pending_data_size = 0
@@ -105,7 +114,7 @@ class _OutboxEntry:
         self.number = number
         self.subject = subject
         self.parts = parts
-        self.size = sum(map(len, parts)) + 64
+        self.size = sum(map(len, parts)) + _ENTRY_OVERHEAD_BYTES
 
 
 class NatsBus(Bus[BusMessage]):
@@ -114,7 +123,7 @@ class NatsBus(Bus[BusMessage]):
     def __init__(
         self,
         url: str,
-        kind: type[BusMessage],
+        message_type: type[BusMessage],
         *,
         prefix: str = DEFAULTS.prefix,
         pending_bytes_max: int = DEFAULTS.pending_bytes_max,
@@ -128,7 +137,7 @@ class NatsBus(Bus[BusMessage]):
         self._encode = msgspec.msgpack.Encoder(enc_hook=_encode_id).encode
         self._encoded: tuple[BusMessage | None, bytes] = (None, b"")
         """The latest published message and its encoding."""
-        self._decode = msgspec.msgpack.Decoder(kind).decode
+        self._decode = msgspec.msgpack.Decoder(message_type).decode
         self._message_prefix = f"{prefix}.message."
         self._request_prefix = f"{prefix}.request."
         self._gap_subject = f"{prefix}.gap"
@@ -139,10 +148,13 @@ class NatsBus(Bus[BusMessage]):
 
         self._publisher = secrets.randbits(63)
         self._number = 0
+        """Number of the last message that this process published."""
         self._part_bytes = 512 * 1024
+        """Maximum size of one part of a message; `start` derives it from the limit of the NATS server."""
         self._outbox: deque[_OutboxEntry] = deque()
         self._outbox_bytes = 0
         self._dropped = 0
+        """Number of messages that were dropped."""
         self._reported_dropped = 0
         """Number of dropped messages that other processes have been notified of."""
 
@@ -240,10 +252,13 @@ class NatsBus(Bus[BusMessage]):
             for index in range(total)
         ]
         entry = _OutboxEntry(self._number, subject, parts)
-        if self._outbox_bytes + entry.size > self._pending_bytes_max or total > 0xFFFF:
+        if self._outbox_bytes + entry.size > self._pending_bytes_max or total > _PARTS_MAX:
             self.metrics.bus_dropped.inc()
             if self._dropped == self._reported_dropped:
-                log.error("The bus drops messages: its outbox is full", extra={"bytes": self._outbox_bytes})
+                log.error(
+                    "The bus drops messages: its outbox is full",
+                    extra={"bytes": self._outbox_bytes},
+                )
             self._dropped += 1
             self._wake.set()
             return
@@ -275,7 +290,7 @@ class NatsBus(Bus[BusMessage]):
             raise RequestTimeoutError(f"no reply on {subject} within {timeout_ms} ms") from None
         except nats.errors.Error as error:
             raise BusError(f"the request on {subject} could not be sent: {error}") from None
-        if response.data[:1] != b"+":
+        if response.data[:1] != _SUCCEEDED:
             raise RequestFailedError(f"the request on {subject} failed")
         return response.data[1:]
 
@@ -456,11 +471,11 @@ class NatsBus(Bus[BusMessage]):
         if handler is None:
             return
         try:
-            response = b"+" + await run_handler(
+            response = _SUCCEEDED + await run_handler(
                 handler, message.data, message.subject.removeprefix(self._request_prefix)
             )
         except RequestFailedError:
-            response = b"-"
+            response = _FAILED
         try:
             await message.respond(response)
         except nats.errors.Error as error:
@@ -474,7 +489,7 @@ class NatsBus(Bus[BusMessage]):
 
     async def _on_disconnected(self) -> None:
         self._connected.clear()
-        self._client.forget_unsent()
+        self._client.drop_unsent()
         if self._disconnected is not None and not self._disconnected.done():
             self._disconnected.set_result(None)
         if not self._is_closing:

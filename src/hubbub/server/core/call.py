@@ -24,7 +24,7 @@ Ports = Mapping[object, Sequence[Callable[..., Any]]]
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
-    """An authenticated caller. Actors are cached by token, so every field is valid for the token's lifetime."""
+    """An authenticated caller. Actors are cached by token; a change of a field must be published as ACTOR_CHANGED."""
 
     user_id: UserId
     kind: str
@@ -109,7 +109,7 @@ class Call:
         self.tx = tx
         self._actor = actor
         self.now_ms = now
-        """The platform clock in Unix milliseconds; constant during the call."""
+        """The time of the platform clock in Unix milliseconds; constant during the call."""
         self.ids = ids
         self.config = config
         self.presences = presences
@@ -154,7 +154,7 @@ class Call:
         return self.actor.user_id
 
     def acting_as(self, actor: Actor) -> "Call":
-        """Return this request on behalf of another user, for example the owner of an authorization code."""
+        """Return a call in the same transaction with another caller, for example the owner of an authorization code."""
         return Call(
             self.tx,
             actor=actor,

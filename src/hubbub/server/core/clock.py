@@ -1,6 +1,6 @@
 """Clocks and timers: all code takes the time from a `Clock` and waits through it.
 
-`RealClock` is the wall clock. `ControlledClock` is the clock of a dev world: it can be set, advanced and frozen, and
+`RealClock` is the wall clock. `ControlledClock` is the clock of a rehearsal: it can be set, advanced and frozen, and
 every timer follows it. Timers are created, moved and cancelled on the event loop's thread; `now_ms` may be called from
 any thread.
 """
@@ -178,8 +178,8 @@ class ControlledClock(Clock):
 
     def __init__(self, start_ms: int, running: bool = True) -> None:
         super().__init__()
-        # The displayed time and the monotonic instant it belongs to (None: frozen); one tuple, so that any thread can
-        # read it.
+        # A platform time in Unix milliseconds and the monotonic time at which it was valid (None: frozen). It is one
+        # tuple, so that any thread reads both consistently.
         self._reading: tuple[int, float | None] = (start_ms, time.monotonic() if running else None)
         self._timers: list[tuple[int, int, Timer]] = []
         self._order = itertools.count()
@@ -189,8 +189,8 @@ class ControlledClock(Clock):
 
     def now_ms(self) -> int:
         """Return the time in Unix milliseconds."""
-        shown_ms, since = self._reading
-        return shown_ms if since is None else shown_ms + int((time.monotonic() - since) * 1000)
+        base_ms, since = self._reading
+        return base_ms if since is None else base_ms + int((time.monotonic() - since) * 1000)
 
     @property
     def is_running(self) -> bool:
@@ -271,14 +271,14 @@ class ControlledClock(Clock):
             self._alarm.cancel()
             self._alarm = None
         due_ms = self._next_due()
-        shown_ms, since = self._reading
+        base_ms, since = self._reading
         if due_ms is None or since is None:
             return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return  # A synchronous test: only `set` and `advance` fire timers.
-        wait_seconds = (due_ms - shown_ms) / 1000 - (time.monotonic() - since) + TIMER_SLACK_SECONDS
+        wait_seconds = (due_ms - base_ms) / 1000 - (time.monotonic() - since) + TIMER_SLACK_SECONDS
         self._alarm = loop.call_later(min(max(wait_seconds, 0.0), WAIT_SECONDS_MAX), self._on_alarm)
 
     def _on_alarm(self) -> None:

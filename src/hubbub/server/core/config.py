@@ -1,4 +1,4 @@
-"""The server's configuration: all settings, where they come from, and error messages for invalid ones.
+"""The server's configuration: all settings, their sources, and error messages for invalid ones.
 
 Every setting has one key: `port`, or `gateway.heartbeat_interval_ms` inside a group. It is in section `[gateway]` of
 the TOML file, `HUBBUB_GATEWAY_HEARTBEAT_INTERVAL_MS` in the environment and `--gateway-heartbeat-interval-ms` as a
@@ -50,6 +50,9 @@ LARGE_BOT_STARTS_PER_1000: Final = 5
 
 Count = Annotated[int, Meta(ge=0)]
 
+GivenSettings = dict[str, tuple[Any, str]]
+"""The raw value of each given setting by its key, with its source for error messages, such as `environment HUBBUB_PORT`."""
+
 # A Kubernetes service named "hubbub" adds variables of these forms to the environment of every container in its
 # namespace.
 _SERVICE_LINK_PATTERN = re.compile(r"HUBBUB(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
@@ -86,7 +89,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The HTTP server."""
 
     body_bytes_max: Bytes = 2 * MIB
-    """The maximum size of a JSON or form body; larger ones get 413 with code 40005."""
+    """The maximum size of a JSON or form body; larger ones are rejected with 413 (REQUEST_ENTITY_TOO_LARGE)."""
     upload_bytes_max: Bytes = 102 * MIB
     """The maximum size of a multipart body, or of a JSON body with images.
 
@@ -155,15 +158,17 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     disabled_gateway_events: tuple[str, ...] = ()
     """Events that are not sent to games."""
 
-    def is_large(self, guilds: int) -> bool:
+    def is_large(self, guild_count: int) -> bool:
         """Return whether a bot in this number of guilds is a large bot."""
-        return 0 < self.large_bot_guilds <= guilds
+        return 0 < self.large_bot_guilds <= guild_count
 
-    def session_start_limits(self, guilds: int) -> tuple[int, int]:
-        """Return how many sessions a bot of this size may start per day and per five seconds (spec/gateway.md#4.1)."""
-        if not self.is_large(guilds):
+    def session_start_limits(self, guild_count: int) -> tuple[int, int]:
+        """Return the number of sessions that a bot in this number of guilds may start per day and per five seconds.
+
+        See spec/gateway.md#4.1."""
+        if not self.is_large(guild_count):
             return self.session_starts, self.max_concurrency
-        total = max(LARGE_BOT_STARTS_MIN, guilds * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
+        total = max(LARGE_BOT_STARTS_MIN, guild_count * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
         return total, max(self.large_bot_concurrency, self.max_concurrency)
 
 
@@ -208,7 +213,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
     """The HTTP port; 0 picks a free port."""
     public_url: str | None = None
-    """The URL at which clients reach the server; by default http://host:port."""
+    """The URL at which clients reach the server; by default http://host:port, or https:// with `tls`."""
     database_url: str | None = None
     """postgresql://..., to use instead of the embedded database."""
     database_cache_bytes: Bytes = 64 * MIB
@@ -237,7 +242,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     control: bool = False
     """Whether to serve the control API."""
     tls: bool = False
-    """Whether a rehearsal serves HTTPS, with a certificate of its own authority."""
+    """Whether a rehearsal serves HTTPS, with a certificate of a generated certificate authority."""
     control_token: Annotated[str, Meta(min_length=16)] | None = None
     """The token of the control API; by default a new one at each start."""
     private_targets: bool = False
@@ -304,8 +309,8 @@ def _types_by_key() -> dict[str, Any]:
 KEYS: Final[Mapping[str, Any]] = _types_by_key()
 """All keys with their types."""
 
-_BY_VARIABLE: Final = {ENVIRONMENT_PREFIX + key.upper().replace(".", "_"): key for key in KEYS}
-_BY_FLAG: Final = {key.replace(".", "_"): key for key in KEYS}
+_KEYS_BY_VARIABLE: Final = {ENVIRONMENT_PREFIX + key.upper().replace(".", "_"): key for key in KEYS}
+_KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in KEYS}
 
 _SCHEMES: Final = {
     "public_url": ("http", "https"),
@@ -346,7 +351,7 @@ def load(
     `flags` maps keys (with dots or underscores) to values, None meaning not given; `defaults` are those of the command.
     """
     environ = environ or {}
-    settings: dict[str, tuple[Any, str]] = {}
+    settings: GivenSettings = {}
     for key, value in (defaults or {}).items():
         settings[_key_of(key, "command default")] = (value, "command default")
     path = file if file is not None else environ.get(FILE_VARIABLE)
@@ -362,7 +367,7 @@ def load(
 
 
 def _key_of(name: str, source: str) -> str:
-    key = _BY_FLAG.get(name.replace(".", "_").replace("-", "_"))
+    key = _KEYS_BY_FLAG.get(name.replace(".", "_").replace("-", "_"))
     if key is None:
         raise ConfigError(name, source, _unknown_setting_text(name, list(KEYS)))
     return key
@@ -373,7 +378,7 @@ def _unknown_setting_text(name: str, names: list[str]) -> str:
     return f"no such setting; did you mean {matches[0]}?" if matches else "no such setting"
 
 
-def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
+def _from_file(path: Path) -> GivenSettings:
     try:
         with path.open("rb") as stream:
             content = tomllib.load(stream)
@@ -382,7 +387,7 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError("config", f"file {path}", f"is not TOML: {error}") from None
     source = f"file {path}"
-    settings: dict[str, tuple[Any, str]] = {}
+    settings: GivenSettings = {}
     for name, value in content.items():
         inner = value if isinstance(value, dict) else {None: value}
         for part, setting in inner.items():
@@ -393,21 +398,21 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
     return settings
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
-    settings: dict[str, tuple[Any, str]] = {}
+def _from_environment(environ: Mapping[str, str]) -> GivenSettings:
+    settings: GivenSettings = {}
     for name, value in environ.items():
         if not name.startswith(ENVIRONMENT_PREFIX) or name == FILE_VARIABLE or name.startswith(AGENT_PREFIX):
             continue
-        key = _BY_VARIABLE.get(name)
+        key = _KEYS_BY_VARIABLE.get(name)
         if _SERVICE_LINK_PATTERN.fullmatch(name) and (key is None or value.startswith(("tcp://", "udp://"))):
             continue
         if key is None:
-            raise ConfigError(name, "environment", _unknown_setting_text(name, list(_BY_VARIABLE)))
+            raise ConfigError(name, "environment", _unknown_setting_text(name, list(_KEYS_BY_VARIABLE)))
         settings[key] = (value, f"environment {name}")
     return settings
 
 
-def _build_config(settings: Mapping[str, tuple[Any, str]]) -> Config:
+def _build_config(settings: GivenSettings) -> Config:
     values: dict[str, Any] = {}
     for key, (raw, source) in settings.items():
         value = _convert_setting(key, raw, source)

@@ -1,4 +1,4 @@
-"""Sections of the settings: identity providers, activities, auto moderation, mail."""
+"""Sections of the settings (identity providers, activities, auto moderation, mail), and types that all sections share."""
 
 from typing import Annotated, Final, Literal
 
@@ -11,7 +11,9 @@ MIB: Final = 1024 * KIB
 _HOST_PATTERN: Final = r"^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
 
 Bytes = Annotated[int, Meta(ge=1 * KIB)]
+"""A size in bytes, at least 1 KiB."""
 Milliseconds = Annotated[int, Meta(ge=1)]
+"""A duration in milliseconds."""
 
 
 class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +49,7 @@ class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
     response_bytes_max: Bytes = 512 * MIB
     """The maximum size of a response returned from an application's server."""
     timeout_ms: Milliseconds = 60_000
-    """How long a target may take to respond, and between parts of the response."""
+    """How long an application's server may take to start its response, and between parts of the response."""
     connections: Annotated[int, Meta(ge=1)] = 200
     """The number of concurrent requests and WebSockets per application and process."""
 

@@ -55,7 +55,7 @@ class Endpoint:
     is_async: bool
     """Whether the handler is a coroutine function over an `AsyncOperation` instead of a plain function over a `Call`."""
     is_long: bool
-    """Whether the handler reads many rows."""
+    """Whether the handler reads many rows, so that it must not run on the event loop."""
     is_quick: bool
     """Whether the operation is a frequent write of a few rows."""
     prefetch: Callable[..., None] | None
@@ -77,7 +77,7 @@ class Endpoint:
     guarded_parameter: str
     """The path parameter that the guard checks; empty without a guard."""
     guard_argument: int
-    """The index of the handler argument that the guard checks."""
+    """The index of the handler argument that the guard checks; 0 without a guard."""
 
     def admit(self, actor: Actor | None) -> Actor | None:
         """Return the caller as this operation sees it, or raise if the caller is not allowed (spec/http.md#1.3)."""
@@ -113,7 +113,7 @@ class Endpoint:
         return converted
 
     def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
-        """Return the handler's arguments after the call, in its order."""
+        """Return the handler's arguments that follow the call, in the order of its parameters."""
         available = (*path, body, query)
         return [available[position] for position in self.argument_positions]
 
@@ -127,12 +127,14 @@ def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
     return endpoint.function(call, *arguments)
 
 
-async def run_async(operation: AsyncOperation, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
+async def run_async(async_operation: AsyncOperation, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
     """Check the permissions that the operation declares, then run its coroutine handler."""
     guard = endpoint.guard
     if guard is not None:
-        await operation.read(lambda call: guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs))
-    return await endpoint.function(operation, *arguments)
+        await async_operation.read(
+            lambda call: guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs)
+        )
+    return await endpoint.function(async_operation, *arguments)
 
 
 @functools.cache
@@ -165,15 +167,15 @@ def build_endpoint(
             declared |= None
         if part in handler_parameters and hints.get(part, Any) not in (Any, declared):
             raise TypeError(f"{function.__qualname__} takes a different {part} type than {name} declares")
-    positions = {name: position for position, name in enumerate(parameters)} | {
+    positions = {parameter: position for position, parameter in enumerate(parameters)} | {
         "body": len(parameters),
         "query": len(parameters) + 1,
     }
     kinds = [hints.get(parameter, str) for parameter in parameters]
-    guarded, guard = "", None
+    guarded_parameter, guard = "", None
     if operation.needs:
-        guarded, guard = next(
-            (guard_entry for guard_entry in guards if guard_entry[0] in handler_parameters), ("", None)
+        guarded_parameter, guard = next(
+            ((parameter, check) for parameter, check in guards if parameter in handler_parameters), ("", None)
         )
         if guard is None:
             checked = ", ".join(parameter for parameter, _ in guards) or "no path parameter"
@@ -200,8 +202,8 @@ def build_endpoint(
         ignores_tokens=operation.auth is Auth.NONE,
         rejections=_rejections_by_kind(operation.auth),
         guard=guard,
-        guarded_parameter=guarded,
-        guard_argument=handler_parameters.index(guarded) if guarded else 0,
+        guarded_parameter=guarded_parameter,
+        guard_argument=handler_parameters.index(guarded_parameter) if guarded_parameter else 0,
     )
 
 

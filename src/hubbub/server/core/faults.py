@@ -32,13 +32,13 @@ class HttpFault(msgspec.Struct, kw_only=True, tag_field="transport", tag="http",
     user_id: UserId | None = None
     """Only requests of this user or bot; null matches any."""
     times: Times | None = 1
-    """Number of times it occurs; null: until it is removed."""
+    """Number of times that the fault occurs; null: until it is removed."""
     moment: Literal["before", "after"] = "before"
     """Whether the fault occurs before or after the operation is performed."""
     status: Annotated[int, Meta(ge=400, le=599)] = 500
     """The status for effect `status`."""
     retry_after: Annotated[float, Meta(ge=0, le=3600)] = 1.0
-    """The delay in seconds for status 429."""
+    """The value of Retry-After, in seconds, for status 429."""
     scope: Literal["user", "global", "shared"] = "user"
     """The scope of the rate limit for status 429."""
     delay_ms: Milliseconds = 1000
@@ -65,7 +65,7 @@ class GatewayFault(msgspec.Struct, kw_only=True, tag_field="transport", tag="gat
     moment: Literal["now", "identify"] = "now"
     """`now`: existing sessions; `identify`: the next session that identifies or resumes."""
     times: Times | None = 1
-    """Number of times it occurs at `identify`; null: until it is removed."""
+    """Number of times that a fault at `identify` occurs; null: until it is removed."""
     code: Annotated[int, Meta(ge=1000, le=4999)] = 4000
     """The close code for effect `close`."""
     resumable: bool = False
@@ -101,6 +101,7 @@ class Faults:
         self.http: list[ActiveFault] = []
         """Faults of the HTTP server; almost always empty."""
         self.gateway: list[ActiveFault] = []
+        """Faults of the gateway at `identify`; almost always empty."""
         self._numbers = itertools.count(1)
 
     def __iter__(self) -> Iterator[ActiveFault]:

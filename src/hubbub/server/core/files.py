@@ -1,4 +1,4 @@
-"""The file store for attachments, avatars and emoji: a local folder, memory (dev worlds), or S3-compatible storage."""
+"""The file store for attachments, images and sounds: a local folder, memory (rehearsals), or S3-compatible storage."""
 
 import contextlib
 import mimetypes
@@ -22,7 +22,7 @@ _FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]
 
 
 class InvalidKeyError(ValueError):
-    """A key that could escape the store, or that some store cannot hold."""
+    """A key that could refer to a file outside the store, or that some kind of store does not support."""
 
 
 class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Files:
         return await self.find_info(key) is not None
 
     async def delete(self, key: str) -> None:
-        """Delete a file; does nothing if it does not exist."""
+        """Delete a file. Do nothing if it does not exist."""
         try:
             await obstore.delete_async(self._store, _check_key(key))
         except FileNotFoundError:
@@ -108,11 +108,16 @@ def _check_key(key: str) -> str:
         not key
         or len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX
         or _FORBIDDEN_CHARACTERS.search(key)
-        or any(0xD800 <= ord(letter) < 0xE000 for letter in key)
+        or any(_is_surrogate(character) for character in key)
         or any(part in ("", ".", "..") or len(part.encode()) > KEY_PART_BYTES_MAX for part in parts)
     ):
         raise InvalidKeyError(f"not a valid file key: {key[:100]!r}")
     return key
+
+
+def _is_surrogate(character: str) -> bool:
+    """Return whether a character is half of a UTF-16 pair, which has no UTF-8 encoding."""
+    return 0xD800 <= ord(character) < 0xE000
 
 
 def _open_store(url: str) -> tuple[ObjectStore, bool]:
@@ -124,6 +129,7 @@ def _open_store(url: str) -> tuple[ObjectStore, bool]:
         return _open_s3(url), True
     if parts.scheme == "file":
         return _open_folder(Path(unquote(parts.path))), False
+    # A scheme of one letter is the drive of a Windows path.
     if not parts.scheme or os.path.isabs(url) or len(parts.scheme) == 1:
         return _open_folder(Path(url)), False
     raise ValueError(f"cannot store files at {parts.scheme}://; use a folder, file://, memory:// or s3://")

@@ -1,8 +1,8 @@
 """The program that decodes and re-encodes untrusted images, in a process of its own with limited memory.
 
 `core.images` starts it by its path and communicates through pipes: a length, a JSON header, and the number of bytes
-that the header gives. It imports only the standard library and Pillow, so a malicious image can at worst kill this
-process.
+that the header gives. A malicious image can at worst crash this process. The program imports only the standard library
+and Pillow.
 """
 
 import json
@@ -44,9 +44,9 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     width, height = image.size
     if width < 1 or height < 1 or width * height > PIXELS_MAX:
         raise RejectedImageError("too many pixels")
-    count = getattr(image, "n_frames", 1) if task["animated"] else 1
-    if count > 1:
-        if count > FRAMES_MAX or count * width * height > FRAME_PIXELS_MAX:
+    frame_count = getattr(image, "n_frames", 1) if task["animated"] else 1
+    if frame_count > 1:
+        if frame_count > FRAMES_MAX or frame_count * width * height > FRAME_PIXELS_MAX:
             raise RejectedImageError("too many frames")
         width, height = (min(side, ANIMATED_SIDE_MAX) for side in task["box"])
         return _encode_animated(image, task["to"], (width, height))
@@ -54,23 +54,23 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     return _encode_still(image, task["to"], (width, height))
 
 
-def _encode_still(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+def _encode_still(image: Image.Image, content_type: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
     """Encode the first frame of an image; return the header of the result and the file."""
     image.seek(0)
     # The orientation is in the EXIF data, which is removed.
     upright = ImageOps.exif_transpose(image)
     frame = _fit(_strip(upright), box)
     output = BytesIO()
-    if kind == "image/jpeg":
+    if content_type == "image/jpeg":
         _flatten_on_white(frame).save(output, "JPEG", **_JPEG)
-    elif kind == "image/webp":
+    elif content_type == "image/webp":
         frame.save(output, "WEBP", **_WEBP)
     else:
-        frame.save(output, FORMATS[kind])
-    return _result_header(kind, frame, 1, 0), output.getvalue()
+        frame.save(output, FORMATS[content_type])
+    return _result_header(content_type, frame, 1, 0), output.getvalue()
 
 
-def _encode_animated(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+def _encode_animated(image: Image.Image, content_type: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
     """Encode all frames of an image; return the header of the result and the file."""
     frames: list[Image.Image] = []
     durations: list[int] = []
@@ -84,15 +84,15 @@ def _encode_animated(image: Image.Image, kind: str, box: tuple[int, int]) -> tup
         frames.append(resized)
     options: dict[str, Any] = {"save_all": True, "append_images": frames[1:], "duration": durations}
     output = BytesIO()
-    if kind == "image/gif":
+    if content_type == "image/gif":
         if loop is not None:
             options["loop"] = loop
         frames[0].save(output, "GIF", disposal=2, **options)
-    elif kind == "image/webp":
+    elif content_type == "image/webp":
         frames[0].save(output, "WEBP", loop=1 if loop is None else loop, **options, **_ANIMATED_WEBP)
     else:
         frames[0].save(output, "PNG", loop=1 if loop is None else loop, **options)
-    return _result_header(kind, frames[0], len(frames), sum(durations)), output.getvalue()
+    return _result_header(content_type, frames[0], len(frames), sum(durations)), output.getvalue()
 
 
 def _strip(image: Image.Image) -> Image.Image:
@@ -114,15 +114,15 @@ def _flatten_on_white(image: Image.Image) -> Image.Image:
 
 
 def _fit(image: Image.Image, box: tuple[int, int]) -> Image.Image:
-    """Scale an image down so that it fits into a box, in place."""
+    """Scale an image down in place, so that it fits into a box of width and height, and return it."""
     if image.width > box[0] or image.height > box[1]:
         image.thumbnail(box, Image.Resampling.LANCZOS)
     return image
 
 
-def _result_header(kind: str, image: Image.Image, frames: int, duration_ms: int) -> dict[str, Any]:
+def _result_header(content_type: str, image: Image.Image, frame_count: int, duration_ms: int) -> dict[str, Any]:
     width, height = image.size
-    return {"type": kind, "width": width, "height": height, "frames": frames, "duration_ms": duration_ms}
+    return {"type": content_type, "width": width, "height": height, "frames": frame_count, "duration_ms": duration_ms}
 
 
 def run_task(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

@@ -1,6 +1,6 @@
 """Conversion of untrusted images in separate processes, so that a malicious image cannot harm or block the platform.
 
-An image is rejected by the size in its header before any decoding. The others go to one of a few processes
+An image whose header gives too large a size is rejected before decoding. The others are sent to one of a few processes
 (`core.image_process`) with limited memory and time, which are replaced after a number of images; if a process dies,
 only its image is rejected. Processes start with the first image, so a platform without images never loads the imaging
 library.
@@ -25,17 +25,23 @@ from hubbub.server.core import media
 log = logging.getLogger(__name__)
 
 PROCESSES_MAX: Final = 2
+"""Number of image processes that run at the same time."""
 QUEUED_IMAGES_MAX: Final = 64
-"""Number of images that may wait for a process; further requests get RESOURCE_OVERLOADED."""
+"""Number of images that may wait or be in conversion; further ones are rejected with RESOURCE_OVERLOADED."""
 TASKS_MAX: Final = 200
 """Number of images after which a process is replaced."""
 TASK_SECONDS: Final = 10.0
+"""Time limit in seconds for one image."""
 START_SECONDS: Final = 30.0
+"""Time limit in seconds for the first image of a process, which includes its start."""
 MEMORY_BYTES: Final = 1 << 30
+"""Memory limit of a process in bytes."""
 PIXELS_MAX: Final = 25_000_000
 """Maximum number of pixels by the header; `image_process` checks the decoder's result as well."""
 SIDE_MAX: Final = 16_384
+"""Maximum width and height in pixels by the header."""
 RESULT_BYTES_MAX: Final = 128 << 20
+RESULT_HEADER_BYTES_MAX: Final = 1 << 16
 
 _PROGRAM: Final = Path(__file__).with_name("image_process.py")
 _PASSED_VARIABLES: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
@@ -72,15 +78,15 @@ class ImageConverter:
         self._task_seconds = task_seconds
         self._tasks_max = tasks_max
         self._slots = asyncio.Semaphore(processes)
-        self._waiting = 0
+        self._pending_count = 0
         self._idle: list[_ImageProcess] = []
         self._all: set[_ImageProcess] = set()
         self._is_closed = False
 
     async def reencode(self, image: ImageData) -> None:
-        """Re-encode an uploaded image: the same pixels, scaled down to the limit of its field, without metadata.
+        """Replace the content of an uploaded image: re-encoded without metadata, and scaled down to the limit of its field.
 
-        Raise InvalidImageError if it is not an image, TooLargeError if it cannot be made small enough."""
+        Raise InvalidImageError if it is not an image, and TooLargeError if the new file is still too large."""
         is_animatable = image.content_type in image.animated_types
         encoded = await self.convert(
             image.data, to=image.content_type, side=image.side_pixels_max, animated=is_animatable
@@ -100,8 +106,8 @@ class ImageConverter:
         """Convert an image to another type or size; `animated` keeps all frames if the type `to` supports it.
 
         No side of the result is longer than `side`; with `box` it also fits into that width and height."""
-        kind = detect_image_type(data)
-        if kind is None:
+        source_type = detect_image_type(data)
+        if source_type is None:
             raise InvalidImageError("not an image")
         header = media.inspect_file(data)
         if not header.width or not header.height:
@@ -110,7 +116,7 @@ class ImageConverter:
             raise InvalidImageError("too many pixels")
         width, height = box or (side, side)
         task = {
-            "from": kind,
+            "from": source_type,
             "to": to,
             "box": (min(width, side), min(height, side)),
             "animated": animated and to != "image/jpeg",
@@ -128,36 +134,36 @@ class ImageConverter:
     async def close(self) -> None:
         """Terminate every process."""
         self._is_closed = True
-        for worker in list(self._all):
-            await self._end(worker)
+        for image_process in list(self._all):
+            await self._end(image_process)
         self._idle.clear()
 
     async def _submit(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-        if self._waiting >= QUEUED_IMAGES_MAX or self._is_closed:
+        if self._pending_count >= QUEUED_IMAGES_MAX or self._is_closed:
             raise errors.RESOURCE_OVERLOADED()
-        self._waiting += 1
+        self._pending_count += 1
         try:
             async with self._slots:
                 return await self._run_task(task, data)
         finally:
-            self._waiting -= 1
+            self._pending_count -= 1
 
     async def _run_task(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         """Run a task in an idle or new process, which is ended if it fails or has run enough tasks."""
-        worker = self._idle.pop() if self._idle else await self._start()
-        healthy = False
+        image_process = self._idle.pop() if self._idle else await self._start()
+        has_completed = False
         try:
-            async with asyncio.timeout(self._task_seconds if worker.tasks else START_SECONDS):
-                result, output = await worker.run(task, data)
-            healthy = True
+            async with asyncio.timeout(self._task_seconds if image_process.completed_tasks else START_SECONDS):
+                result, output = await image_process.run(task, data)
+            has_completed = True
         except (TimeoutError, EOFError, ConnectionError) as error:
             log.warning("An image process failed: %s", type(error).__name__)
             raise InvalidImageError("the image process failed") from None
         finally:
-            if healthy and worker.tasks < self._tasks_max and not self._is_closed:
-                self._idle.append(worker)
+            if has_completed and image_process.completed_tasks < self._tasks_max and not self._is_closed:
+                self._idle.append(image_process)
             else:
-                await self._end(worker)
+                await self._end(image_process)
         if "rejected" in result:
             raise InvalidImageError(result["rejected"])
         return result, output
@@ -174,13 +180,13 @@ class ImageConverter:
             stderr=asyncio.subprocess.DEVNULL,
             env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
         )
-        worker = _ImageProcess(process)
-        self._all.add(worker)
-        return worker
+        image_process = _ImageProcess(process)
+        self._all.add(image_process)
+        return image_process
 
-    async def _end(self, worker: "_ImageProcess") -> None:
-        self._all.discard(worker)
-        await worker.end()
+    async def _end(self, image_process: "_ImageProcess") -> None:
+        self._all.discard(image_process)
+        await image_process.end()
 
 
 class _ImageProcess:
@@ -192,7 +198,7 @@ class _ImageProcess:
         self._process = process
         self._stdin = process.stdin
         self._stdout = process.stdout
-        self.tasks = 0
+        self.completed_tasks = 0
         """Number of completed tasks."""
 
     async def run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -202,13 +208,13 @@ class _ImageProcess:
         await self._stdin.drain()
         try:
             (length,) = struct.unpack(">I", await self._stdout.readexactly(4))
-            result = msgspec.json.decode(await self._stdout.readexactly(min(length, 1 << 16)))
+            result = msgspec.json.decode(await self._stdout.readexactly(min(length, RESULT_HEADER_BYTES_MAX)))
             if result["bytes"] > RESULT_BYTES_MAX:
                 raise EOFError
             output = await self._stdout.readexactly(result["bytes"])
         except (asyncio.IncompleteReadError, msgspec.DecodeError):
             raise EOFError from None
-        self.tasks += 1
+        self.completed_tasks += 1
         return result, output
 
     async def end(self) -> None:

@@ -31,10 +31,13 @@ ASYNC_JOBS_MAX: Final = 256
 OWNER_JOBS_MAX: Final = 32
 """Number of async jobs per owner that run at the same time, so that one slow server cannot occupy all slots."""
 LEASE_MS: Final = 120_000
-"""How long a job is leased to a worker, in milliseconds; if the worker dies, the job is free again after that."""
+"""How long a job is leased to a worker, in milliseconds; if the worker dies, another one can lease the job afterwards."""
+LEASE_USE_MAX: Final = 0.8
+"""Fraction of its lease that an async handler may run before it times out."""
 BACKOFF_MS: Final = 1_000
 """Delay in milliseconds before the first retry; it doubles with each attempt, up to `BACKOFF_MAX_MS`."""
 BACKOFF_MAX_MS: Final = 10 * 60_000
+"""Longest delay in milliseconds before a retry."""
 RETRY_PERIOD_MS: Final = 24 * 3_600_000
 """Time in milliseconds after the first attempt from which a job that fails again is marked as failed."""
 STORE_RETRY_MS: Final = 1_000
@@ -61,9 +64,9 @@ class Job:
     first_tried_ms: int | None
     """The time of the first attempt in Unix milliseconds; None before it."""
 
-    def decode(self, kind: type[T]) -> T:
+    def decode(self, payload_type: type[T]) -> T:
         """Decode the payload as a model."""
-        return codec.decode(self.payload, kind)
+        return codec.decode(self.payload, payload_type)
 
     @property
     def owner(self) -> str:
@@ -85,7 +88,7 @@ class FailedJob:
 
 
 JobHandler = Callable[[Tx, Job], None] | Callable[[Job], Awaitable[None]]
-"""Plain: runs in the transaction that deletes the job. Async: runs outside, and the job is deleted after it returns."""
+"""A plain handler runs in the transaction that deletes the job; after an async handler returns, another one deletes it."""
 
 
 class PermanentFailure(Exception):
@@ -101,7 +104,7 @@ class RetryLater(Exception):
 
 
 class DropJob(Exception):
-    """Raised by a handler to delete its failed job, which is of no use later."""
+    """Raised by a handler to delete its failed job instead of retrying it or keeping it as failed."""
 
 
 class JobMetrics(Protocol):
@@ -204,7 +207,7 @@ class _SlotPool:
         counts = Counter(job.owner for job in self.jobs.values())
         chosen: list[Job] = []
         for job in candidates:
-            # The clock of a dev world may jump past a lease; this worker still holds its jobs.
+            # The clock of a rehearsal may jump past the end of a lease while this worker still runs the job.
             if job.id in self.jobs or (job.owner and counts[job.owner] >= self._owner_slots_max):
                 continue
             if len(chosen) == self.free_slots:
@@ -291,7 +294,7 @@ class Worker:
         self._scan_task = asyncio.get_running_loop().create_task(self._scan())
 
     async def run_due(self) -> None:
-        """Return once no due job is left (a job that waits for a retry is not due)."""
+        """Run jobs and return once no due job is left. A job that waits for a retry is not due."""
         self.wake()
         while self._scan_task is not None or self._running:
             tasks: list[asyncio.Task[None]] = list(self._running.values())
@@ -327,8 +330,8 @@ class Worker:
         if self._is_stopped:
             return
         if self._poll_ms is not None:
-            poll_ms = self._clock.now_ms() + self._poll_ms
-            next_ms = poll_ms if next_ms is None else min(next_ms, poll_ms)
+            next_poll_ms = self._clock.now_ms() + self._poll_ms
+            next_ms = next_poll_ms if next_ms is None else min(next_ms, next_poll_ms)
         if self._needs_rescan:
             self.wake()
         elif next_ms is not None:
@@ -339,7 +342,7 @@ class Worker:
                 self._timer = self._clock.call_at(next_ms, self.wake)
 
     def _claim(self, tx: Tx, now_ms: int) -> tuple[list[Job], int | None]:
-        """Lease due jobs. If there are none, return when the next one becomes due."""
+        """Lease due jobs to this worker and return them, or else the time in Unix milliseconds at which the next one is due."""
         pools = [(pool, *pool.condition()) for pool in self._pools if pool.free_slots > 0]
         claimed: list[Job] = []
         for pool, claimable, parameters in pools:
@@ -396,7 +399,7 @@ class Worker:
         try:
             if inspect.iscoroutinefunction(handler):
                 # Time out before the lease ends, so that no second worker starts the job meanwhile.
-                async with asyncio.timeout(self._lease_ms / 1000 * 0.8):
+                async with asyncio.timeout(self._lease_ms * LEASE_USE_MAX / 1000):
                     await handler(job)
                 await self._db.write(lambda tx: self._delete_finished(tx, job))
             else:
@@ -420,27 +423,28 @@ class Worker:
             self._metrics.count_job(job.kind, outcome)
 
     def _delete_finished(self, tx: Tx, job: Job) -> bool:
-        """Delete the job, unless it was cancelled or leased to another worker."""
+        """Delete the job. Return False if it was cancelled or leased to another worker."""
         return tx.run("DELETE FROM jobs WHERE id = ? AND leased_by = ?", job.id, self._name) == 1
 
     def _record_failure(self, tx: Tx, job: Job, error: Exception) -> str:
-        """Schedule a retry, or mark the job as failed. Return the outcome."""
+        """Delete the job, schedule a retry, or mark the job as failed. Return `dropped`, `retried` or `failed`."""
         if isinstance(error, DropJob):
             self._delete_finished(tx, job)
             return "dropped"
         now_ms = self._clock.now_ms()
-        tried_ms = now_ms - (now_ms if job.first_tried_ms is None else job.first_tried_ms)
+        since_first_attempt_ms = 0 if job.first_tried_ms is None else now_ms - job.first_tried_ms
         after_ms = min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS)
         if isinstance(error, RetryLater):
             after_ms = error.after_ms
-        failed = isinstance(error, PermanentFailure) or tried_ms >= self._retry_period_ms.get(job.kind, RETRY_PERIOD_MS)
+        retry_period_ms = self._retry_period_ms.get(job.kind, RETRY_PERIOD_MS)
+        has_failed = isinstance(error, PermanentFailure) or since_first_attempt_ms >= retry_period_ms
         tx.run(
             "UPDATE jobs SET state = ?, attempts = attempts + 1, ready_ms = ?, leased_by = '', error = ?"
             " WHERE id = ? AND leased_by = ?",
-            "failed" if failed else "waiting",
+            "failed" if has_failed else "waiting",
             now_ms + after_ms,
             f"{type(error).__name__}: {error}"[:2000],
             job.id,
             self._name,
         )
-        return "failed" if failed else "retried"
+        return "failed" if has_failed else "retried"

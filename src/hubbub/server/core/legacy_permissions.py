@@ -1,4 +1,4 @@
-"""Permissions in API versions 6 and 7: numbers of 31 bits, each with a string twin of all bits (spec/http.md#1.1)."""
+"""Permissions in API versions 6 and 7: numbers of 31 bits, and all bits as strings in additional fields (spec/http.md#1.1)."""
 
 from typing import Any, Final
 
@@ -8,12 +8,12 @@ STRING_PERMISSIONS_VERSION: Final = 8
 """First API version in which permissions are strings."""
 
 NUMBER_MASK: Final = (1 << 31) - 1
-"""Bits of a permission that its number contains."""
+"""Permission bits that fit into the number."""
 
 _FIELDS: Final = ("permissions", "allow", "deny")
 _FIELD_MARKERS: Final = tuple(f'"{name}":"'.encode() for name in _FIELDS)
 _FREE_FORM_FIELDS: Final = frozenset({"metadata", "moderation_metadata", "records"})
-"""Fields whose keys are not fields of the platform."""
+"""Fields that contain data of applications or users, in which no permissions are converted."""
 
 
 def add_numbers(body: bytes) -> bytes:

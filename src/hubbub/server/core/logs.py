@@ -25,7 +25,7 @@ TEXT_CHARACTERS_MAX: Final = 32 * 1024
 """Maximum length of one text in the log, in characters; longer texts are cut after cleaning."""
 
 SECRET_CHARACTERS_MIN: Final = 4
-"""Minimum length of a registered value, in characters; removing shorter ones would only garble the log."""
+"""Minimum length of a registered value, in characters; removing shorter ones would make the log unreadable."""
 
 _SECRET_WORDS: Final = (
     "token", "secret", "password", "passwd", "passphrase", "authorization", "api_key", "apikey", "api-key",
@@ -61,7 +61,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     (re.compile(r"(?<=nats://)([^\s/:@\"']+)@"), f"{REMOVED}@"),
     # An authorization code in a URL, a form, JSON or a repr.
     (re.compile(rf"(?<![A-Za-z0-9])([Cc]ode(?:{_QUOTE})?\s*[:=]\s*(?:b?{_QUOTE})?){_CODE}"), rf"\1{REMOVED}"),
-    # The six digits of an authenticator; the number of an error is not quoted.
+    # A code of an authenticator, which is quoted; the number of an error is not.
     (re.compile(rf"(?<![A-Za-z0-9])(code(?:{_QUOTE})?\s*[:=]\s*{_QUOTE})\d{{6,8}}(?={_QUOTE})"), rf"\1{REMOVED}"),
     (
         re.compile(rf"((?:{'|'.join(_SECRET_WORDS)})(?:{_QUOTE})?\s*[:=]\s*){_VALUE}", re.IGNORECASE),
@@ -70,7 +70,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
 )
 
 _PLAIN_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""The attributes of every record; the caller added all others with `extra`."""
+"""The attributes that every record has; callers add others with `extra`."""
 
 
 class Secrets:
@@ -105,7 +105,7 @@ class Secrets:
         self._exact = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def clean(self, text: str) -> str:
-        """Return the text without secrets."""
+        """Return the text without secrets, cut to TEXT_CHARACTERS_MAX."""
         exact = self._exact
         if exact is not None:
             text = exact.sub(REMOVED, text)

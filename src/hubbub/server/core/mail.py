@@ -24,9 +24,9 @@ from hubbub.server.core.config_sections import MailConfig
 if TYPE_CHECKING:
     import aiosmtplib
 
-MAILBOX_MAX: Final = 500
+MAILBOX_MAILS_MAX: Final = 500
 """Number of mails that the mailbox of a rehearsal keeps."""
-CONNECTIONS_MAX: Final = 8
+SMTP_CONNECTIONS_MAX: Final = 8
 """Number of simultaneous connections to the SMTP server."""
 
 
@@ -82,7 +82,7 @@ class Mailbox:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._mails: deque[ReceivedMail] = deque(maxlen=MAILBOX_MAX)
+        self._mails: deque[ReceivedMail] = deque(maxlen=MAILBOX_MAILS_MAX)
         self._next_id = 1
 
     def __iter__(self) -> Iterator[ReceivedMail]:
@@ -108,7 +108,7 @@ class Mailbox:
 
     def replace(self, mails: Iterable[ReceivedMail]) -> None:
         """Replace all mails."""
-        self._mails = deque(mails, maxlen=MAILBOX_MAX)
+        self._mails = deque(mails, maxlen=MAILBOX_MAILS_MAX)
         self._next_id = max((mail.id for mail in self._mails), default=self._next_id - 1) + 1
 
 
@@ -120,7 +120,7 @@ class SmtpMailer:
         self._config = config
         self._clock = clock
         self._tls_context = new_tls_context(config)
-        self._connections = asyncio.Semaphore(CONNECTIONS_MAX)
+        self._connections = asyncio.Semaphore(SMTP_CONNECTIONS_MAX)
 
     async def send(self, mail: Mail) -> None:
         """Send a mail."""
@@ -181,7 +181,7 @@ class SmtpMailer:
         message["Subject"] = mail.subject
         message["Date"] = format_datetime(datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC))
         message["Message-ID"] = make_msgid(domain=address.rpartition("@")[2])
-        # Auto-responders do not answer such mail (RFC 3834).
+        # Automatic responders do not reply to such mail (RFC 3834).
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(mail.text)
         message.add_alternative(mail.html, subtype="html")

@@ -1,4 +1,4 @@
-"""Detection of a file's type from its first bytes, independent of what the sender claims."""
+"""Detection of a file's type, and of the dimensions of an image, from its content instead of the type that the sender declares."""
 
 import re
 from typing import Final, NamedTuple
@@ -6,7 +6,9 @@ from typing import Final, NamedTuple
 from hubbub.protocol.images import detect_image_type
 
 _TEXT_BYTES: Final = 4096
+"""Number of bytes that decide whether a file is text."""
 _JPEG_SEGMENTS_MAX: Final = 512
+"""Number of segments that are searched for the dimensions of a JPEG image."""
 
 _SIGNATURES: Final = (
     (b"OggS", "audio/ogg"),
@@ -51,7 +53,7 @@ def inspect_file(data: bytes, filename: str = "") -> Media:
     """Detect the type of a file and the dimensions of an image; the name only distinguishes kinds of text."""
     content_type = detect_image_type(data)
     if content_type is not None:
-        width, height = _SIZES[content_type](data) or (None, None)
+        width, height = _SIZE_READERS[content_type](data) or (None, None)
         return Media(content_type, width, height, _is_animated(content_type, data))
     return Media(_sniff(data, filename))
 
@@ -98,10 +100,12 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
         if position + 8 > len(data):
             return None
         marker = data[position]
+        # Start of frame (SOF); DHT, JPG and DAC are in the same range.
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             return int.from_bytes(data[position + 6 : position + 8], "big"), int.from_bytes(
                 data[position + 4 : position + 6], "big"
             )
+        # RST and SOI have no length.
         if 0xD0 <= marker <= 0xD8:
             position += 1
         else:
@@ -123,15 +127,24 @@ def _webp_size(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-_SIZES: Final = {"image/png": _png_size, "image/gif": _gif_size, "image/jpeg": _jpeg_size, "image/webp": _webp_size}
+_SIZE_READERS: Final = {
+    "image/png": _png_size,
+    "image/gif": _gif_size,
+    "image/jpeg": _jpeg_size,
+    "image/webp": _webp_size,
+}
+"""Functions that return width and height from the header of an image, by content type."""
 
 
 def _is_animated(content_type: str, data: bytes) -> bool:
     """Return whether an image has more than one frame, judging by the start of the file."""
     if content_type == "image/gif":
+        # The extension for repeated animations, or a second graphic control extension.
         return b"NETSCAPE2.0" in data[:4096] or data.count(b"\x21\xf9\x04", 0, 1 << 16) > 1
     if content_type == "image/png":
+        # The chunk that only animated PNG files have.
         return b"acTL" in data[:256]
+    # The animation flag of the extended WebP header.
     return content_type == "image/webp" and data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & 2)
 
 
@@ -152,8 +165,9 @@ _DISPLAYABLE: Final = frozenset(
         "video/quicktime",
     }
 )
+"""Types that browsers display and that cannot contain scripts."""
 HEAD_BYTES: Final = 64
-"""Number of bytes that `displayable_type` needs."""
+"""Number of bytes at the start of a file that `displayable_type` needs."""
 
 
 def displayable_type(head: bytes) -> str | None:

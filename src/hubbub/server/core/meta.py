@@ -1,10 +1,11 @@
-"""Values that are stored once per platform: keys, and the world that was loaded."""
+"""Named values of the whole platform in the table `meta`: random keys, and the world that was loaded."""
 
 import secrets
 
 from hubbub.server.core.store import Tx
 
 KEY_BYTES = 32
+"""Length of a random key."""
 
 
 def find(tx: Tx, name: str) -> str | None:
@@ -14,7 +15,7 @@ def find(tx: Tx, name: str) -> str | None:
 
 
 def insert(tx: Tx, name: str, value: str) -> None:
-    """Store a value, unless there is one of this name."""
+    """Store a value. Do nothing if the name already has one."""
     tx.run("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", name, value)
 
 

@@ -14,7 +14,7 @@ from prometheus_client.metrics import MetricWrapperBase
 M = TypeVar("M", bound=MetricWrapperBase)
 
 SECONDS_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-SIZE_BUCKETS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+COUNT_BUCKETS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 class LabeledMetric(Generic[M]):
@@ -68,7 +68,7 @@ class Metrics:
             "db_seconds", "Duration of a write transaction, including the commit", SECONDS_BUCKETS
         )
         self.db_retries = self._counter("db_retries", "Units of work retried after a serialization failure")
-        self.db_batch = self._histogram("db_batch_units", "Units of work per commit", SIZE_BUCKETS)
+        self.db_batch = self._histogram("db_batch_units", "Units of work per commit", COUNT_BUCKETS)
 
         self.bus_published = self._counter("bus_published", "Messages published on the bus")
         self.bus_received = self._counter("bus_received", "Messages received from the bus")

@@ -26,7 +26,7 @@ class _CachedDocument(msgspec.Struct, frozen=True):
 
 
 class OutboundCache:
-    """Documents fetched with one function, which returns the body of the document at a URL."""
+    """A cache of documents; `fetch` returns the body of the document at a URL."""
 
     def __init__(self, fetch: Callable[[str], Awaitable[bytes]]) -> None:
         self._fetch_document = fetch
@@ -34,20 +34,21 @@ class OutboundCache:
         self._fetching: dict[str, asyncio.Task[Any]] = {}
 
     async def get(
-        self, url: str, parse: Callable[[bytes], T], now: int, *, refresh: bool = False, ignore_cached: bool = False
+        self, url: str, parse: Callable[[bytes], T], now_ms: int, *, refresh: bool = False, ignore_cached: bool = False
     ) -> T:
-        """Return the document at a URL, parsed with `parse`; `now` is in Unix milliseconds.
+        """Return the document at a URL, parsed with `parse`; `now_ms` is the current time in Unix milliseconds.
 
-        `refresh` requests a newer copy. `ignore_cached` fetches the document whatever its age; use it only for callers that
-        are identified and rate limited. Raise the errors of fetching, and ValueError if `parse` raises it."""
+        `refresh` fetches the document again if it is older than REFRESH_MIN_MS. `ignore_cached` fetches it again whatever
+        its age; use it only for callers that are identified and rate limited. Raise the errors of the fetch function, and
+        ValueError if `parse` raises it."""
         cached = None if ignore_cached else self._cached.get(url)
         # The absolute difference, because the clock of a rehearsal can be set back.
-        if cached is not None and abs(now - cached.fetched_ms) < (REFRESH_MIN_MS if refresh else FRESH_MS):
+        if cached is not None and abs(now_ms - cached.fetched_ms) < (REFRESH_MIN_MS if refresh else FRESH_MS):
             value: T = cached.value
             return value
         task = self._fetching.get(url)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._fetch(url, parse, now))
+            task = asyncio.get_running_loop().create_task(self._fetch(url, parse, now_ms))
             self._fetching[url] = task
             task.add_done_callback(lambda finished_task: self._on_fetched(url, finished_task))
         # Shielded: other callers still wait if the first one is cancelled.

@@ -1,9 +1,10 @@
 """HTTP requests to URLs that users supply, without access to private networks.
 
 Private, loopback, link-local and other special targets are rejected in every notation: as a host name that resolves to
-them, as a number, or mapped into IPv6. A name is resolved once and exactly the resolved address is called, so that it
-cannot change in between. Redirects are not followed, except by `redirecting_cache`, which checks every target. Time and
-size are bounded. `hubbub dev` allows private targets, because the receivers of a rehearsal run on the same machine.
+them, as a number, or mapped into IPv6. A name is resolved once and the request goes to the resolved address, so that the
+address cannot change between check and request. Redirects are not followed, except by `redirecting_cache`, which checks
+every target. Time and size are bounded. `hubbub dev` allows private targets, because the receivers of a rehearsal run on
+the same machine.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from hubbub.server.core.outbound_cache import OutboundCache
 TIMEOUT_SECONDS: Final = 3.0
 """Timeout of a request in seconds; the specification gives webhook events and interactions three seconds."""
 RESPONSE_BYTES_MAX: Final = 256 * 1024
+"""Maximum size of a response, unless the caller accepts a larger one."""
 REDIRECTS_MAX: Final = 3
 """Number of redirects that `OutboundClient.redirecting_cache` follows for a document."""
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
@@ -122,13 +124,18 @@ class PublicResolver(AbstractResolver):
         except OSError as error:
             raise UnreachableError(f"{host} does not resolve") from error
         results: list[ResolveResult] = []
-        for kind, _, protocol, _, socket_address in address_infos:
+        for address_family, _, protocol, _, socket_address in address_infos:
             ip = str(socket_address[0])
             if not self._allow_private and not is_public(ip):
                 raise ForbiddenTargetError(f"{host} is not a public address")
             results.append(
                 ResolveResult(
-                    hostname=host, host=ip, port=port, family=kind, proto=protocol, flags=socket.AI_NUMERICHOST
+                    hostname=host,
+                    host=ip,
+                    port=port,
+                    family=address_family,
+                    proto=protocol,
+                    flags=socket.AI_NUMERICHOST,
                 )
             )
         return results
@@ -158,7 +165,7 @@ class OutboundClient:
         self._allow_private = allow_private
         self._timeout_seconds = timeout_seconds
         self._response_bytes_max = response_bytes_max
-        self._large = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
+        self._large_responses = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
         self.cache = OutboundCache(self._fetch_document)
         """Cache of documents fetched through this client; a redirect is an error."""
@@ -188,9 +195,10 @@ class OutboundClient:
         timeout_seconds: float | None = None,
         response_bytes_max: int | None = None,
     ) -> OutboundResponse:
-        """Send a request.
+        """Send a request and read the whole response.
 
-        Raise UnreachableError if the target is forbidden, the request fails or the response is too large."""
+        `response_bytes_max` raises the limit of the response size for this request. Raise UnreachableError if the target
+        is forbidden, the request fails or the response is too large."""
         target = self.check(url)
         try:
             async with (
@@ -203,7 +211,7 @@ class OutboundClient:
                     and response_bytes_max is not None
                     and response_bytes_max > self._response_bytes_max
                 ):
-                    async with self._large:
+                    async with self._large_responses:
                         data += await _read_body(response, response_bytes_max - len(data))
                 if len(data) > max(self._response_bytes_max, response_bytes_max or 0):
                     raise UnreachableError("the response is too large")

@@ -1,7 +1,7 @@
 """Streaming requests and WebSockets to URLs that users supply, with the target checks of `core.outbound_http`.
 
 Bodies are not collected and redirects are not followed; the caller limits time and size. Every new connection resolves
-its host again and is rejected for targets that are not public; a reused connection stays with its target.
+its host again and is rejected for targets that are not public; a reused connection keeps its resolved address.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ CONNECT_TIMEOUT_SECONDS: Final = 10.0
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 """Seconds that the peer of a WebSocket has to complete the closing handshake."""
 HEARTBEAT_SECONDS: Final = 30.0
+"""Interval of the pings of a WebSocket in seconds."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 """Methods whose requests reuse connections, because repeating them has no effect on the target."""
 EXPLICIT_HEADERS: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")

@@ -30,7 +30,7 @@ def fetch_page(
     if after is not None:
         conditions.append("id > ?")
         values.append(after)
-    descending = before is not None and after is None
-    order = "DESC" if descending else "ASC"
+    is_descending = before is not None and after is None
+    order = "DESC" if is_descending else "ASC"
     rows = tx.fetch(row_type, f"{select} WHERE {' AND '.join(conditions)} ORDER BY id {order} LIMIT ?", *values, limit)
-    return rows[::-1] if descending else rows
+    return rows[::-1] if is_descending else rows

@@ -42,7 +42,7 @@ async def post_signed(
     timeout_seconds: float | None = None,
     response_bytes_max: int | None = None,
 ) -> OutboundResponse:
-    """Send a signed request. Raise UnreachableError without a valid response in time."""
+    """Send a signed request. Raise UnreachableError if no valid response arrives in time."""
     signed = signed_headers(key, now_ms, body)
     return await client.request(
         "POST", url, headers=signed, body=body, timeout_seconds=timeout_seconds, response_bytes_max=response_bytes_max
@@ -50,7 +50,7 @@ async def post_signed(
 
 
 async def post_forged(client: OutboundClient, url: str, now_ms: int, body: bytes) -> OutboundResponse:
-    """Send a request with a well-formed signature by a random key."""
+    """Send a request with a well-formed signature by a random key, which the application must reject."""
     return await post_signed(client, url, Ed25519PrivateKey.generate().private_bytes_raw(), now_ms, body)
 
 

@@ -1,7 +1,7 @@
 """Ports: functions that a slice declares and calls, and that a slice of a higher tier implements.
 
 A slice declares its ports in `ports.py`. `composition.py` binds each port to its implementation, separately for each App; an
-unbound port stops the start. Signals (`Call.notify`) are for facts, which need no result.
+App with an unbound port does not start. Signals (`Call.notify`) are for facts, which need no result.
 """
 
 from collections.abc import Callable, Iterable
@@ -76,7 +76,7 @@ def port(declaration: Callable[Concatenate[Call, P], R]) -> Port[P, R]:
 
 
 def multi_port(declaration: Callable[Concatenate[Call, P], R]) -> MultiPort[P, R]:
-    """Declare a port with several implementations by the signature and docstring of one of them."""
+    """Declare a port with several implementations by the signature and docstring of a function, whose body stays empty."""
     return MultiPort(declaration)
 
 

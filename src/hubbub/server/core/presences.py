@@ -12,9 +12,9 @@ from hubbub.protocol.enums import ActivityType
 from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 
 LOCAL_NODE = ""
-"""The node value of sessions of this process."""
+"""The value of `SessionPresence.node` for sessions of this process."""
 PLATFORM_VIEW: Final = 0
-"""The view of a presence outside any family."""
+"""The view of all users outside a family, in place of a family ID."""
 ACTIVITIES_MAX: Final = 10
 """Maximum number of activities shown per user."""
 HIDDEN_STATUSES: Final = frozenset({"invisible", "offline"})
@@ -90,7 +90,7 @@ class Presences:
         return len(self._by_user)
 
     def has(self, user_id: int, session_id: str) -> bool:
-        """Return whether a user has this session."""
+        """Return whether a user has this session, on any node."""
         return session_id in self._by_session.get(user_id, ())
 
     def is_connected(self, user_id: int, *, excluding: str = "") -> bool:
@@ -219,7 +219,7 @@ def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence |
 def _merge_activities(sessions: Iterable[SessionPresence]) -> list[Any]:
     """Merge the activities of several sessions, those of the latest session first.
 
-    There is one per application and session; activities without an application are listed once."""
+    One activity is listed per application and session, per type and name without an application, and one custom status."""
     activities: dict[Any, Any] = {}
     for session in sessions:
         for activity in session.activities:

@@ -24,11 +24,13 @@ def consume_quota(call: Call, kind: str, owner_id: int, limit: RateLimit, *, use
         user_id,
         f"{kind}:%",
     )
-    last_uses = dict(rows)
-    earliest, slot = min((last_uses.get(f"{kind}:{number}", 0), f"{kind}:{number}") for number in range(limit.calls))
-    if earliest + window_ms > call.now_ms:
+    last_use_by_slot = dict(rows)
+    oldest_use_ms, slot = min(
+        (last_use_by_slot.get(f"{kind}:{number}", 0), f"{kind}:{number}") for number in range(limit.calls)
+    )
+    if oldest_use_ms + window_ms > call.now_ms:
         error = limit.code or errors.RATE_LIMITED
-        raise error(retry_after=(earliest + window_ms - call.now_ms) / 1000, **{"global": False})
+        raise error(retry_after=(oldest_use_ms + window_ms - call.now_ms) / 1000, **{"global": False})
     call.tx.run(
         "INSERT INTO quotas (owner_id, user_id, slot, last_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (owner_id, user_id, slot) DO UPDATE SET last_ms = excluded.last_ms",

@@ -1,4 +1,4 @@
-"""The server as authenticators of passkeys see it, from its public URL."""
+"""The WebAuthn relying party: the identity of the server for passkeys, derived from its public URL."""
 
 import ipaddress
 from typing import NamedTuple
@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 
 class RelyingParty(NamedTuple):
-    """The server as authenticators see it."""
+    """The identity of the server for passkeys."""
 
     id: str
-    """Host name of the public URL. Passkeys of another host are not offered."""
+    """Host name of the public URL. Browsers offer only passkeys of this host."""
     origin: str
     """Scheme, host and port of the public URL."""
 

@@ -1,4 +1,5 @@
-"""The declaration of a resource slice: handlers, jobs, signal listeners, and its parts of READY and GUILD_CREATE."""
+"""The declaration of a resource slice, which the App reads: handlers, jobs, signal listeners, permission checks, CDN assets,
+and the parts of READY and GUILD_CREATE that it adds."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,8 +36,9 @@ def handles(
 
     By default a GET or HEAD runs in a read transaction and every other method in a write transaction; `writes`
     overrides this. `long` marks a read of many rows that must not block other requests. `quick` marks a frequent write
-    of a few rows, for which the hand-over to the store's thread would be a noticeable cost. `prefetch` has the parameters
-    of the handler and announces its queries with `tx.prefetch` before the permissions are checked."""
+    of a few rows, which runs on the event loop because passing it to a thread would take longer than the write.
+    `prefetch` has the parameters of the handler and announces its queries with `tx.prefetch` before the permissions are
+    checked."""
 
     def mark(function: F) -> F:
         function.__operation__ = operation  # type: ignore[attr-defined]
@@ -63,21 +65,21 @@ def handles_command(command: Command[Any], *, writes: bool = False) -> Callable[
 
 
 ReadyPart = Callable[[Call], dict[str, Any]]
-"""Returns the fields that a slice adds to READY for `call.actor`."""
+"""Function that returns the fields that a slice adds to READY for `call.actor`."""
 
 FindAsset = Callable[[Tx, int], str | bytes | None]
-"""Finds the file of a CDN asset by ID: a key in the file store, the bytes of a bundled file, or None."""
+"""Function that finds the file of a CDN asset by ID: a key in the file store, the bytes of a bundled file, or None."""
 
 GuildPart = Callable[[Call, GuildView], dict[str, Any]]
-"""Returns the fields that a slice adds to GUILD_CREATE for one viewer."""
+"""Function that returns the fields that a slice adds to GUILD_CREATE for one viewer."""
 
 Guard = Callable[[Call, int, int], object]
-"""Raises unless the caller has the permission bits (third argument) in the channel or guild with the given ID."""
+"""Function that raises unless the caller has permission bits (third argument) in the channel or guild with an ID (second)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """One resource slice, as the App mounts it."""
+    """One resource slice."""
 
     name: str
     modules: tuple[ModuleType, ...]
@@ -100,7 +102,6 @@ class Slice:
     """Called in a write transaction with user ID and session ID, before READY of an OAuth2 session is read."""
     session_ended: Callable[[Call, int, str], None] | None = None
     """Called in a write transaction with user ID and session ID after a gateway session ended and cannot be resumed."""
-
     stored_sessions: Callable[[Tx, int], list[tuple[int, str]]] | None = None
     """Function that returns (user ID, session ID) of sessions with state stored before a time in Unix milliseconds.
 

@@ -73,7 +73,7 @@ class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trace:
-    """The latest events and their outcomes."""
+    """The latest events with their outcomes, rejected requests and closed connections."""
 
     def __init__(self, entries_max: int = TRACE_ENTRIES_MAX) -> None:
         self.is_enabled = False

@@ -1,4 +1,4 @@
-"""URL maps of activities: the mapping of path prefixes to targets (spec/activities.md#8).
+"""URL maps of activities: the mapping of path prefixes to targets (spec/activities.md#8), and the site of an activity.
 
 A prefix consists of whole segments: `/api` matches `/api` and `/api/x`, but not `/apis`. A `{name}` in it matches one
 word, which is inserted in the target. Paths are matched as sent, without percent-decoding.
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
 _WORD: Final = r"[A-Za-z0-9_-]+"
-"""The pattern of a placeholder. It excludes dots and slashes, so a value cannot change other parts of the target."""
+"""The pattern of the value of a placeholder. It excludes dots and slashes, so a value cannot change other parts of the target."""
 
 
 class MappedPath(NamedTuple):

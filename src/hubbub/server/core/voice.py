@@ -17,9 +17,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 
 HEARTBEAT_MS: Final = 10_000
-"""Interval in milliseconds at which voice servers of a cluster announce themselves."""
+"""Interval in milliseconds at which each voice server of a cluster records a heartbeat."""
 SERVER_TIMEOUT_MS: Final = 35_000
-"""Time in milliseconds without an announcement after which a voice server counts as lost."""
+"""Time in milliseconds without a heartbeat after which a voice server counts as lost."""
 
 
 class VoiceChanged(msgspec.Struct, kw_only=True):
@@ -73,7 +73,7 @@ class VoiceTickets(Protocol):
         ...
 
     def on_connected(self, call: Call, ticket: VoiceTicket) -> None:
-        """Record that the connection is established; resets the count of rejections."""
+        """Record that the connection is established, and reset the count of rejections."""
         ...
 
     def on_rejected(self, call: Call, ticket: VoiceTicket) -> None:
@@ -85,7 +85,7 @@ class VoiceTickets(Protocol):
         ...
 
     def record_heartbeat(self, call: Call, endpoint: str) -> None:
-        """Announce a voice server of a cluster; calls of lost servers move to others."""
+        """Record that a voice server of a cluster is running; calls of lost servers move to others."""
         ...
 
     def remove_server(self, call: Call, endpoint: str) -> None:

@@ -73,7 +73,7 @@ class Migration:
         return hashlib.sha256(self.text.replace("\r\n", "\n").encode()).hexdigest()
 
     def statements(self, dialect: Dialect) -> list[str]:
-        """Return the file's statements in that dialect."""
+        """Return the file's statements in a dialect."""
         return list(statements(self.text, dialect))
 
 
@@ -123,6 +123,7 @@ def statements(text: str, dialect: Dialect) -> Iterator[str]:
     comments: list[str] = []
 
     def take_statement() -> str | None:
+        """Return the collected statement with expanded macros, or None if it is empty or for another dialect."""
         statement, leading_comments = "".join(parts).strip(), "\n".join(comments)
         parts.clear()
         comments.clear()
@@ -152,7 +153,10 @@ def statements(text: str, dialect: Dialect) -> Iterator[str]:
 
 
 def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migration]) -> list[Migration]:
-    """Return the migrations not yet applied. Raise MigrationError if the database is newer or used different files."""
+    """Return the migrations not yet applied.
+
+    `applied` has the name and checksum of the applied ones by number. Raise MigrationError if the database is newer than this
+    program or was migrated with different files."""
     by_number = {migration.number: migration for migration in migrations}
     newest = max(applied, default=0)
     if newest > len(by_number):
