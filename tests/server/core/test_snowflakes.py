@@ -92,7 +92,7 @@ def test_ids_never_repeat_even_when_history_was_discarded() -> None:
             created += [ids.new(MessageId) for _ in range(1 + step % 3)]
             clock.advance(1)
     assert len(set(created)) == len(created)
-    assert len(ids._used) <= 8
+    assert len(ids._counters) <= 8
 
 
 def test_a_discarded_span_is_skipped_in_one_step() -> None:

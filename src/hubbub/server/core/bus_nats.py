@@ -53,7 +53,7 @@ PING_INTERVAL_SECONDS: Final = 10
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Number of bytes written before a confirmation is awaited."""
 PUBLISHERS_MAX: Final = 4096
-"""Number of publishers whose last message number is remembered; the least recently active publisher is dropped first."""
+"""Number of publishers whose last message number is stored; the least recently active publisher is dropped first."""
 
 # The header of each payload: publisher, message number, index of the part, number of parts.
 _HEADER: Final = struct.Struct(">QQHH")

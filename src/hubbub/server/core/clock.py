@@ -61,7 +61,7 @@ class Clock(ABC):
     """The source of time, with timers that follow it."""
 
     backward_set_count: int = 0
-    """How many times the clock was deliberately set to an earlier time."""
+    """Number of times that the clock was deliberately set to an earlier time."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -79,7 +79,7 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
     """The port of the SMTP server; by default 587, with tls 465, with none 25."""
     security: Literal["starttls", "tls", "none"] = "starttls"
-    """How the connection is encrypted: by STARTTLS, from the start, or not at all."""
+    """The encryption of the connection: STARTTLS, TLS from the start, or none."""
     username: Annotated[str, Meta(min_length=1)] | None = None
     password: Annotated[str, Meta(min_length=1)] | None = None
     sender: str | None = None

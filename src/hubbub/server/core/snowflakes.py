@@ -3,7 +3,7 @@
 An ID consists of a millisecond and a counter. It takes the first millisecond at or after the clock's time that still has a
 free counter, so IDs run ahead of a frozen or overloaded clock, and no caller waits. When the wall clock is corrected
 backwards, IDs stay in the last millisecond used. When a controlled clock is deliberately set back, IDs follow it, because
-dated rules and pagination derive the time from the ID; the stored counters prevent that an ID is created twice.
+dated rules and pagination derive the time from the ID; the stored counters prevent duplicate IDs.
 """
 
 import threading
