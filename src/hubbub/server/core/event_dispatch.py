@@ -120,7 +120,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refresh: str = ""
     """The state that the gateway must reload before delivery: `guild`, `channels`, `member` or `threads`; empty for none."""
     subject_id: int = 0
-    """The ID of the channel, or of the member's user, that `refresh` refers to; 0 for none. It is no bus subject."""
+    """The ID of the channel, or of the member's user, that `refresh` refers to; 0 for none. It is not related to bus subjects."""
 
     def body_without_intent(self, user_id: int) -> bytes:
         """Return the body for a user without the message content intent."""

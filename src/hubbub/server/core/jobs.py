@@ -88,7 +88,7 @@ class FailedJob:
 
 
 JobHandler = Callable[[Tx, Job], None] | Callable[[Job], Awaitable[None]]
-"""A plain handler runs in the transaction that deletes the job; after an async handler returns, another one deletes it."""
+"""A plain handler runs in the transaction that deletes the job; after an async handler returns, another transaction deletes it."""
 
 
 class PermanentFailure(Exception):
