@@ -387,7 +387,7 @@ class PostgresDatabase(Database):
 
 
 def _is_committed(url: str, transaction_id: int) -> bool:
-    """Wait until a transaction has ended, and return whether it was committed."""
+    """Wait for the end of a transaction and return whether it was committed; False if it does not end in time."""
     # A separate connection: those of the store may be as broken as the lost one.
     with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
         for _ in range(OUTCOME_POLLS_MAX):
