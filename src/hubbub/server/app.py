@@ -187,7 +187,7 @@ class App:
                 metrics=self.metrics,
                 ids=self.ids,
                 presences=self.presences,
-                source=guild_state.StoreGuildReader(),
+                guild_reader=guild_state.StoreGuildReader(),
                 slices=self.slices,
                 authenticate=self.auth.find_by_token,
                 listeners=self.listeners,

@@ -8,15 +8,15 @@ BINARY: Final = 0x82
 """First byte of a binary frame: FIN and the opcode (RFC 6455, 5.2)."""
 
 
-def header(first: int, length: int) -> bytes:
-    """Return the frame header for a payload of `length` bytes; `first` is `TEXT` or `BINARY`."""
+def header(first_byte: int, length: int) -> bytes:
+    """Return the frame header for a payload of `length` bytes; `first_byte` is `TEXT` or `BINARY`."""
     if length < 126:
-        return bytes((first, length))
+        return bytes((first_byte, length))
     if length < 65_536:
-        return bytes((first, 126)) + length.to_bytes(2, "big")
-    return bytes((first, 127)) + length.to_bytes(8, "big")
+        return bytes((first_byte, 126)) + length.to_bytes(2, "big")
+    return bytes((first_byte, 127)) + length.to_bytes(8, "big")
 
 
-def frame(first: int, payload: bytes) -> bytes:
-    """Return a complete frame; `first` is `TEXT` or `BINARY`."""
-    return header(first, len(payload)) + payload
+def frame(first_byte: int, payload: bytes) -> bytes:
+    """Return a complete frame; `first_byte` is `TEXT` or `BINARY`."""
+    return header(first_byte, len(payload)) + payload

@@ -350,7 +350,7 @@ class GatewayPlatform:
             metrics=metrics or Metrics(),
             ids=self.ids,
             presences=presences,
-            source=GuildTableReader(),
+            guild_reader=GuildTableReader(),
             slices=_slices(),
             authenticate=self._authenticate,
         )

@@ -145,7 +145,7 @@ def make_session(user_id: int) -> GatewaySession:
         intents=0,
         shard=(0, 1),
         large_threshold=50,
-        obfuscates=False,
+        always_obfuscates=False,
         version=10,
         device="web",
         replay=ReplayBuffer(10, 1024),
@@ -158,7 +158,7 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
     monkeypatch.setattr(presence, "PENDING_CHANGES_MAX", 10)
     store_ready = asyncio.Event()
 
-    async def find_audience(user_id: int, *, friends: bool) -> PresenceAudience:
+    async def find_audience(user_id: int, *, with_friends: bool) -> PresenceAudience:
         await store_ready.wait()
         return PresenceAudience(guilds=[1], friends=[], families=set())
 

@@ -70,9 +70,9 @@ def visible_activities(
             _remove_urls(visible)
         created_at = next(
             (
-                previous["created_at"]
-                for previous in previous_activities
-                if previous == visible | {"created_at": previous["created_at"]}
+                old_activity["created_at"]
+                for old_activity in previous_activities
+                if old_activity == visible | {"created_at": old_activity["created_at"]}
             ),
             now_ms,
         )

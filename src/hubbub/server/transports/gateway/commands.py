@@ -42,7 +42,7 @@ IGNORED_OPCODES: Final = frozenset(
         GatewayOpcode.GUILD_SUBSCRIPTIONS,
         *range(18, 23),  # streams
         *range(28, 31),  # remote commands
-        *range(34, 37),
+        *range(34, 37),  # without a name in the specification
         GatewayOpcode.GUILD_SUBSCRIPTIONS_BULK,
         GatewayOpcode.GUILD_CHANNELS_RESYNC,
         GatewayOpcode.REQUEST_CHANNEL_MEMBER_COUNT,
@@ -95,12 +95,11 @@ class Commands:
             and GUILD_OPCODE_SCOPES[GatewayOpcode(opcode)] not in session.actor.scopes
         ):
             return
-        entry = self._table.get(opcode)
-        if entry is None or (session.actor.is_bot and not entry[0].bots):
+        command, function = self._table.get(opcode, (None, None))
+        if command is None or function is None or (session.actor.is_bot and not command.bots):
             if opcode in IGNORED_OPCODES and not session.actor.is_bot:
                 return
             raise CloseConnection(CloseCode.UNKNOWN_OPCODE, "Unknown opcode")
-        command, function = entry
         self._counts(command.name).inc()
         payload = _decode_payload(command, data)
         if command is REQUEST_GUILD_MEMBERS and self._is_rate_limited(session, payload):
@@ -126,7 +125,7 @@ class Commands:
             log.warning("gateway command failed: the database is unavailable", extra={"command": command.name})
             return
         for event, body in replies:
-            session.send(self._sessions.packet(event, body))
+            session.send(self._sessions.create_packet(event, body))
             await connection.wait_writable()
 
     def _is_rate_limited(self, session: GatewaySession, request: RequestGuildMembers) -> bool:
@@ -134,12 +133,12 @@ class Commands:
         if not session.actor.is_bot or request.query != "" or request.limit or request.requested_user_ids:
             return False
         try:
-            guilds = request.guild_ids
+            guild_ids = request.guild_ids
         except ValueError as error:
             raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error
-        if len(guilds) != 1 or guilds[0] not in session.seats:
+        if len(guild_ids) != 1 or guild_ids[0] not in session.seats:
             return False
-        guild_id = guilds[0]
+        guild_id = guild_ids[0]
         wait_ms, is_rejected = self._member_requests.wait_ms(
             session.user_id, guild_id, self._sessions.member_count(guild_id)
         )
@@ -153,7 +152,7 @@ class Commands:
             retry_after=wait_ms / 1000,
             meta=RateLimitedRequest(guild_id=Snowflake(guild_id), nonce=nonce),
         )
-        session.send(self._sessions.packet(RATE_LIMITED.name, codec.encode(rate_limited)))
+        session.send(self._sessions.create_packet(RATE_LIMITED.name, codec.encode(rate_limited)))
         return is_rejected
 
 

@@ -41,7 +41,7 @@ VOICE_CHANNEL_EVENTS: Final = {
 VOICE_CHANNEL_SLICES: Final = frozenset({"voice_states", "stage_instances", "scheduled_events", "activity_instances"})
 """Names of the slices that provide the keys of `VOICE_CHANNEL_EVENTS`."""
 
-# Keys of GUILD_CREATE that client libraries require, for worlds whose slices do not provide them.
+# Keys of GUILD_CREATE that client libraries require, with the values for a server without the slices that provide them.
 _GUILD_CREATE_DEFAULTS: Final[dict[str, Any]] = {
     "voice_states": [],
     "members": [],
@@ -54,7 +54,7 @@ _GUILD_CREATE_DEFAULTS: Final[dict[str, Any]] = {
 }
 PROFILES: Final = "user_application_profiles"
 """The key of READY that several slices provide."""
-# Keys of READY that client libraries require, for worlds whose slices do not provide them.
+# Keys of READY that client libraries require, with the values for a server without the slices that provide them.
 _READY_DEFAULTS: Final[dict[str, Any]] = {
     field.encode_name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
     for field in msgspec.structs.fields(Ready)
@@ -106,7 +106,7 @@ class GatewayContext:
         config: Config,
         ids: SnowflakeFactory,
         presences: Presences,
-        source: GuildReader,
+        guild_reader: GuildReader,
         slices: Sequence[Slice],
         listeners: Listeners | None,
         ports: Ports | None,
@@ -115,14 +115,14 @@ class GatewayContext:
         self.clock = clock
         self.trace = trace
         self.config = config
-        self.source = source
+        self._guild_reader = guild_reader
         self.slices = slices
         self.db = db
         self._ids = ids
         self._presences = presences
         self._listeners = listeners
         self._ports = ports
-        self._threads = [
+        self._thread_parts = [
             resource_slice.guild
             for resource_slice in slices
             if resource_slice.name == THREADS_SLICE and resource_slice.guild is not None
@@ -165,27 +165,27 @@ class GatewayContext:
 
     def obfuscates(self, session: GatewaySession) -> bool:
         """Return whether channels that a session cannot view are obfuscated for it now (spec/gateway.md#9)."""
-        return session.obfuscates or changes.CHANNEL_OBFUSCATION.is_active(self.clock.now_ms())
+        return session.always_obfuscates or changes.CHANNEL_OBFUSCATION.is_active(self.clock.now_ms())
 
-    async def presence_audience(self, user_id: int, *, friends: bool) -> PresenceAudience:
+    async def presence_audience(self, user_id: int, *, with_friends: bool) -> PresenceAudience:
         """Return the guilds and friends that may see a user's presence, in one read.
 
-        Without `friends`, the lists of friends and families are empty.
+        Without `with_friends`, the lists of friends and families are empty.
         """
 
         def work(tx: Tx) -> PresenceAudience:
-            friend_ids = self.source.friends(tx, user_id) if friends else []
+            friend_ids = self._guild_reader.friends(tx, user_id) if with_friends else []
             return PresenceAudience(
-                guilds=self.source.guild_ids(tx, user_id),
+                guilds=self._guild_reader.guild_ids(tx, user_id),
                 friends=friend_ids,
-                families=self.source.families(tx, user_id) if friend_ids else set(),
+                families=self._guild_reader.families(tx, user_id) if friend_ids else set(),
             )
 
         return await self.db.read(work)
 
     async def guild_name(self, guild_id: int) -> str | None:
         """Return a guild's name, or None if the guild does not exist."""
-        return (await self.db.read(lambda tx: self.source.guild_names(tx, [guild_id]))).get(guild_id)
+        return (await self.db.read(lambda tx: self._guild_reader.guild_names(tx, [guild_id]))).get(guild_id)
 
     async def ready(
         self, session: GatewaySession, build_own_fields: Callable[[list[Any]], dict[str, Any]]
@@ -198,10 +198,10 @@ class GatewayContext:
 
         def work(tx: Tx) -> SessionOpening:
             call = self.call(tx, session)
-            guilds = [guild for guild in self.source.guild_ids(tx, session.user_id) if session.in_shard(guild)]
+            guilds = [guild for guild in self._guild_reader.guild_ids(tx, session.user_id) if session.in_shard(guild)]
             guild_entries: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
             if session.is_oauth2:
-                names = self.source.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
+                names = self._guild_reader.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
                 guild_entries, guilds = [{"id": GuildId(guild), "name": name} for guild, name in names.items()], []
             parts = _READY_DEFAULTS | build_own_fields(guild_entries)
             for resource_slice in self.slices:
@@ -223,7 +223,7 @@ class GatewayContext:
 
     async def guild_count(self, actor: Actor) -> int:
         """Return the number of guilds of a user over all shards."""
-        return await self.db.read(lambda tx: self.source.guild_count(tx, actor.user_id))
+        return await self.db.read(lambda tx: self._guild_reader.guild_count(tx, actor.user_id))
 
     async def guild_arrivals(
         self, guild_id: int, sessions: Sequence[tuple[GatewaySession, bool]]
@@ -234,11 +234,11 @@ class GatewayContext:
         """
 
         def work(tx: Tx) -> list[GuildArrival | None]:
-            state = self.source.guild_state(tx, guild_id)
+            state = self._guild_reader.guild_state(tx, guild_id)
             if state is None:
                 return [None] * len(sessions)
             snapshot = state.snapshot = state.snapshot or tx.snapshot
-            members = self.source.member_states(tx, guild_id, {session.user_id for session, _ in sessions})
+            members = self._guild_reader.member_states(tx, guild_id, {session.user_id for session, _ in sessions})
             standings, now = Standings(state), self.clock.now_ms()
             bot_ids = {session.user_id for session, _ in sessions if session.actor.is_bot}
             standing_by_user = {
@@ -247,7 +247,7 @@ class GatewayContext:
             }
             builder = _GuildCreateBuilder(state, self.slices)
             arrivals: list[GuildArrival | None] = []
-            for session, joins in sessions:
+            for session, is_joining in sessions:
                 member = members.get(session.user_id)
                 if member is None:
                     arrivals.append(None)
@@ -256,7 +256,9 @@ class GatewayContext:
                 body = None
                 if has_guilds_intent(session):
                     call = self.call(tx, session)
-                    body = builder.body(call, session, member, standing, joins=joins, hides=self.obfuscates(session))
+                    body = builder.body(
+                        call, session, member, standing, is_joining=is_joining, obfuscates=self.obfuscates(session)
+                    )
                 arrivals.append(
                     GuildArrival(
                         state=state,
@@ -271,12 +273,12 @@ class GatewayContext:
 
         return await self.db.read(work, long=True)
 
-    async def refresh(self, guild_id: int, *, whole_guild: bool, users: Collection[int]) -> GuildRefresh:
-        """Re-read the members of a guild among `users`, and with `whole_guild` also the guild itself."""
+    async def refresh(self, guild_id: int, *, whole_guild: bool, user_ids: Collection[int]) -> GuildRefresh:
+        """Re-read the members of a guild among `user_ids`, and with `whole_guild` also the guild itself."""
 
         def work(tx: Tx) -> GuildRefresh:
-            members = self.source.member_states(tx, guild_id, users) if users else {}
-            state = self.source.guild_state(tx, guild_id) if whole_guild else None
+            members = self._guild_reader.member_states(tx, guild_id, user_ids) if user_ids else {}
+            state = self._guild_reader.guild_state(tx, guild_id) if whole_guild else None
             snapshot = tx.snapshot
             if state is not None:
                 state.snapshot = state.snapshot or snapshot
@@ -323,7 +325,7 @@ class GatewayContext:
         call = self.call(tx, session)
         view = guild_view(state, session, gain.member, gain.standing, visible=frozenset(channel_ids))
         threads: list[Any] = []
-        for guild_part in self._threads:
+        for guild_part in self._thread_parts:
             threads += msgspec.json.decode(codec.encode(guild_part(call, view).get(THREADS_SLICE, [])))
         # In GUILD_CREATE a thread contains the user's membership; in THREAD_LIST_SYNC memberships are a separate list.
         members = [
@@ -356,12 +358,12 @@ class _GuildCreateBuilder:
         member: MemberState,
         standing: MemberStanding,
         *,
-        joins: bool,
-        hides: bool,
+        is_joining: bool,
+        obfuscates: bool,
     ) -> bytes:
-        """Return the payload for one session; `hides` obfuscates the channels that the member cannot view.
+        """Return the payload for one session; with `obfuscates`, channels that the member cannot view are obfuscated.
 
-        At session start it has `unavailable: false`; if the user `joins` the guild now, the key is absent.
+        At session start it has `unavailable: false`. With `is_joining` the user joins the guild now, and the key is absent.
         """
         state = self._state
         fields: dict[str, Any] = {
@@ -369,13 +371,13 @@ class _GuildCreateBuilder:
             "large": state.member_count > session.large_threshold,
             "member_count": state.member_count,
         }
-        if not joins:
+        if not is_joining:
             fields["unavailable"] = False
         visible = standing.visible
         fields["channels"] = msgspec.Raw(
             b"["
             + b",".join(
-                channel.body if not hides or channel.id in visible else channel.obfuscated_body
+                channel.body if not obfuscates or channel.id in visible else channel.obfuscated_body
                 for channel in state.channels.values()
             )
             + b"]"

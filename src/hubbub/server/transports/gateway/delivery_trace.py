@@ -17,9 +17,9 @@ def deliver_traced(
     dispatch: Dispatch,
     sessions: Iterable[GatewaySession],
     deliver: Callable[[], None],
-    why_not: Callable[[GatewaySession], str],
+    explain_miss: Callable[[GatewaySession], str],
 ) -> None:
-    """Call `deliver` and record each session's outcome: delivered if its sequence number increased, else `why_not`."""
+    """Call `deliver` and record each session's outcome: delivered if its sequence number increased, else `explain_miss`."""
     previous_seqs = [(session, session.replay.last_seq) for session in sessions]
     deliver()
     audience = dispatch.audience
@@ -37,7 +37,7 @@ def deliver_traced(
                 user_id=UserId(session.user_id),
                 outcome=_delivered_form(session, dispatch)
                 if session.replay.last_seq != previous_seq
-                else why_not(session),
+                else explain_miss(session),
             )
             for session, previous_seq in previous_seqs
         ],

@@ -10,7 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import voice
@@ -35,8 +35,8 @@ T = TypeVar("T")
 CHANNEL_EVENTS: Final = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE"})
 WHOLE_GUILD_REFRESHES: Final = frozenset({"guild", "channels"})
 """Values of `Dispatch.refresh` for which the whole guild is re-read."""
-RECENT_SEAT_SECONDS: Final = 30.0
-"""Time in seconds after a session joined the hub during which events from before its GUILD_CREATE may still arrive."""
+LATE_EVENT_SECONDS: Final = 30.0
+"""Time in seconds after a read during which events that the read already contains may still arrive."""
 RETRY_DELAY_SECONDS: Final = 0.5
 """Delay in seconds before a failed read is retried."""
 ADMISSION_BATCH_SIZE: Final = 50
@@ -58,6 +58,16 @@ class SeatedMember:
         self.seats: list[Seat] = []
 
 
+class _ChangedChannel(NamedTuple):
+    """A channel before a change of its obfuscated form or before its deletion."""
+
+    obfuscated_body: bytes
+    viewer_ids: frozenset[int]
+    """IDs of the users who could view a deleted channel; empty for a changed channel."""
+    changed_at: float
+    """Time at which the change was read, in seconds of the event loop's clock."""
+
+
 class GuildHub:
     """A guild and the sessions of this node that are in it."""
 
@@ -65,7 +75,7 @@ class GuildHub:
         self,
         guild_id: int,
         context: GatewayContext,
-        packet: Callable[[str, bytes], Packet],
+        create_packet: Callable[[str, bytes], Packet],
         on_empty: Callable[["GuildHub"], None],
         on_missed_events: Callable[[list[GatewaySession]], None],
     ) -> None:
@@ -75,7 +85,7 @@ class GuildHub:
         self.seats: dict[GatewaySession, Seat] = {}
         """Seats of the admitted sessions."""
         self._context = context
-        self._packet = packet
+        self._create_packet = create_packet
         self._on_empty = on_empty
         """Called when the last session has left the hub."""
         self._on_missed_events = on_missed_events
@@ -83,6 +93,7 @@ class GuildHub:
         self._members: dict[int, SeatedMember] = {}
         self._standings: Standings | None = None
         self._timeout_end_ms = 0
+        """End of the earliest member timeout as Unix milliseconds, or 0."""
         self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
         """(channel, permission, intents) to the recipients with message content and those without it."""
         self._arriving_seats: list[Seat] = []
@@ -93,8 +104,8 @@ class GuildHub:
         """Stamp from which on no event is contained in the GUILD_CREATE of a recently admitted session."""
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
-        self._changed_channels: dict[int, tuple[bytes, frozenset[int], float]] = {}
-        """Changed or deleted channels until their event arrives: obfuscated payload, viewer IDs, and loop time."""
+        self._changed_channels: dict[int, _ChangedChannel] = {}
+        """Channels that changed or were deleted in the state, by ID, until their event arrives."""
         self._unannounced_channels: set[int] = set()
         """IDs of channels that are new in the state, until their CHANNEL_CREATE arrives."""
 
@@ -163,14 +174,14 @@ class GuildHub:
     def prune(self, now: float) -> None:
         """Discard expired state of admissions and changed channels; `now` is in seconds of the event loop's clock."""
         for session, seat in list(self._recent_seats.items()):
-            if now - seat.opened_at >= RECENT_SEAT_SECONDS:
+            if now - seat.opened_at >= LATE_EVENT_SECONDS:
                 del self._recent_seats[session]
                 seat.snapshot = None
         if self._changed_channels:
             self._changed_channels = {
                 channel: change
                 for channel, change in self._changed_channels.items()
-                if now - change[2] < RECENT_SEAT_SECONDS
+                if now - change.changed_at < LATE_EVENT_SECONDS
             }
 
     async def _open_seat(self, seat: Seat) -> None:
@@ -198,7 +209,7 @@ class GuildHub:
         self._recent_end_stamp = max(self._recent_end_stamp, arrival.snapshot.end)
         self._update_standings(member)
         if arrival.body is not None:
-            session.send(self._packet("GUILD_CREATE", arrival.body))
+            session.send(self._create_packet("GUILD_CREATE", arrival.body))
         backlog, seat.backlog = seat.backlog or [], None
         for dispatch in backlog:
             if seat.needs_event(dispatch):
@@ -270,32 +281,32 @@ class GuildHub:
 
         `only` limits delivery to one session that is still processing its backlog.
         """
-        stale = self._needs_refresh(dispatch)
-        if stale:
+        needs_refresh = self._needs_refresh(dispatch)
+        if needs_refresh:
             await self._refresh(dispatch)
         self._deliver(dispatch, only)
-        if stale:
+        if needs_refresh:
             await self._announce_visibility(dispatch, list(self.seats.values()))
         elif only is not None and dispatch.refresh:
             await self._announce_visibility(dispatch, [only])
 
     async def _refresh(self, dispatch: Dispatch) -> None:
         """Re-read the guild or members that an event changed, and recompute the standings."""
-        is_whole = dispatch.refresh in WHOLE_GUILD_REFRESHES
+        whole_guild = dispatch.refresh in WHOLE_GUILD_REFRESHES
         dispatches = [dispatch, *(item for item in self._queue if isinstance(item, Dispatch))]
-        users = {
+        user_ids = {
             queued.subject_id
             for queued in dispatches
             if queued.refresh == "member" and queued.subject_id in self._members
         }
         refreshed = await self._read_with_retry(
-            lambda: self._context.refresh(self.guild_id, whole_guild=is_whole, users=users)
+            lambda: self._context.refresh(self.guild_id, whole_guild=whole_guild, user_ids=user_ids)
         )
         if refreshed.state is not None:
             self._set_state(refreshed.state)
-        for user in users:
-            if (member := self._members.get(user)) is not None:
-                member.state, member.snapshot = refreshed.members.get(user), refreshed.snapshot
+        for user_id in user_ids:
+            if (member := self._members.get(user_id)) is not None:
+                member.state, member.snapshot = refreshed.members.get(user_id), refreshed.snapshot
         self._update_standings()
 
     async def _read_with_retry(self, read: Callable[[], Awaitable[T]]) -> T:
@@ -317,12 +328,14 @@ class GuildHub:
         for channel_id, channel in old.channels.items():
             new_channel = state.channels.get(channel_id)
             if new_channel is None:
-                viewers = frozenset(
+                viewer_ids = frozenset(
                     seat.session.user_id for seat in self.seats.values() if channel_id in seat.visible_channels
                 )
-                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, viewers, loop_time))
+                change = _ChangedChannel(channel.obfuscated_body, viewer_ids, loop_time)
+                self._changed_channels.setdefault(channel_id, change)
             elif new_channel.obfuscated_body != channel.obfuscated_body:
-                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, frozenset(), loop_time))
+                change = _ChangedChannel(channel.obfuscated_body, frozenset(), loop_time)
+                self._changed_channels.setdefault(channel_id, change)
         self._unannounced_channels = (
             self._unannounced_channels | (state.channels.keys() - old.channels.keys())
         ) & state.channels.keys()
@@ -330,17 +343,19 @@ class GuildHub:
     def _update_standings(self, *members: SeatedMember) -> None:
         """Recompute the standing of these members, or of all members if none are given."""
         assert self._standings is not None
-        now = self._context.clock.now_ms()
-        ends = {self._timeout_end_ms} if members else set()
+        now_ms = self._context.clock.now_ms()
+        timeout_ends_ms = {self._timeout_end_ms} if members else set()
         for member in members or self._members.values():
             is_bot = any(seat.session.actor.is_bot for seat in member.seats)
-            standing = None if member.state is None else self._standings.standing_of(member.state, now, is_bot=is_bot)
+            standing = (
+                None if member.state is None else self._standings.standing_of(member.state, now_ms, is_bot=is_bot)
+            )
             for seat in member.seats:
                 seat.standing = standing
-            if member.state is not None and member.state.timed_out_until_ms > now:
-                ends.add(member.state.timed_out_until_ms)
+            if member.state is not None and member.state.timed_out_until_ms > now_ms:
+                timeout_ends_ms.add(member.state.timed_out_until_ms)
         # When the earliest timeout ends, standings change without an event.
-        self._timeout_end_ms = min(ends - {0}, default=0)
+        self._timeout_end_ms = min(timeout_ends_ms - {0}, default=0)
         self._recipient_lists.clear()
 
     # Delivery
@@ -372,7 +387,7 @@ class GuildHub:
             return
         audience = dispatch.audience
         assert isinstance(audience, GuildAudience)
-        full, redacted = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
+        with_content, without_content = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
             (self._recent_seats and 0 < dispatch.stamp < self._recent_end_stamp)
             or only is not None
@@ -382,27 +397,28 @@ class GuildHub:
             or audience.without_view_channel_id is not None
             or audience.intent_exempt_user_id is not None
         ):
-            full = self._narrow(full, dispatch, audience, only)
-            redacted = self._narrow(redacted, dispatch, audience, only)
+            with_content = self._narrow(with_content, dispatch, audience, only)
+            without_content = self._narrow(without_content, dispatch, audience, only)
             if audience.intent_exempt_user_id is not None:
                 exempt_member = self._members.get(audience.intent_exempt_user_id)
-                full += self._intent_exempt_sessions(exempt_member, dispatch, only, {*full, *redacted})
-        if not full and not redacted:
+                recipients = {*with_content, *without_content}
+                with_content += self._intent_exempt_sessions(exempt_member, dispatch, only, recipients)
+        if not with_content and not without_content:
             return
-        packet = self._packet(dispatch.event, dispatch.body)
-        send_all(full, packet)
-        if redacted:
+        packet = self._create_packet(dispatch.event, dispatch.body)
+        send_all(with_content, packet)
+        if without_content:
             if dispatch.redacted is None:
-                send_all(redacted, packet)
+                send_all(without_content, packet)
             else:
                 exempt = dispatch.unredacted_for
-                send_all([session for session in redacted if session.user_id in exempt], packet)
-                rest = [session for session in redacted if session.user_id not in exempt]
+                send_all([session for session in without_content if session.user_id in exempt], packet)
+                rest = [session for session in without_content if session.user_id not in exempt]
                 for users, body in dispatch.partial_bodies:
                     if partial_recipients := [session for session in rest if session.user_id in users]:
-                        send_all(partial_recipients, self._packet(dispatch.event, body))
+                        send_all(partial_recipients, self._create_packet(dispatch.event, body))
                         rest = [session for session in rest if session.user_id not in users]
-                send_all(rest, self._packet(dispatch.event, dispatch.redacted))
+                send_all(rest, self._create_packet(dispatch.event, dispatch.redacted))
 
     def _buffer_for_arriving(self, dispatch: Dispatch) -> None:
         """Buffer an event for sessions that are not admitted yet; invalidate a session whose buffer overflows."""
@@ -484,28 +500,32 @@ class GuildHub:
         assert self.state is not None
         channel_id = dispatch.subject_id
         channel = self.state.channels.get(channel_id)
-        hidden_before, viewers, _ = self._changed_channels.get(channel_id, (None, frozenset[int](), 0.0))
-        full_packet = self._packet(dispatch.event, dispatch.body)
-        hidden = channel.obfuscated_body if channel is not None else hidden_before
-        hidden_packet = None if hidden is None else self._packet(dispatch.event, hidden)
+        change = self._changed_channels.get(channel_id)
+        previous_obfuscated = None if change is None else change.obfuscated_body
+        full_packet = self._create_packet(dispatch.event, dispatch.body)
+        obfuscated = channel.obfuscated_body if channel is not None else previous_obfuscated
+        obfuscated_packet = None if obfuscated is None else self._create_packet(dispatch.event, obfuscated)
         # An update of a hidden channel is sent only if its obfuscated form changed, or to a session processing its
         # backlog.
-        hidden_changed = hidden_before is not None and hidden_before != hidden
-        send_hidden = only is not None or hidden_changed or dispatch.event != "CHANNEL_UPDATE"
+        has_changed = previous_obfuscated is not None and previous_obfuscated != obfuscated
+        sends_obfuscated = only is not None or has_changed or dispatch.event != "CHANNEL_UPDATE"
         viewer_sessions: list[GatewaySession] = []
-        hidden_sessions: list[GatewaySession] = []
+        other_sessions: list[GatewaySession] = []
         for seat in list(self.seats.values()) if only is None else [only]:
             session = seat.session
             if seat.standing is None or not has_guilds_intent(session) or not seat.needs_event(dispatch):
                 continue
-            sees = channel_id in seat.standing.visible if channel is not None else session.user_id in viewers
-            if sees or not self._context.obfuscates(session):
+            if channel is not None:
+                can_view = channel_id in seat.standing.visible
+            else:
+                can_view = change is not None and session.user_id in change.viewer_ids
+            if can_view or not self._context.obfuscates(session):
                 viewer_sessions.append(session)
-            elif send_hidden or channel_id in seat.visible_channels:
-                hidden_sessions.append(session)
+            elif sends_obfuscated or channel_id in seat.visible_channels:
+                other_sessions.append(session)
         send_all(viewer_sessions, full_packet)
-        if hidden_packet is not None:
-            send_all(hidden_sessions, hidden_packet)
+        if obfuscated_packet is not None:
+            send_all(other_sessions, obfuscated_packet)
         if only is None:
             self._unannounced_channels.discard(channel_id)
             if channel is not None:
@@ -541,7 +561,7 @@ class GuildHub:
                     state.channels[channel_id].obfuscated_body for channel_id in lost if channel_id != cause_channel_id
                 ]:
                     if (packet := packets_by_body.get(body)) is None:
-                        packet = packets_by_body[body] = self._packet("CHANNEL_UPDATE", body)
+                        packet = packets_by_body[body] = self._create_packet("CHANNEL_UPDATE", body)
                     session.send(packet)
             # A member who gained MANAGE_THREADS in a channel now sees all of its private threads.
             thread_channels = {
@@ -558,7 +578,7 @@ class GuildHub:
             events = await self._read_with_retry(lambda: self._context.visibility_events(state, gains))
             for gain, packets in zip(gains, events, strict=True):
                 for event, body in packets:
-                    gain.session.send(self._packet(event, body))
+                    gain.session.send(self._create_packet(event, body))
 
 
 def _may_receive(standing: MemberStanding | None, channel_id: int | None, permission: int) -> bool:

@@ -1,4 +1,4 @@
-"""Validation of Identify, in the order of the close codes (spec/gateway.md#4.1)."""
+"""Validation of the token of Identify and Resume, and of the other fields of Identify (spec/gateway.md#4.1)."""
 
 from typing import Final
 
@@ -75,41 +75,41 @@ class SessionParameters(msgspec.Struct, kw_only=True):
     """The shard's index and the number of shards."""
     large_threshold: int
     """Number of members above which GUILD_CREATE of a guild does not contain all of them."""
-    obfuscates: bool
-    """Whether channels that the session cannot view are obfuscated for it."""
+    always_obfuscates: bool
+    """Whether hidden channels are obfuscated for the session even before changes.CHANNEL_OBFUSCATION takes effect."""
     capabilities: int = 0
     """Capabilities of the client; always 0 for bots (spec/gateway.md#4.1)."""
 
 
-def validate(identify: Identify, actor: Actor, multiple: int = 1) -> SessionParameters:
-    """Validate Identify; raise `CloseConnection` if it is invalid. The shard count must be a multiple of `multiple`."""
+def validate(identify: Identify, actor: Actor, shard_multiple: int = 1) -> SessionParameters:
+    """Validate Identify; raise `CloseConnection` if it is invalid. The shard count must be a multiple of `shard_multiple`."""
     return SessionParameters(
-        shard=_validated_shard(identify, multiple),
+        shard=_validated_shard(identify, shard_multiple),
         intents=_validated_intents(identify, actor),
         large_threshold=min(
             max(identify.large_threshold or LARGE_THRESHOLD_MIN, LARGE_THRESHOLD_MIN), LARGE_THRESHOLD_MAX
         ),
         # Hidden channels are always obfuscated for users; for bots from a date on, or if the bot or its application
         # requests it.
-        obfuscates=not actor.is_bot
+        always_obfuscates=not actor.is_bot
         or actor.obfuscates_channels
         or bool((identify.capabilities or 0) & Capabilities.CHANNEL_OBFUSCATION),
         capabilities=0 if actor.is_bot else identify.capabilities or 0,
     )
 
 
-def require_sharding(guilds: int, actor: Actor) -> None:
+def require_sharding(guild_count: int, actor: Actor) -> None:
     """Raise `CloseConnection` if a bot has too many guilds for one session and must use sharding."""
-    if actor.is_bot and guilds > GUILDS_PER_SHARD_MAX:
+    if actor.is_bot and guild_count > GUILDS_PER_SHARD_MAX:
         raise CloseConnection(CloseCode.SHARDING_REQUIRED, "Sharding required")
 
 
-def _validated_shard(identify: Identify, multiple: int) -> tuple[int, int]:
+def _validated_shard(identify: Identify, shard_multiple: int) -> tuple[int, int]:
     """Return the shard's index and the number of shards; raise `CloseConnection` if they are invalid."""
     shard = identify.shard
     if shard is None:
         return 0, 1
-    if len(shard) != 2 or shard[1] < 1 or not 0 <= shard[0] < shard[1] or shard[1] % multiple:
+    if len(shard) != 2 or shard[1] < 1 or not 0 <= shard[0] < shard[1] or shard[1] % shard_multiple:
         raise CloseConnection(CloseCode.INVALID_SHARD, "Invalid shard")
     return shard[0], shard[1]
 

@@ -56,19 +56,19 @@ class SessionStarts:
         self._rate_limits = rate_limits
         self._clock = clock
         self._days: ExpiringMap[int, tuple[int, int]] = ExpiringMap()
-        """Bot ID to the start of its 24-hour window in milliseconds and the number of session starts since."""
+        """Bot ID to the start of its 24-hour window as Unix milliseconds and the number of session starts since."""
         self._windows: ExpiringMap[tuple[int, int], float] = ExpiringMap()
         """(bot ID, rate limit key) to the last session start, in seconds of the event loop's clock."""
 
-    def take(self, user_id: int, shard: int, now: float, guilds: int = 0) -> bool:
+    def take(self, user_id: int, shard: int, now: float, guild_count: int = 0) -> bool:
         """Count a session start of a bot in a shard; return False if a limit rejects it. Only accepted starts are counted.
 
-        `now` is in seconds of the event loop's clock, and `guilds` is the number of guilds of the bot.
+        `now` is in seconds of the event loop's clock, and `guild_count` is the number of the bot's guilds.
         """
         if self._rate_limits.mode is RateLimitMode.OFF:
             return True
-        total, concurrency = self._settings.session_start_limits(guilds)
-        began, used = self._day_usage(user_id)
+        total, concurrency = self._settings.session_start_limits(guild_count)
+        began_ms, used = self._day_usage(user_id)
         if used >= total and self._rate_limits.rejects("session starts", user_id):
             return False
         key = (user_id, shard % concurrency)
@@ -76,28 +76,28 @@ class SessionStarts:
             if self._rate_limits.rejects("identify", user_id, key[1]):
                 return False
         self._windows.put(key, now, lambda at: now - at < IDENTIFY_WINDOW_SECONDS)
-        self._days.put(user_id, (began, used + 1), lambda day: self._is_current_day(day[0]))
+        self._days.put(user_id, (began_ms, used + 1), lambda day: self._is_current_day(day[0]))
         return True
 
-    def remaining(self, user_id: int, guilds: int = 0) -> SessionStartLimit:
+    def remaining(self, user_id: int, guild_count: int = 0) -> SessionStartLimit:
         """Return the limits that GET /gateway/bot reports to a bot in this number of guilds."""
-        total, concurrency = self._settings.session_start_limits(guilds)
-        began, used = self._day_usage(user_id)
+        total, concurrency = self._settings.session_start_limits(guild_count)
+        began_ms, used = self._day_usage(user_id)
         return SessionStartLimit(
             total=total,
             remaining=max(0, total - used),
-            reset_after=max(0, began + DAY_MS - self._clock.now_ms()) if used else 0,
+            reset_after=max(0, began_ms + DAY_MS - self._clock.now_ms()) if used else 0,
             max_concurrency=concurrency,
         )
 
     def _day_usage(self, user_id: int) -> tuple[int, int]:
-        """Return the start of a bot's current 24-hour window (Unix ms) and its number of session starts."""
-        now = self._clock.now_ms()
-        began, used = self._days.get(user_id, (now, 0))
-        return (began, used) if self._is_current_day(began) else (now, 0)
+        """Return the start of a bot's current 24-hour window as Unix milliseconds, and its number of session starts."""
+        now_ms = self._clock.now_ms()
+        began_ms, used = self._days.get(user_id, (now_ms, 0))
+        return (began_ms, used) if self._is_current_day(began_ms) else (now_ms, 0)
 
-    def _is_current_day(self, began: int) -> bool:
-        return began <= self._clock.now_ms() < began + DAY_MS
+    def _is_current_day(self, began_ms: int) -> bool:
+        return began_ms <= self._clock.now_ms() < began_ms + DAY_MS
 
 
 class MemberRequests:
@@ -106,22 +106,23 @@ class MemberRequests:
     def __init__(self, clock: Clock, rate_limits: RateLimits) -> None:
         self._rate_limits = rate_limits
         self._clock = clock
-        self._last: ExpiringMap[tuple[int, int], int] = ExpiringMap()
+        self._last_requests: ExpiringMap[tuple[int, int], int] = ExpiringMap()
+        """(bot ID, guild ID) to the last accepted request, as Unix milliseconds."""
 
     def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
-        """Return the milliseconds that the bot must wait before it may request all members, and whether to reject it.
+        """Return the milliseconds that the bot must wait before it may request all members, and whether to reject the request.
 
-        0 milliseconds accept the request, and the next one must wait. In the mode "report" a bot that does not wait receives
-        RATE_LIMITED, too, but its request is not rejected.
+        A wait of 0 means that the request is accepted and the next one must wait. In the mode "report" a bot that does
+        not wait receives RATE_LIMITED, too, but its request is not rejected.
         """
         now = self._clock.now_ms()
         is_large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)
         if self._rate_limits.mode is RateLimitMode.OFF or not (is_large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
             return 0, False
         window_ms = ALL_MEMBERS_INTERVAL_SECONDS * 1000
-        passed_ms = now - self._last.get((user_id, guild_id), -window_ms)
+        passed_ms = now - self._last_requests.get((user_id, guild_id), -window_ms)
         # If the clock was set back, `passed_ms` is negative; that must not lock a bot out.
         if 0 <= passed_ms < window_ms:
             return window_ms - passed_ms, self._rate_limits.rejects("all members", user_id, guild_id)
-        self._last.put((user_id, guild_id), now, lambda at: 0 <= now - at < window_ms)
+        self._last_requests.put((user_id, guild_id), now, lambda at: 0 <= now - at < window_ms)
         return 0, False

@@ -48,7 +48,7 @@ class Packet:
         self.created_at = created_at
         """Creation time, in seconds of the event loop's clock."""
         self.size = len(self._head) + len(self._tail)
-        self.templates: list[FrameTemplate | None] = [None, None, None, None]
+        self.templates: list[FrameTemplate | None] = [None] * len(Compression)
         """The encoded form for each kind of compression, or None until first use."""
         self.has_numeric_permissions = False
         """Whether the packet is for sessions of API versions 6 and 7."""

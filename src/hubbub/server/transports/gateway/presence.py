@@ -72,6 +72,7 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
     full: bool = False
     """Whether `session_presences` holds all sessions of the node."""
     user_id: int = 0
+    """User of the session that ended; used by `NODE_SESSION_ENDED`."""
     session_id: str = ""
     """Session that ended; used by `NODE_SESSION_ENDED`."""
 
@@ -128,12 +129,17 @@ class PresenceFeed:
         """Set a session's presence. A request with an unknown status is ignored (spec/gateway.md#8)."""
         if request.status not in STATUSES:
             return
-        actor, status, activities, hidden = session.actor, request.status, list[Any](), list[ActivitySecrets]()
+        actor, status, activities, activity_secrets = (
+            session.actor,
+            request.status,
+            list[Any](),
+            list[ActivitySecrets](),
+        )
         if session.is_oauth2 and actor.scopes.isdisjoint(PRESENCE_SCOPES):
             # The session may receive events for its user, but not set their presence.
             status = Status.INVISIBLE
         else:
-            activities, hidden = visible_activities(
+            activities, activity_secrets = visible_activities(
                 request.all_activities,
                 actor,
                 session_id=session.id,
@@ -150,20 +156,20 @@ class PresenceFeed:
             bot=actor.is_bot,
             application_id=int(actor.application_id) if session.is_oauth2 and actor.application_id else None,
             family_id=int(actor.family_id) if session.is_oauth2 and actor.family_id else None,
-            secrets=hidden,
+            secrets=activity_secrets,
             showing_chat=request.showing_chat is True,
         )
-        changed = self._presences.update(presence)
+        changed_views = self._presences.update(presence)
         self._send(NODE_REPORT, session_presences=[presence])
         self._send_own_sessions(presence.user_id)
-        self._queue_update(presence.user_id, changed, everywhere=True, bot=presence.bot)
+        self._queue_update(presence.user_id, changed_views, to_all_nodes=True, is_bot=presence.bot)
 
     def drop(self, user_id: int, session_id: str) -> None:
         """Remove the presence of a session that ended."""
-        changed = self._presences.remove(user_id, session_id)
+        changed_views = self._presences.remove(user_id, session_id)
         self._send(NODE_SESSION_ENDED, user_id=user_id, session_id=session_id)
         self._send_own_sessions(user_id)
-        self._queue_update(user_id, changed, everywhere=True)
+        self._queue_update(user_id, changed_views, to_all_nodes=True)
 
     def publish_to_guild(self, user_id: int, guild_id: int) -> None:
         """Publish a user's presence to a guild that the user just joined, unless the user is offline."""
@@ -181,12 +187,12 @@ class PresenceFeed:
         if not self._bus.is_healthy:
             # While the bus is unhealthy, missing messages do not mean that a node is dead.
             self._last_message_at = dict.fromkeys(self._last_message_at, now)
-        silent = [node for node, at in self._last_message_at.items() if now - at >= NODE_TIMEOUT_SECONDS]
-        for node in silent:
+        lost_nodes = [node for node, at in self._last_message_at.items() if now - at >= NODE_TIMEOUT_SECONDS]
+        for node in lost_nodes:
             log.warning("a node stopped responding; ending its sessions", extra={"node": node})
             self._on_lost_sessions(self._presences.sessions(node))
-            self._forget_node(node)
-        if silent:
+            self._remove_node(node)
+        if lost_nodes:
             self._bus.notify_gap()
 
     def _send(self, event: str, **fields: Any) -> None:
@@ -199,7 +205,7 @@ class PresenceFeed:
         if message.node == self.node:
             return
         if dispatch.event == NODE_SHUTDOWN:
-            self._forget_node(message.node)
+            self._remove_node(message.node)
             return
         if dispatch.event == NODE_HELLO or message.node not in self._last_message_at:
             # The other node does not know this node's sessions, or its HELLO may have been lost: send the full state.
@@ -236,21 +242,21 @@ class PresenceFeed:
             changed[removed.user_id] = changed.get(removed.user_id, frozenset()) | views
         for user_id, views in changed.items():
             self._send_own_sessions(user_id)
-            self._queue_update(user_id, views, everywhere=False)
+            self._queue_update(user_id, views, to_all_nodes=False)
 
     def _resync(self) -> None:
         """Exchange full state with every node after the bus lost messages."""
         self._send(NODE_HELLO)
         self._send(NODE_REPORT, session_presences=self._presences.sessions(), full=True)
 
-    def _forget_node(self, node: str) -> None:
+    def _remove_node(self, node: str) -> None:
         """Remove a node and its sessions, and inform this node's sessions."""
         self._last_message_at.pop(node, None)
         # Every remaining node detects the loss itself, so each updates only its own sessions.
-        lost = {presence.user_id for presence in self._presences.sessions(node)}
+        user_ids = {presence.user_id for presence in self._presences.sessions(node)}
         for user_id, views in self._presences.remove_node(node).items():
-            self._queue_update(user_id, views, everywhere=False)
-        for user_id in lost:
+            self._queue_update(user_id, views, to_all_nodes=False)
+        for user_id in user_ids:
             self._send_own_sessions(user_id)
 
     def _send_own_sessions(self, user_id: int) -> None:
@@ -271,15 +277,15 @@ class PresenceFeed:
             body = codec.encode(presences.session_list(sessions))
             self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=UserAudience.of(user_id)))
 
-    def _queue_update(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
-        """Queue PRESENCE_UPDATE for the users who see the changed views of a user; with `everywhere`, also on other nodes.
+    def _queue_update(self, user_id: int, views: frozenset[int], *, to_all_nodes: bool, is_bot: bool = False) -> None:
+        """Queue PRESENCE_UPDATE for the users who see the changed views of a user.
 
-        `bot` means that the user is a bot, which has no friends.
+        `to_all_nodes` also sends it to the sessions of other nodes; `is_bot` is whether the user is a bot, which has no friends.
         """
         if self._find_audience is None or not views:
             return
         presences_by_view = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
-        self._changes.append(_Change(user_id, presences_by_view, everywhere, bot))
+        self._changes.append(_Change(user_id, presences_by_view, to_all_nodes, is_bot))
         if len(self._changes) > self._merge_at:
             self._merge_changes()
         if self.publish_task is None:
@@ -289,13 +295,13 @@ class PresenceFeed:
         """Merge pending changes of the same user, so that the queue is bounded by the number of users."""
         merged: dict[tuple[int, bool], _Change] = {}
         for change in self._changes:
-            earlier = merged.pop((change.user_id, change.everywhere), None)
+            earlier = merged.pop((change.user_id, change.to_all_nodes), None)
             if earlier is not None:
                 change = change._replace(
                     presences_by_view=earlier.presences_by_view | change.presences_by_view,
-                    bot=earlier.bot or change.bot,
+                    is_bot=earlier.is_bot or change.is_bot,
                 )
-            merged[change.user_id, change.everywhere] = change
+            merged[change.user_id, change.to_all_nodes] = change
         self._changes = deque(merged.values())
         self._merge_at = max(PENDING_CHANGES_MAX, 2 * len(merged))
 
@@ -306,12 +312,12 @@ class PresenceFeed:
             while self._changes:
                 change = self._changes.popleft()
                 try:
-                    audience = await self._find_audience(change.user_id, friends=not change.bot)
+                    audience = await self._find_audience(change.user_id, with_friends=not change.is_bot)
                 except Exception:
                     log.exception("failed to publish a presence")
                     continue
                 for dispatch in _updates(change, audience):
-                    if not change.everywhere:
+                    if not change.to_all_nodes:
                         self._deliver_local(dispatch)
                     elif isinstance(dispatch.audience, UserAudience):
                         self._bus.publish(BROADCAST_SUBJECT, dispatch)
@@ -327,9 +333,9 @@ class _Change(NamedTuple):
     user_id: int
     presences_by_view: dict[int, Presence | None]
     """The presence that each family of applications sees; the key `PLATFORM_VIEW` is for all other users."""
-    everywhere: bool
+    to_all_nodes: bool
     """Whether the update is also sent to other nodes."""
-    bot: bool
+    is_bot: bool
 
 
 def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:

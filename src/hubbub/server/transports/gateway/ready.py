@@ -52,7 +52,7 @@ def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[s
                 following += [(LOBBY_CREATE, lobby) for lobby in lobbies]
         calls = parts.pop(CALLS, [])
         if session.capabilities & Capabilities.AUTO_CALL_CONNECT and session.intents & Intents.CALLS:
-            # Clients without this capability request each call (opcode 13).
+            # Clients without this capability request each call with CALL_CONNECT (opcode 13).
             following += [(CALL_CREATE, call) for call in calls]
         if session.capabilities & Capabilities.DEDUPE_USER_OBJECTS:
             _deduplicate_users(parts)

@@ -71,7 +71,7 @@ class Gateway:
         metrics: Metrics,
         ids: SnowflakeFactory,
         presences: Presences,
-        source: GuildReader,
+        guild_reader: GuildReader,
         slices: Sequence[Slice],
         authenticate: Callable[[str], Awaitable[Actor | None]],
         listeners: Listeners | None = None,
@@ -92,7 +92,7 @@ class Gateway:
             config=config,
             ids=ids,
             presences=presences,
-            source=source,
+            guild_reader=guild_reader,
             slices=slices,
             listeners=listeners,
             ports=ports,
@@ -108,7 +108,7 @@ class Gateway:
         metrics.watch(metrics.gateway_connections, lambda: len(self._connections))
 
     async def start(self) -> None:
-        """Subscribe to the bus. Must be called before the first connection."""
+        """Subscribe to the bus and start the periodic cleanup. Must be called before the first connection."""
         self.sessions.start()
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
 

@@ -72,10 +72,10 @@ class GatewaySession:
         "is_oauth2",
         "recipient_class",
         "large_threshold",
-        "obfuscates",
+        "always_obfuscates",
         "presence_limit",
         "replay",
-        "resuming",
+        "resuming_connection",
         "seats",
         "sees_content",
         "shard",
@@ -91,7 +91,7 @@ class GatewaySession:
         intents: int,
         shard: tuple[int, int],
         large_threshold: int,
-        obfuscates: bool,
+        always_obfuscates: bool,
         capabilities: int = 0,
         version: int,
         device: str,
@@ -112,7 +112,7 @@ class GatewaySession:
         self.shard = shard
         """The shard's index and the number of shards."""
         self.large_threshold = large_threshold
-        self.obfuscates = obfuscates
+        self.always_obfuscates = always_obfuscates
         """Whether hidden channels are obfuscated for the session even before changes.CHANNEL_OBFUSCATION takes effect."""
         self.capabilities = capabilities
         self.application_name = ""
@@ -126,7 +126,7 @@ class GatewaySession:
         self.replay = replay
         self.presence_limit = presence_limit
         self.connection: GatewayConnection | None = None
-        self.resuming: GatewayConnection | None = None
+        self.resuming_connection: GatewayConnection | None = None
         """The connection on which missed events are being replayed, or None."""
         self.seats: dict[int, Seat] = {}
         """Guild ID to the session's seat in that guild."""

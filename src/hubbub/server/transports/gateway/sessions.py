@@ -1,10 +1,10 @@
-"""All gateway sessions of this node: start, resume and end."""
+"""All gateway sessions of this node: start, resume, end, guild membership, and delivery of events for users."""
 
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hubbub.protocol import changes, codec
 from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
@@ -23,7 +23,7 @@ from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.context import GatewayContext
-from hubbub.server.transports.gateway.hub import RECENT_SEAT_SECONDS, GuildHub
+from hubbub.server.transports.gateway.hub import LATE_EVENT_SECONDS, GuildHub
 from hubbub.server.transports.gateway.identification import SessionParameters, require_sharding
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.presence import PresenceFeed
@@ -49,6 +49,13 @@ SESSION_ENDING_CODES: Final = frozenset({1000, 1001})
 """Client close codes that end the session instead of keeping it resumable (spec/gateway.md#3)."""
 
 
+class _SubscribedHub(NamedTuple):
+    """The hub of a guild and its bus subscription."""
+
+    hub: GuildHub
+    subscription: Subscription
+
+
 class GatewaySessions:
     """The sessions of this node, indexed by session, guild and user."""
 
@@ -58,7 +65,7 @@ class GatewaySessions:
         self._record_delivered = metrics.count_delivered
         self._presences = presences
         self._sessions: dict[str, GatewaySession] = {}
-        self._hubs: dict[int, tuple[GuildHub, Subscription]] = {}
+        self._hubs: dict[int, _SubscribedHub] = {}
         self._user_sessions: dict[int, UserSessions] = {}
         self._compressor = BlockCompressor()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -81,7 +88,7 @@ class GatewaySessions:
             if resource_slice.stored_sessions is not None
         ]
         self._orphans_checked_at = 0.0
-        self._gaps = 0
+        self._gap_count = 0
         """Number of times that the bus may have lost events."""
         self.presence_feed = PresenceFeed(
             bus,
@@ -130,14 +137,14 @@ class GatewaySessions:
     def __iter__(self) -> Iterator[GatewaySession]:
         return iter(list(self._sessions.values()))
 
-    def packet(self, event: str, body: bytes) -> Packet:
+    def create_packet(self, event: str, body: bytes) -> Packet:
         """Return an encoded event that can be sent to any number of sessions."""
         return Packet(event, body, self._compressor, self._loop.time(), self._record_delivered)
 
     def member_count(self, guild_id: int) -> int:
         """Return a guild's member count as of its last read, or 0 if no session of this node is in the guild."""
         entry = self._hubs.get(guild_id)
-        return entry[0].state.member_count if entry is not None and entry[0].state is not None else 0
+        return entry.hub.state.member_count if entry is not None and entry.hub.state is not None else 0
 
     # Starting sessions
 
@@ -156,7 +163,7 @@ class GatewaySessions:
             intents=parameters.intents,
             shard=parameters.shard,
             large_threshold=parameters.large_threshold,
-            obfuscates=parameters.obfuscates,
+            always_obfuscates=parameters.always_obfuscates,
             capabilities=parameters.capabilities,
             version=connection.version,
             device=device,
@@ -168,7 +175,7 @@ class GatewaySessions:
         if not actor.is_bot and existing is not None and len(existing.sessions) >= SESSIONS_PER_USER_MAX:
             raise CloseConnection(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
         user_sessions = self._join_user_sessions(session)
-        gaps = self._gaps
+        previous_gap_count = self._gap_count
         try:
             # Subscribed before reading: events in between are buffered, and sent unless the read already contains them.
             await self._bus.flush()
@@ -179,13 +186,13 @@ class GatewaySessions:
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
             require_sharding(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
-            seats = [self._create_seat(session, guild, joins=False) for guild in opening.guilds]
+            seats = [self._create_seat(session, guild, is_joining=False) for guild in opening.guilds]
             await self._bus.flush()
         except BaseException:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
             raise
-        if gaps != self._gaps or session.has_ended:
+        if previous_gap_count != self._gap_count or session.has_ended:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
@@ -195,7 +202,7 @@ class GatewaySessions:
         if connection.close_task is None:
             session.connection = connection
         for event, body in opening.packets:
-            session.send(self.packet(event, body))
+            session.send(self.create_packet(event, body))
         early_events, session.early_events = session.early_events or [], None
         for dispatch in early_events:
             batch = DispatchBatch()
@@ -239,20 +246,21 @@ class GatewaySessions:
             if session.connection is not None:
                 await session.connection.wait_writable()
 
-    def _create_seat(self, session: GatewaySession, guild_id: int, *, joins: bool) -> tuple[GuildHub, Seat]:
+    def _create_seat(self, session: GatewaySession, guild_id: int, *, is_joining: bool) -> tuple[GuildHub, Seat]:
         """Create a session's seat in a guild, and the guild's hub if there is none."""
         entry = self._hubs.get(guild_id)
         if entry is None:
-            hub = GuildHub(guild_id, self._context, self.packet, self._remove_empty_hub, self._invalidate_some)
-            entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.receive))
-        seat = session.seats[guild_id] = Seat(session, is_joining=joins)
-        entry[0].expect(seat)
-        return entry[0], seat
+            hub = GuildHub(guild_id, self._context, self.create_packet, self._remove_empty_hub, self._invalidate_some)
+            subscription = self._bus.subscribe(f"guild.{guild_id}", hub.receive)
+            entry = self._hubs[guild_id] = _SubscribedHub(hub, subscription)
+        seat = session.seats[guild_id] = Seat(session, is_joining=is_joining)
+        entry.hub.expect(seat)
+        return entry.hub, seat
 
     def _join_user_sessions(self, session: GatewaySession) -> UserSessions:
         user_sessions = self._user_sessions.get(session.user_id)
         if user_sessions is None:
-            user_sessions = self._user_sessions[session.user_id] = UserSessions(self, self.packet, self._context)
+            user_sessions = self._user_sessions[session.user_id] = UserSessions(self, self.create_packet, self._context)
             user_sessions.subscription = self._bus.subscribe(f"user.{session.user_id}", user_sessions.receive)
         user_sessions.sessions.append(session)
         return user_sessions
@@ -266,7 +274,7 @@ class GatewaySessions:
             return
         if session.has_ended or guild_id in session.seats or not session.in_shard(guild_id):
             return
-        hub, seat = self._create_seat(session, guild_id, joins=True)
+        hub, seat = self._create_seat(session, guild_id, is_joining=True)
 
         async def admit() -> None:
             await self._bus.flush()
@@ -283,20 +291,20 @@ class GatewaySessions:
             name = await self._context.guild_name(guild_id)
             if name is not None and not session.has_ended:
                 body = codec.encode({"id": GuildId(guild_id), "name": name})
-                session.send(self.packet(GUILD_CREATE.name, body))
+                session.send(self.create_packet(GUILD_CREATE.name, body))
 
     def leave_guild(self, session: GatewaySession, guild_id: int) -> None:
         """Remove a session from a guild that its user left."""
         seat = session.seats.pop(guild_id, None)
         if seat is not None and guild_id in self._hubs:
-            self._hubs[guild_id][0].leave(seat)
+            self._hubs[guild_id].hub.leave(seat)
 
     def _remove_empty_hub(self, hub: GuildHub) -> None:
         """Remove a hub without sessions."""
         entry = self._hubs.get(hub.guild_id)
-        if entry is not None and entry[0] is hub:
+        if entry is not None and entry.hub is hub:
             del self._hubs[hub.guild_id]
-            entry[1].cancel()
+            entry.subscription.cancel()
             hub.close()
 
     def _deliver_local(self, dispatch: Dispatch) -> None:
@@ -307,14 +315,14 @@ class GatewaySessions:
             return
         entry = self._hubs.get(audience.guild_id)
         if entry is not None:
-            entry[0].receive(dispatch)
+            entry.hub.receive(dispatch)
 
     def _deliver_broadcast(self, dispatch: Dispatch) -> None:
         """Deliver an event for many users to those connected to this node; packets are created once for all of them."""
         assert isinstance(dispatch.audience, UserAudience)
         users, by_user = dispatch.audience.users, self._user_sessions
         if len(users) * 4 > len(by_user):
-            # A large share of the local users: iterate in insertion order, which visits memory sequentially.
+            # More than a quarter of the local users: iterate in insertion order, which visits memory sequentially.
             recipients = [user_sessions for user_id, user_sessions in by_user.items() if user_id in users]
         else:
             recipients = [by_user[user_id] for user_id in users if user_id in by_user]
@@ -334,7 +342,7 @@ class GatewaySessions:
 
     def _on_missed_events(self) -> None:
         """Invalidate every session, because the bus may have lost events for any of them."""
-        self._gaps += 1
+        self._gap_count += 1
         self.invalidate_all()
 
     def invalidate_all(self) -> None:
@@ -351,11 +359,11 @@ class GatewaySessions:
         """Replay the events after `seq` on a new connection; return False if the replay buffer no longer has them."""
         if not 0 <= seq <= session.replay.last_seq:
             raise CloseConnection(CloseCode.INVALID_SEQ, "Invalid seq")
-        for old_connection in (session.connection, session.resuming):
+        for old_connection in (session.connection, session.resuming_connection):
             if old_connection is not None:
                 old_connection.session = None
                 old_connection.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
-        session.connection, session.resuming = None, connection
+        session.connection, session.resuming_connection = None, connection
         connection.session = session
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
@@ -365,13 +373,13 @@ class GatewaySessions:
             for packet in packets:
                 seq += 1
                 connection.send_dispatch(packet, seq)
-            if not await connection.wait_writable() or session.resuming is not connection:
+            if not await connection.wait_writable() or session.resuming_connection is not connection:
                 return True
         if packets is None:
             self.invalidate(session)
             return False
-        session.resuming, session.connection = None, connection
-        session.send(self.packet(RESUMED.name, codec.encode(Resumed())))
+        session.resuming_connection, session.connection = None, connection
+        session.send(self.create_packet(RESUMED.name, codec.encode(Resumed())))
         return True
 
     # Ending sessions
@@ -384,14 +392,14 @@ class GatewaySessions:
         session = connection.session
         if session is None or session.has_ended:
             return
-        if session.resuming is connection:
-            session.resuming = None
+        if session.resuming_connection is connection:
+            session.resuming_connection = None
         if session.connection is connection:
             session.connection = None
         if code in SESSION_ENDING_CODES:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
-        elif session.connection is None and session.resuming is None and session.expiry_timer is None:
+        elif session.connection is None and session.resuming_connection is None and session.expiry_timer is None:
             session.expiry_timer = self._context.clock.call_later(self._resumable_ms, lambda: self._expire(session))
 
     async def _expire(self, session: GatewaySession) -> None:
@@ -400,7 +408,7 @@ class GatewaySessions:
 
     def revoke(self, session: GatewaySession) -> None:
         """End a session whose token was revoked, and close its connection."""
-        connection = session.connection or session.resuming
+        connection = session.connection or session.resuming_connection
         self._end(session)
         self._spawn(self._run_ended_hooks([session]))
         if connection is not None:
@@ -408,7 +416,7 @@ class GatewaySessions:
 
     def invalidate(self, session: GatewaySession) -> None:
         """End a session that cannot continue. The client may identify again on the same connection."""
-        connection = session.connection or session.resuming
+        connection = session.connection or session.resuming_connection
         self._end(session)
         self._spawn(self._run_ended_hooks([session]))
         if connection is not None:
@@ -420,7 +428,7 @@ class GatewaySessions:
         if session.has_ended:
             return
         session.has_ended = True
-        session.connection = session.resuming = None
+        session.connection = session.resuming_connection = None
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
             session.expiry_timer = None
@@ -479,9 +487,9 @@ class GatewaySessions:
 
         stored = await self._context.db.read(work, long=True)
         lost = [
-            session_entry
-            for session_entry in sorted(stored)
-            if not self._presences.has(*session_entry) and session_entry[1] not in self._sessions
+            (user_id, session_id)
+            for user_id, session_id in sorted(stored)
+            if not self._presences.has(user_id, session_id) and session_id not in self._sessions
         ]
         if lost:
             log.warning("ending sessions that no node has", extra={"sessions": len(lost)})
@@ -490,7 +498,7 @@ class GatewaySessions:
             )
 
     async def _clean_up(self, ended: list[tuple[Actor, str]]) -> None:
-        """Run the slices' `session_ended` hooks."""
+        """Run the slices' `session_ended` hooks for pairs of an actor and a session ID."""
         if not self._session_ended_hooks or not ended:
             return
 
@@ -506,12 +514,15 @@ class GatewaySessions:
             log.exception("failed to clean up after ended sessions")
 
     def prune(self, now: float) -> None:
-        """Discard expired state: replayed events, snapshots, silent nodes, and at intervals orphaned sessions."""
+        """Discard expired state: buffered events, snapshots and nodes that stopped responding; at intervals, end orphans.
+
+        `now` is in seconds of the event loop's clock.
+        """
         oldest = now - self._resumable_ms / 1000
         for session in self._sessions.values():
             if session.connection is not None:
                 session.replay.discard(session.acknowledged_seq, oldest, now)
-            if session.snapshot is not None and now - session.started_at >= RECENT_SEAT_SECONDS:
+            if session.snapshot is not None and now - session.started_at >= LATE_EVENT_SECONDS:
                 session.snapshot = None
         for hub, _ in self._hubs.values():
             hub.prune(now)

@@ -21,15 +21,15 @@ VOICE_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUI
 class MemberStanding:
     """The permissions of all members with the same roles; the owner and members with own overwrites do not share it."""
 
-    __slots__ = ("__weakref__", "_bits", "_guild", "_member", "_moderated", "_restricted", "base", "visible")
+    __slots__ = ("__weakref__", "_bits", "_guild", "_member", "_moderated", "_is_restricted", "base", "visible")
 
-    def __init__(self, guild: GuildState, member: MemberState, restricted: bool, is_bot: bool) -> None:
-        """Compute the standing; `restricted` reduces it to the permissions of a timed-out member."""
+    def __init__(self, guild: GuildState, member: MemberState, is_restricted: bool, is_bot: bool) -> None:
+        """Compute the standing; `is_restricted` reduces it to the permissions of a timed-out member."""
         self._guild = guild
         self._member = member
-        self._restricted = restricted
+        self._is_restricted = is_restricted
         base = gateway_queries.member_permissions(guild, member)
-        self.base = timed_out_permissions(base) if restricted else base
+        self.base = timed_out_permissions(base) if is_restricted else base
         """Guild-level permissions."""
         self._bits: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
@@ -39,7 +39,8 @@ class MemberStanding:
     def _find_visible(self, base: int, *, with_parents: bool) -> frozenset[int]:
         """Return the IDs of the visible channels; `base` are the permissions in the guild.
 
-        `with_parents` adds categories that contain a visible channel."""
+        `with_parents` adds categories that contain a visible channel.
+        """
         channels = self._guild.channels.values()
         visible_ids = {
             channel.id
@@ -80,7 +81,7 @@ class MemberStanding:
             bits = (
                 0 if channel is None else gateway_queries.member_channel_permissions(self._guild, self._member, channel)
             )
-            if self._restricted:
+            if self._is_restricted:
                 bits = timed_out_permissions(bits)
             self._bits[channel_id] = bits
         return bits
@@ -105,9 +106,9 @@ class Standings:
 
     def standing_of(self, member: MemberState, now_ms: int, *, is_bot: bool = False) -> MemberStanding:
         """Return a member's standing at a time in Unix milliseconds; `is_bot` is whether the member is a bot."""
-        restricted = member.is_restricted or member.timed_out_until_ms > now_ms
-        key = (member.user_id if member.user_id in self._individual_ids else 0, member.roles, restricted, is_bot)
+        is_restricted = member.is_restricted or member.timed_out_until_ms > now_ms
+        key = (member.user_id if member.user_id in self._individual_ids else 0, member.roles, is_restricted, is_bot)
         standing = self._shared_standings.get(key)
         if standing is None:
-            standing = self._shared_standings[key] = MemberStanding(self._guild, member, restricted, is_bot)
+            standing = self._shared_standings[key] = MemberStanding(self._guild, member, is_restricted, is_bot)
         return standing

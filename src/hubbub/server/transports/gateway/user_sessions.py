@@ -54,7 +54,7 @@ class DispatchBatch:
         self.packets: dict[int, tuple[Packet, list[GatewaySession]]] = {}
         """`id()` of the body to the packet and its recipients; a dispatch may have several bodies."""
         self.oauth2_recipients: dict[RecipientClass, list[GatewaySession] | None] = {}
-        """The recipient list for each kind of OAuth2 session, or None if that kind does not receive the event."""
+        """The recipient list for each class of OAuth2 sessions, or None if the class does not receive the event."""
 
     def send(self) -> None:
         """Send each packet to its recipients."""
@@ -67,14 +67,14 @@ class DispatchBatch:
 class UserSessions:
     """The sessions of one user on this node."""
 
-    __slots__ = ("_context", "_control", "_packet", "sessions", "subscription")
+    __slots__ = ("_context", "_control", "_create_packet", "sessions", "subscription")
 
     def __init__(
-        self, control: SessionControl, packet: Callable[[str, bytes], Packet], context: GatewayContext
+        self, control: SessionControl, create_packet: Callable[[str, bytes], Packet], context: GatewayContext
     ) -> None:
         self._control = control
         self._context = context
-        self._packet = packet
+        self._create_packet = create_packet
         self.sessions: list[GatewaySession] = []
         self.subscription: Subscription | None = None
 
@@ -113,7 +113,10 @@ class UserSessions:
         batch.send()
 
     def add_recipients(self, dispatch: Dispatch, batch: DispatchBatch) -> None:
-        """Add the user's sessions to the recipients of an event for many users; `batch.send()` delivers it."""
+        """Add the user's sessions to the recipients of an event; `batch.send()` delivers it.
+
+        An event for a session whose READY is not sent yet is buffered instead.
+        """
         for session in list(self.sessions):
             if session.early_events is not None:
                 session.early_events.append(dispatch)
@@ -153,7 +156,7 @@ class UserSessions:
     def _oauth2_recipients(
         self, session: GatewaySession, dispatch: Dispatch, batch: DispatchBatch
     ) -> list[GatewaySession] | None:
-        """Return the recipient list for OAuth2 sessions of this kind, or None if they do not receive the event."""
+        """Return the recipient list of the session's class, or None if the class does not receive the event."""
         if dispatch.intents and not session.intents & dispatch.intents:
             return None
         if not session.accepts(dispatch) or dispatch.event in self._context.config.gateway.disabled_gateway_events:
@@ -166,7 +169,7 @@ class UserSessions:
         """Return the recipient list of the packet with this body, which is created on first use."""
         packet_and_recipients = batch.packets.get(id(body))
         if packet_and_recipients is None:
-            packet_and_recipients = batch.packets[id(body)] = (self._packet(dispatch.event, body), [])
+            packet_and_recipients = batch.packets[id(body)] = (self._create_packet(dispatch.event, body), [])
         return packet_and_recipients[1]
 
     def _update_membership(self, session: GatewaySession, dispatch: Dispatch) -> bool:
