@@ -11,6 +11,8 @@ PING: Final = b"\x13\x37\xca\xfe"
 """First bytes of a ping of a client."""
 PONG: Final = b"\x13\x37\xf0\x0d"
 """First bytes of the response to a ping."""
+KEEPALIVE_BYTES: Final = 8
+"""Length in bytes of a ping, of its response and of a keepalive."""
 
 # Type, payload length, SSRC, address padded with zeros, port.
 _DISCOVERY_FORMAT: Final = struct.Struct(">HHI64sH")

@@ -294,7 +294,7 @@ class App:
             clock=self.clock,
             config=self.config,
             metrics=self.metrics,
-            source=voice_states.voice_server,
+            tickets=voice_states.voice_server,
             make_call=self.make_call,
         )
         await self.voice.start()

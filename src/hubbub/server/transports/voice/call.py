@@ -94,10 +94,10 @@ class VoiceSession:
         """Send a binary message, which always has a sequence number, and buffer it for a resume."""
         self._buffer_and_write(BINARY, protocol.encode_binary_frame(op, payload, wire_seq(self.replay.last_number + 1)))
 
-    def _buffer_and_write(self, first: int, payload: bytes) -> None:
-        self.replay.append(first, payload, asyncio.get_running_loop().time())
+    def _buffer_and_write(self, first_byte: int, payload: bytes) -> None:
+        self.replay.append(first_byte, payload, asyncio.get_running_loop().time())
         if self.connection is not None:
-            self.connection.write(first, payload)
+            self.connection.write(first_byte, payload)
 
     def attach(self, connection: "VoiceConnection") -> None:
         """Continue the session over another connection. The caller replays missed messages."""

@@ -32,7 +32,7 @@ time, discord.py waits for an event that it has already received, until it times
 SessionKey = tuple[int, int]
 """Server ID (of the guild, lobby or private channel) and user ID."""
 MakeCall = Callable[[Tx], Call]
-"""Builds the call of a transaction."""
+"""Creates the `Call` of a transaction, which is the context of an operation and not a voice call."""
 
 
 class Calls:
@@ -44,14 +44,14 @@ class Calls:
         db: Database,
         bus: Bus[Dispatch],
         clock: Clock,
-        source: VoiceTickets,
+        tickets: VoiceTickets,
         make_call: MakeCall,
         forwarder: Forwarder,
     ) -> None:
         self._db = db
         self._bus = bus
         self._clock = clock
-        self._source = source
+        self._tickets = tickets
         self._make_call = make_call
         self.forwarder = forwarder
         self._sessions: dict[SessionKey, VoiceSession] = {}
@@ -86,7 +86,7 @@ class Calls:
 
     async def find_ticket(self, token_hash: bytes) -> VoiceTicket | None:
         """Return the ticket of a token, or None."""
-        return await self._db.read(lambda tx: self._source.find_ticket(tx, token_hash))
+        return await self._db.read(lambda tx: self._tickets.find_ticket(tx, token_hash))
 
     def start_session(self, ticket: VoiceTicket, connection: VoiceConnection, dave_version: int) -> VoiceSession:
         """Start the session of a client with a valid ticket, and end the user's previous session.
@@ -116,11 +116,11 @@ class Calls:
     async def report_connected(self, session: VoiceSession) -> None:
         """Report that a client is connected, which resets its count of failed attempts."""
         if session.ticket.failures:
-            await self._report(self._source.on_connected, session.ticket)
+            await self._report(self._tickets.on_connected, session.ticket)
 
     async def report_rejected(self, ticket: VoiceTicket) -> None:
         """Report that a client with a valid ticket was rejected."""
-        await self._report(self._source.on_rejected, ticket)
+        await self._report(self._tickets.on_rejected, ticket)
 
     async def reject(self, session: VoiceSession) -> None:
         """End a session because the client was rejected, and report it.
@@ -182,7 +182,7 @@ class Calls:
         if session.connection is not None and code is not None:
             session.connection.close(code, reason, delay_seconds=close_delay_seconds)
         if report_left:
-            self._spawn(self._report(self._source.on_connection_ended, session.ticket))
+            self._spawn(self._report(self._tickets.on_connection_ended, session.ticket))
 
     # Changes of voice states
 
@@ -204,7 +204,7 @@ class Calls:
         """Re-read a ticket, and update or end its session accordingly."""
         with self._clock.working():
             try:
-                ticket = await self._db.read(lambda tx: self._source.find_ticket_of_user(tx, *key))
+                ticket = await self._db.read(lambda tx: self._tickets.find_ticket_of_user(tx, *key))
             except StoreUnavailable:
                 log.warning("failed to re-read a voice ticket", extra={"user_id": key[1]})
                 return

@@ -56,10 +56,10 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
         """Write a message that is not replayed on a resume."""
         self.write(TEXT, protocol.encode_frame(op, payload, None))
 
-    def write(self, first: int, payload: bytes) -> None:
+    def write(self, first_byte: int, payload: bytes) -> None:
         """Write a frame, or drop the connection if the client is too slow; the client may resume.
 
-        `first` is the first byte of the frame: `frames.TEXT` or `frames.BINARY`.
+        `first_byte` is that of the frame: `frames.TEXT` or `frames.BINARY`.
         """
         if self.close_task is not None:
             return
@@ -67,4 +67,4 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
             self.abort()
             return
         with IGNORE_DISCONNECT:
-            self.transport.write(frame(first, payload))
+            self.transport.write(frame(first_byte, payload))

@@ -6,7 +6,7 @@ _WINDOW_PACKETS: Final = 64
 
 
 class ReplayWindow:
-    """A replay window: which of the last 64 packet numbers, of `bits` bits each, were seen."""
+    """A replay window: the packet numbers seen among the last 64, where each number has `bits` bits."""
 
     __slots__ = ("_half_range", "_mask", "_seen_bits", "highest")
 

@@ -1,4 +1,4 @@
-"""Registration of this voice server among several: periodic heartbeats, and withdrawal on shutdown."""
+"""Registration of this voice server among several: periodic heartbeats, and removal on shutdown."""
 
 import asyncio
 import logging
@@ -14,24 +14,24 @@ log = logging.getLogger(__name__)
 class VoiceServerRegistration:
     """Keeps this voice server in the list of servers that clients are assigned to."""
 
-    def __init__(self, db: Database, source: VoiceTickets, make_call: Callable[[Tx], Call], endpoint: str) -> None:
+    def __init__(self, db: Database, tickets: VoiceTickets, make_call: Callable[[Tx], Call], endpoint: str) -> None:
         self._db = db
-        self._source = source
+        self._tickets = tickets
         self._make_call = make_call
         self._endpoint = endpoint
         self._heartbeat_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Register the server and start its heartbeat."""
-        await self._report(self._source.record_heartbeat)
+        await self._report(self._tickets.record_heartbeat)
         self._heartbeat_task = asyncio.get_running_loop().create_task(self._send_heartbeats())
 
     async def stop(self) -> None:
-        """Withdraw the server; its clients are assigned to other servers (spec/voice.md#6)."""
+        """Unregister the server; its clients are assigned to other servers (spec/voice.md#6)."""
         if self._heartbeat_task is not None:
             self._heartbeat_task.cancel()
         try:
-            await self._report(self._source.remove_server)
+            await self._report(self._tickets.remove_server)
         except StoreUnavailable:
             log.warning("failed to unregister the voice server; its registration will expire")
 
@@ -39,7 +39,7 @@ class VoiceServerRegistration:
         while True:
             await asyncio.sleep(HEARTBEAT_MS / 1000)
             try:
-                await self._report(self._source.record_heartbeat)
+                await self._report(self._tickets.record_heartbeat)
             except StoreUnavailable:
                 log.warning("failed to renew the voice server's registration; retrying")
 

@@ -15,8 +15,8 @@ class BufferedMessage(NamedTuple):
 
     number: int
     """Unbounded number, counted from 1; `wire_seq` converts it to the number on the wire."""
-    frame_byte: int
-    """First byte of the WebSocket frame: text or binary."""
+    first_byte: int
+    """First byte of the WebSocket frame: `frames.TEXT` or `frames.BINARY`."""
     payload: bytes
     sent_at: float
     """Time of sending, in seconds of the event loop's clock."""
@@ -41,10 +41,10 @@ class VoiceReplayBuffer:
     def __len__(self) -> int:
         return len(self._messages)
 
-    def append(self, first: int, payload: bytes, now: float) -> None:
-        """Store a message under the next number; `first` is the first byte of its WebSocket frame."""
+    def append(self, first_byte: int, payload: bytes, now: float) -> None:
+        """Store a message under the next number; `first_byte` is that of its WebSocket frame."""
         self.last_number += 1
-        self._messages.append(BufferedMessage(self.last_number, first, payload, now))
+        self._messages.append(BufferedMessage(self.last_number, first_byte, payload, now))
         self._held_bytes += len(payload)
         while len(self._messages) > MESSAGES_MAX or self._held_bytes > BYTES_MAX:
             self._drop_oldest()

@@ -41,6 +41,10 @@ SWEEPS_PER_INTERVAL: Final = 8
 """Number of heartbeat checks per heartbeat interval."""
 GOING_AWAY: Final = 1001
 """The WebSocket close code of a server that shuts down (RFC 6455, 7.4.1)."""
+NORMAL_CLOSURE: Final = 1000
+"""The WebSocket close code of a client that leaves the call (RFC 6455, 7.4.1)."""
+INVALID_VERSION: Final = 999
+"""Protocol version of a connection that requested none that can be parsed; it is always rejected."""
 SESSIONLESS_OPCODES: Final = frozenset({VoiceOpcode.IDENTIFY, VoiceOpcode.RESUME, VoiceOpcode.HEARTBEAT})
 """Opcodes that a client may send before it has a session."""
 DAVE_JSON_OPCODES: Final = frozenset({VoiceOpcode.DAVE_TRANSITION_READY, VoiceOpcode.MLS_INVALID_COMMIT_WELCOME})
@@ -58,7 +62,7 @@ class VoiceServer:
         clock: Clock,
         config: Config,
         metrics: Metrics,
-        source: VoiceTickets,
+        tickets: VoiceTickets,
         make_call: MakeCall,
     ) -> None:
         self.sockets = sockets
@@ -70,14 +74,14 @@ class VoiceServer:
             db=db,
             bus=bus,
             clock=clock,
-            source=source,
+            tickets=tickets,
             make_call=make_call,
             forwarder=Forwarder(sockets.udp, metrics, sockets.address),
         )
         self._registration: VoiceServerRegistration | None = None
         """Set only if there are several processes."""
         if config.nats_url is not None:
-            self._registration = VoiceServerRegistration(db, source, make_call, sockets.endpoint)
+            self._registration = VoiceServerRegistration(db, tickets, make_call, sockets.endpoint)
         self._connections: set[VoiceConnection] = set()
         self._sweeper: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
@@ -145,7 +149,7 @@ class VoiceServer:
                     self._check_rate_limit(connection)
                     await sockets.answer_ping(socket, message.data)
                 elif message.type is not WSMsgType.PONG:
-                    client_left = message.type is WSMsgType.CLOSE and message.data == 1000
+                    client_left = message.type is WSMsgType.CLOSE and message.data == NORMAL_CLOSURE
                     break
         except CloseConnection as closing:
             connection.close(closing.code, closing.reason)
@@ -275,13 +279,14 @@ class VoiceServer:
         finally:
             connection.is_identifying = False
         peer = session.peer
+        _, video_ssrc, retransmission_ssrc = peer.ssrcs
         streams = [
             protocol.Stream(
                 type=requested.type,
                 rid=requested.rid,
                 quality=requested.quality,
-                ssrc=peer.ssrc + 1,
-                rtx_ssrc=peer.ssrc + 2,
+                ssrc=video_ssrc,
+                rtx_ssrc=retransmission_ssrc,
             )
             for requested in (identify.streams or [])[:1]
         ]
@@ -324,7 +329,7 @@ class VoiceServer:
         # spec/voice.md#6: missed messages follow RESUMED, because client libraries drop messages that arrive before it.
         connection.send_payload(VoiceOpcode.RESUMED, None)
         for message in missed:
-            connection.write(message.frame_byte, message.payload)
+            connection.write(message.first_byte, message.payload)
 
     async def _select_protocol(self, session: VoiceSession, select: protocol.SelectProtocol) -> None:
         """Create a key for the client's encryption mode, or a transport for a browser.
@@ -336,16 +341,19 @@ class VoiceServer:
             if transport.mode not in self._encryption_modes():
                 await self.calls.reject(session)
                 raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
-            await self._connect_media(session, lambda: self._describe_key(session, transport))
+            await self._connect_media(session, lambda: self._open_native_transport(session, transport))
         elif select.protocol == "webrtc":
             offer = _decode_offer(select)
-            await self._connect_media(session, lambda: self._describe_browser(session, offer))
+            await self._connect_media(session, lambda: self._open_browser_transport(session, offer))
         else:
             await self.calls.reject(session)
             raise CloseConnection(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
 
-    async def _connect_media(self, session: VoiceSession, describe: Callable[[], object]) -> None:
-        """Send a client the description of its media transport; the first one makes the client a member."""
+    async def _connect_media(self, session: VoiceSession, open_transport: Callable[[], object]) -> None:
+        """Open a client's media transport and send its description; the first one makes the client a member.
+
+        `open_transport` returns the description.
+        """
         if session.has_ended:
             return
         is_new_member = not session.is_member
@@ -354,13 +362,15 @@ class VoiceServer:
             session.call.announce_member(session)
             session.call.add_member(session)
             session.announced_dave_version = session.call.dave_version_for(session)
-        session.send(VoiceOpcode.SESSION_DESCRIPTION, describe())
+        session.send(VoiceOpcode.SESSION_DESCRIPTION, open_transport())
         if is_new_member:
             session.call.join_dave_group(session)
             await self.calls.report_connected(session)
 
-    def _describe_key(self, session: VoiceSession, transport: protocol.Transport) -> protocol.SessionDescription:
-        """Create a key for a native client."""
+    def _open_native_transport(
+        self, session: VoiceSession, transport: protocol.Transport
+    ) -> protocol.SessionDescription:
+        """Create a key for a native client and return its description."""
         key = self.calls.forwarder.create_key(session.peer, transport.mode)
         self.calls.forwarder.confirm_address(session.peer, (transport.address, transport.port))
         return protocol.SessionDescription(
@@ -370,8 +380,8 @@ class VoiceServer:
             media_session_id=session.media_session_id,
         )
 
-    def _describe_browser(self, session: VoiceSession, offer: Offer) -> protocol.WebRtcDescription:
-        """Create the transport of a browser, or restart its ICE."""
+    def _open_browser_transport(self, session: VoiceSession, offer: Offer) -> protocol.WebRtcDescription:
+        """Create the transport of a browser, or restart its ICE, and return its description."""
         browser = self.calls.forwarder.open_browser(
             session.peer,
             offer,
@@ -393,8 +403,8 @@ class VoiceServer:
 
     def _set_video(self, session: VoiceSession, request: protocol.SetVideo) -> None:
         """Start or stop a client's video. SSRCs other than the client's own video SSRC are ignored."""
-        own_ssrc = session.peer.ssrc + 1
-        sends_video = request.video_ssrc == own_ssrc
+        _, video_ssrc, _ = session.peer.ssrcs
+        sends_video = request.video_ssrc == video_ssrc
         if not sends_video and session.video is None:
             # discord.py sends opcode 12 also to indicate that it has no video.
             return
@@ -406,16 +416,16 @@ class VoiceServer:
             protocol.Video(
                 user_id=UserId(session.user_id),
                 audio_ssrc=session.peer.ssrc,
-                video_ssrc=own_ssrc if sends_video else 0,
-                streams=[stream for stream in request.streams if stream.ssrc == own_ssrc][:1] if sends_video else [],
+                video_ssrc=video_ssrc if sends_video else 0,
+                streams=[stream for stream in request.streams if stream.ssrc == video_ssrc][:1] if sends_video else [],
             ),
         )
 
 
 def _requested_version(request: web.Request) -> int:
-    """Return the requested protocol version: 1 if absent, 999 if invalid."""
+    """Return the requested protocol version: 1 if absent, `INVALID_VERSION` if it is not a number from 1 to 999."""
     text = request.query.get("v", "1")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) else 999
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) else INVALID_VERSION
 
 
 def _decode_offer(select: protocol.SelectProtocol) -> Offer:

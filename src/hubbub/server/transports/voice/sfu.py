@@ -16,7 +16,15 @@ from hubbub.media import datagrams, rtp
 from hubbub.media.ciphers import CIPHERS, TAG_BYTES, Cipher, PacketError
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice.reception import Reception, ReplayWindow
-from hubbub.server.transports.voice.webrtc import BrowserEvents, Browsers, BrowserTransport, Offer, SrtpCipher, is_stun
+from hubbub.server.transports.voice.webrtc import (
+    AUDIO,
+    BrowserEvents,
+    Browsers,
+    BrowserTransport,
+    Offer,
+    SrtpCipher,
+    is_stun,
+)
 
 Address = tuple[str, int]
 
@@ -71,7 +79,7 @@ class ForwardingGroup:
         for other in self.peers:
             if isinstance(other.cipher, SrtpCipher):
                 for ssrc in peer.ssrcs:
-                    other.cipher.forget_stream(ssrc)
+                    other.cipher.remove_stream(ssrc)
 
 
 class Peer:
@@ -113,7 +121,7 @@ class Peer:
         self.discovered_addresses: deque[Address] = deque(maxlen=DISCOVERED_ADDRESSES_MAX)
         """The latest addresses of discovery requests with the client's SSRC; anyone may have sent them."""
         self.proven_ip: str | None = None
-        """The IP address of the client's WebSocket, which is not forged because TCP needs its responses."""
+        """The IP address of the client's WebSocket, which cannot be forged: TCP requires its responses."""
         self.group: ForwardingGroup | None = None
         self.is_muted = False
         """Whether the client's audio is dropped."""
@@ -145,8 +153,8 @@ class Peer:
         """The SSRCs of audio, video and retransmitted video."""
         return self.ssrc, self.ssrc + 1, self.ssrc + 2
 
-    def is_new(self, ssrc: int, number: int) -> bool:
-        """Return whether a packet was not seen before, and record it.
+    def record_packet(self, ssrc: int, number: int) -> bool:
+        """Record the number of a packet; return False if it was seen before or is too old.
 
         `number` is a nonce counter (32 bits), which covers all streams of a key, or a sequence number (16 bits), which
         is per stream.
@@ -211,10 +219,10 @@ class Forwarder:
         peer.report_timer = asyncio.get_running_loop().call_later(FIRST_REPORT_SECONDS, self._send_report, peer)
         return key
 
-    def open_browser(self, peer: Peer, offer: Offer, failed: Callable[[], None]) -> BrowserTransport:
+    def open_browser(self, peer: Peer, offer: Offer, on_failed: Callable[[], None]) -> BrowserTransport:
         """Create the transport of a browser, or new ICE credentials if the offer is an ICE restart.
 
-        `failed` is called if the browser's DTLS association fails.
+        `on_failed` is called if the browser's DTLS association fails.
         """
         if peer.browser is not None and peer.browser.can_restart(offer):
             self._browsers.renew_credentials(peer.browser)
@@ -234,7 +242,7 @@ class Forwarder:
             peer.address = address
 
         def receive(kind: int, packet: bytes) -> None:
-            if not kind:
+            if kind == AUDIO:
                 peer.reception.record(int.from_bytes(packet[2:4], "big"))
             self._forward(peer, peer.ssrc + kind, packet)
 
@@ -247,7 +255,7 @@ class Forwarder:
 
         def fail() -> None:
             stop()
-            failed()
+            on_failed()
 
         events = BrowserEvents(
             connected=start,
@@ -305,7 +313,7 @@ class Forwarder:
             self._send_control(peer, rtp.receiver_report(ssrc, peer.reception.highest, peer.reception.lost))
 
     def _send_bitrate(self, peer: Peer) -> None:
-        """Tell a browser that sends video the bitrate that it may use."""
+        """Send a browser the bitrate that it may use for its video."""
         loop = asyncio.get_running_loop()
         peer.bitrate_timer = loop.call_later(BITRATE_INTERVAL_SECONDS, self._send_bitrate, peer)
         if peer.sends_video and peer.browser is not None and peer.browser.video_ssrc is not None:
@@ -363,10 +371,10 @@ class Forwarder:
         size = len(packet)
         if size == datagrams.DISCOVERY_BYTES and packet.startswith(datagrams.DISCOVERY_REQUEST):
             self._handle_discovery(packet, address)
-        elif size == 8:
+        elif size == datagrams.KEEPALIVE_BYTES:
             if packet.startswith(datagrams.PING):
                 self._send(datagrams.PONG + packet[4:], address)
-            # Other datagrams of this size are keepalives.
+            # Other datagrams of this size are keepalives, which need no response.
         elif self._browsers.by_address and (browser := self._browsers.by_address.get(address)) is not None:
             if not is_stun(packet):
                 browser.receive(packet, address)
@@ -440,7 +448,7 @@ class Forwarder:
         except PacketError:
             self._packet_counter("forged").inc()
             return None
-        if not peer.is_new(ssrc, number):
+        if not peer.record_packet(ssrc, number):
             self._packet_counter("replayed").inc()
             return None
         peer.address = address

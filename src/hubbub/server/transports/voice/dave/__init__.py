@@ -18,12 +18,12 @@ voice server reports events to the group and sends the returned messages, in ord
 and opcode, one with a struct as JSON `d`. Messages to a member must arrive in the given order, so messages to a
 disconnected member are put into the replay buffer of its session.
 
-`group.overdue` are members whose key package has been missing for five seconds: close them with 4006, unless they are
-disconnected. `group.is_encrypted(user_id)` returns whether a member's frames are end-to-end encrypted, and
-`group.allows_unencrypted(now)` whether frames that are neither encrypted nor Opus silence may be forwarded. Only
-`DaveGroup(..., allows_plain_clients=True)` accepts clients without DAVE (`joined(..., version=0)`) and disables the
-encryption of the call while they are in it; otherwise such a client is closed with 4017 before it joins.
-`group.rejections` counts rejected messages of clients by reason.
+`group.overdue` are members whose key package has been missing for five seconds: close them with
+SESSION_NO_LONGER_VALID (4006), unless they are disconnected. `group.is_encrypted(user_id)` returns whether a member's
+frames are end-to-end encrypted, and `group.allows_unencrypted(now)` whether frames that are neither encrypted nor Opus
+silence may be forwarded. Only `DaveGroup(..., allows_plain_clients=True)` accepts clients without DAVE
+(`joined(..., version=0)`) and disables the encryption of the call while they are in it; otherwise such a client is
+closed with E2EE_REQUIRED (4017) before it joins. `group.rejections` counts rejected messages of clients by reason.
 """
 
 from hubbub.server.transports.voice.dave.group import DaveGroup

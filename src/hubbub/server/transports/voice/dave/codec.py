@@ -282,7 +282,8 @@ class Welcome:
 
     def only(self, reference: bytes) -> "Welcome":
         """Return a copy with only the entry of one new member."""
-        return Welcome(tuple(secret for secret in self.secrets if secret[0] == reference), self.group_info)
+        secrets = tuple(entry for entry in self.secrets if entry[0] == reference)
+        return Welcome(secrets, self.group_info)
 
 
 def read_key_package(data: bytes) -> KeyPackage:

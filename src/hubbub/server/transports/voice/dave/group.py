@@ -42,8 +42,11 @@ arrives, so that a few unresponsive clients cannot keep the others out.
 ADDS_PER_COMMIT_MAX = 64
 """Number of Adds in one commit."""
 
-_STRIKES_MAX = 2
-"""Number of strikes from which a participant's commits are rejected."""
+_DOUBLINGS_MAX = 4
+"""Number of times that `FOUNDERS_MAX` doubles without a commit."""
+
+_PENALTY_MAX = 2
+"""Penalty from which on a participant's commits are rejected."""
 
 
 class DaveGroup:
@@ -231,7 +234,7 @@ class DaveGroup:
             committer = self._participants.get(transition.committer or 0)
             if committer is not None:
                 # A single validator may itself be wrong, so its first report is not enough to exclude the committer.
-                committer.strikes += min(len(transition.validators), _STRIKES_MAX)
+                committer.penalty += min(len(transition.validators), _PENALTY_MAX)
         messages = self._drop_from_transitions(participant.user_id)
         if participant.user_id in self._initial_group:
             return messages + self._restart_participant(participant, now)
@@ -256,7 +259,7 @@ class DaveGroup:
         if self._tree is None:
             return self._propose_founders(now)
         members = self._group_members()
-        if len(self._participants) == 1 or all(participant.strikes >= _STRIKES_MAX for participant in members):
+        if len(self._participants) == 1 or all(participant.penalty >= _PENALTY_MAX for participant in members):
             # No member is left that could commit, or only one participant is left in the call.
             to = self._with_package(self._participants.values())
             return [
@@ -270,7 +273,7 @@ class DaveGroup:
     def _propose_founders(self, now: float) -> list[OutgoingMessage]:
         """Propose waiting clients to each other while there is no group."""
         messages: list[OutgoingMessage] = []
-        limit = FOUNDERS_MAX << min(self._restarts, 4)
+        limit = FOUNDERS_MAX << min(self._restarts, _DOUBLINGS_MAX)
         for participant in self._participants.values():
             if (
                 participant.key_package is not None
@@ -281,9 +284,9 @@ class DaveGroup:
         if messages:
             self._await_commit(now)
         founders = [self._participants[user_id] for user_id in self._initial_group]
-        if all(participant.strikes >= _STRIKES_MAX for participant in founders):
+        if all(participant.penalty >= _PENALTY_MAX for participant in founders):
             for participant in founders:
-                participant.strikes = 0
+                participant.penalty = 0
         return messages
 
     def _remove_founder(self, user_id: int, now: float) -> list[OutgoingMessage]:
@@ -330,7 +333,7 @@ class DaveGroup:
             len(self._participants) + len(self._batch)
         ):
             raise RejectedMessage("commit: too long")
-        if participant.strikes >= _STRIKES_MAX:
+        if participant.penalty >= _PENALTY_MAX:
             raise RejectedMessage("commit: earlier commits failed")
         commit, message, welcome = codec.read_commit_and_welcome(data)
         tree, index = self._tree, participant.leaf_index
@@ -425,7 +428,7 @@ class DaveGroup:
             return []
         committer = self._participants.get(transition.committer or 0)
         if committer is not None and not transition.failed:
-            committer.strikes = 0
+            committer.penalty = 0
         return self._execute_transition(transition)
 
     def _execute_transition(self, transition: Transition) -> list[OutgoingMessage]:

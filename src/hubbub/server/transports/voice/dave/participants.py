@@ -34,8 +34,8 @@ class Participant:
     """Time since which a key package is missing, or None."""
     is_overdue: bool = False
     """Whether a key package has been missing for too long."""
-    strikes: int = 0
-    """Number of failures that other members reported for commits of this participant."""
+    penalty: int = 0
+    """Penalty for commits that other members could not apply; an applied commit resets it to 0."""
     _package_allowance: float = field(default=KEY_PACKAGES_BURST)
     """Number of key packages that the client may send now."""
 

@@ -3,9 +3,9 @@
 `stun`, `dtls`, `srtp` and `sdp` implement one protocol each and perform no I/O. `browsers` routes datagrams to them.
 """
 
-from hubbub.server.transports.voice.webrtc.browsers import BrowserEvents, Browsers, BrowserTransport
+from hubbub.server.transports.voice.webrtc.browsers import AUDIO, BrowserEvents, Browsers, BrowserTransport
 from hubbub.server.transports.voice.webrtc.sdp import Offer, OfferError
 from hubbub.server.transports.voice.webrtc.srtp import SrtpCipher
 from hubbub.server.transports.voice.webrtc.stun import is_stun
 
-__all__ = ["BrowserEvents", "BrowserTransport", "Browsers", "Offer", "OfferError", "SrtpCipher", "is_stun"]
+__all__ = ["AUDIO", "BrowserEvents", "BrowserTransport", "Browsers", "Offer", "OfferError", "SrtpCipher", "is_stun"]

@@ -1,4 +1,4 @@
-"""The browsers of this process: ICE-lite, routing of their datagrams, and the life of their transports."""
+"""The browsers of this process: ICE-lite, routing of their datagrams, and their transports."""
 
 import asyncio
 import secrets
@@ -20,6 +20,10 @@ CONSENT_SECONDS: Final = 30.0
 """Time in seconds without a connectivity check after which a browser receives no more packets (RFC 7675)."""
 ADDRESSES_MAX: Final = 8
 """Number of addresses that datagrams of one browser are accepted from."""
+DTLS_FIRST_BYTES: Final = range(20, 64)
+"""First bytes of DTLS datagrams (RFC 7983)."""
+RTCP_SECOND_BYTES: Final = range(192, 224)
+"""Second bytes of RTCP packets; other packets with the version of RTP are media (RFC 5761)."""
 STREAMS_MAX: Final = 32
 """Number of SSRCs that a browser may use until it connects again."""
 AUDIO, VIDEO, RETRANSMISSION = 0, 1, 2
@@ -71,9 +75,11 @@ class BrowserTransport:
         """All SSRCs of the browser, each of which has a state in libsrtp."""
         self._payload_types: dict[int, tuple[int, int]] = {}
         """Kind of stream and payload type of native clients, by payload type of the browser."""
-        for native, own in offer.payload_types.by_native().items():
-            kind = AUDIO if native == rtp.OPUS_PAYLOAD_TYPE else VIDEO if native % 2 else RETRANSMISSION
-            self._payload_types[own] = (kind, native)
+        for native_type, browser_type in offer.payload_types.by_native().items():
+            # Native payload types of video are odd, and the next number is that of its retransmission.
+            is_video = native_type % 2 == 1
+            kind = AUDIO if native_type == rtp.OPUS_PAYLOAD_TYPE else VIDEO if is_video else RETRANSMISSION
+            self._payload_types[browser_type] = (kind, native_type)
 
     @property
     def description(self) -> str:
@@ -119,19 +125,19 @@ class BrowserTransport:
     def receive(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from an address of the browser that is not STUN."""
         first = packet[0] if packet else 0
-        if 20 <= first <= 63:
+        if first in DTLS_FIRST_BYTES:
             self._receive_dtls(packet, address)
         elif first >> 6 != 2 or len(packet) < rtp.FIXED_HEADER_BYTES:
             self._events.dropped("malformed")
         elif self._session is None:
             self._events.dropped("unknown")
-        elif 192 <= packet[1] <= 223:
+        elif packet[1] in RTCP_SECOND_BYTES:
             self._receive_control(packet, self._session)
         else:
             self._receive_media(packet, self._session)
 
     def close(self) -> None:
-        """End the association and forget the browser."""
+        """End the association and remove the browser."""
         if self.address is not None:
             for datagram in self._association.close():
                 self._browsers.send(datagram, self.address)
@@ -214,15 +220,18 @@ class BrowserTransport:
         self._events.control(plain)
 
     def _receive_media(self, packet: bytes, session: SrtpSession) -> None:
-        announced = self._payload_types.get(packet[1] & 0x7F)
+        kind_and_type = self._payload_types.get(packet[1] & 0x7F)
+        if kind_and_type is None:
+            self._events.dropped("unknown")
+            return
+        kind, native_type = kind_and_type
         ssrc = int.from_bytes(packet[8:12], "big")
-        if announced is None or self._sources.get(announced[0], ssrc) != ssrc:
+        if self._sources.get(kind, ssrc) != ssrc:
             self._events.dropped("unknown")
             return
         if ssrc not in self._used_ssrcs and len(self._used_ssrcs) == STREAMS_MAX:
             self._events.dropped("unknown")
             return
-        kind, native_type = announced
         try:
             plain = session.unprotect(packet)
         except PacketError as error:
@@ -279,7 +288,7 @@ class Browsers:
             self.by_address.pop(transport.addresses.popleft(), None)
 
     def remove(self, transport: BrowserTransport) -> None:
-        """Forget a transport."""
+        """Remove a transport."""
         self.remove_addresses(transport)
         transport.address = None
         if self._by_ufrag.get(transport.ufrag) is transport:

@@ -23,7 +23,7 @@ DATAGRAM_BYTES_MAX: Final = 1200
 _RECORD_HEADER_BYTES: Final = 13
 _READ_BYTES: Final = 65_536
 _EXPORTER_LABEL: Final = b"EXTRACTOR-dtls_srtp"
-# A certificate has dates; browsers compare only its fingerprint.
+# A certificate needs a validity period, but browsers compare only its fingerprint.
 _NOT_BEFORE: Final = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _NOT_AFTER: Final = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
 
@@ -48,8 +48,8 @@ class DtlsIdentity:
         self.context.use_privatekey(key)
         self.context.use_certificate(certificate)
         self.context.set_cipher_list(b"ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384")
-        # The browser has to return a cookie before it gets the certificate: its address is proven by then.
         self.context.set_options(SSL.OP_NO_QUERY_MTU)
+        # The browser has to return a cookie before it gets the certificate: its address is proven by then.
         assert SSL.OP_COOKIE_EXCHANGE is not None
         self.context.set_options(SSL.OP_COOKIE_EXCHANGE)
         self.context.set_options(SSL.OP_NO_RENEGOTIATION)
@@ -177,7 +177,7 @@ def _verify_cookie(connection: SSL.Connection, cookie: bytes) -> bool:
 
 
 def pack_records(data: bytes) -> list[bytes]:
-    """Split DTLS records into datagrams; OpenSSL's memory buffer does not retain the borders of datagrams."""
+    """Split DTLS records into datagrams; OpenSSL's memory buffer does not retain the boundaries of datagrams."""
     datagrams: list[bytes] = []
     current = b""
     while data:

@@ -79,7 +79,7 @@ class SrtpSession:
         except (pylibsrtp.Error, ValueError) as error:
             raise PacketError from error
 
-    def forget_sent(self, ssrc: int) -> None:
+    def remove_sent_stream(self, ssrc: int) -> None:
         """Free the state of a stream that is no longer sent."""
         try:
             self._sender.remove_stream(ssrc)
@@ -100,9 +100,9 @@ class SrtpCipher(Cipher):
         self._session = session
         self._first_bytes: list[bytes | None] = [None] * 256
         """The first two bytes of a packet to the browser, by the second byte of the forwarded packet."""
-        for native, own in payload_types.items():
+        for native_type, browser_type in payload_types.items():
             for marker in (0, 0x80):
-                self._first_bytes[marker | native] = bytes((0x80, marker | own))
+                self._first_bytes[marker | native_type] = bytes((0x80, marker | browser_type))
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Reject a packet in the format of native clients."""
@@ -124,6 +124,6 @@ class SrtpCipher(Cipher):
         """Encrypt an RTCP packet."""
         return self._session.protect_control(packet)
 
-    def forget_stream(self, ssrc: int) -> None:
+    def remove_stream(self, ssrc: int) -> None:
         """Free the state of a stream that is no longer sent to the browser."""
-        self._session.forget_sent(ssrc)
+        self._session.remove_sent_stream(ssrc)
