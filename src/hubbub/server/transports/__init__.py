@@ -1,1 +1,1 @@
-"""Network servers: HTTP, gateway, voice, web, CDN and activities. They know no resource by name."""
+"""Network servers: HTTP, gateway, voice, web pages, CDN and the activity proxy."""

@@ -41,6 +41,9 @@ HASHED_IMAGE_KINDS: Final = (
     "channel-icons",
 )
 AVATAR_PIXELS: Final = 128
+"""Width and height of a default avatar in pixels."""
+ANIMATED_PREFIX: Final = "a_"
+"""First characters of the hash of an animated image."""
 
 SIZES: Final = frozenset(
     {
@@ -118,9 +121,9 @@ class Cdn:
             web.get(
                 r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.image
             ),
-            web.get(rf"/cdn/{{kind:emojis|stickers}}/{_ASSET_FILE_ROUTE}", self.expression),
+            web.get(rf"/cdn/{{kind:emojis|stickers}}/{_ASSET_FILE_ROUTE}", self.asset),
             web.get(
-                rf"/cdn/{{kind:app-assets|activity-links}}/{{owner_id:\d{{1,19}}}}/{_ASSET_FILE_ROUTE}", self.expression
+                rf"/cdn/{{kind:app-assets|activity-links}}/{{owner_id:\d{{1,19}}}}/{_ASSET_FILE_ROUTE}", self.asset
             ),
             web.get(r"/cdn/soundboard-sounds/{asset_id:\d{1,19}}", self.sound),
             web.get(r"/cdn/embed/avatars/{index:\d}.png", self.default_avatar),
@@ -191,7 +194,7 @@ class Cdn:
         name, extension = match.groups()
         return await self._serve_image(request, cdn_urls.image_key(name), name, extension, cache=_CACHE_FOREVER)
 
-    async def expression(self, request: web.Request) -> web.StreamResponse:
+    async def asset(self, request: web.Request) -> web.StreamResponse:
         """Serve a custom emoji, a sticker, a rich presence asset, or the image of an activity link."""
         asset = await self._find_asset(request.match_info["kind"], int(request.match_info["asset_id"]))
         extension = request.match_info["extension"] or None
@@ -201,8 +204,8 @@ class Cdn:
             return _bundled_file(asset, _TYPES.get(extension or ""))
         name = asset.rpartition("/")[2]
         # spec/http.md#1.12: a sticker has one size.
-        sized = request.match_info["kind"] != "stickers"
-        return await self._serve_image(request, asset, name, extension, cache=_CACHE_FOR_A_DAY, sized=sized)
+        has_sizes = request.match_info["kind"] != "stickers"
+        return await self._serve_image(request, asset, name, extension, cache=_CACHE_FOR_A_DAY, has_sizes=has_sizes)
 
     async def sound(self, request: web.Request) -> web.StreamResponse:
         """Serve a soundboard sound."""
@@ -229,12 +232,13 @@ class Cdn:
         return not_found()
 
     async def _serve_image(
-        self, request: web.Request, key: str, name: str, extension: str | None, *, cache: str, sized: bool = True
+        self, request: web.Request, key: str, name: str, extension: str | None, *, cache: str, has_sizes: bool = True
     ) -> web.StreamResponse:
         """Serve an image in the type and size that the URL requests, or as stored if it requests neither.
 
-        `cache` is the Cache-Control header; `sized` is False for images that have only one size."""
-        size = request.query.get("size") if sized else None
+        `cache` is the Cache-Control header. With `has_sizes` the query parameter `size` selects the size.
+        """
+        size = request.query.get("size") if has_sizes else None
         if size is not None and not (size.isascii() and size.isdecimal() and int(size[:5]) in SIZES):
             return error_response(400)
         animated = request.query.get("animated", "false")
@@ -246,7 +250,7 @@ class Cdn:
             # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
             is_animated=extension in (None, "gif") or (extension == "webp" and animated == "true"),
         )
-        if extension == "gif" and not name.startswith("a_"):
+        if extension == "gif" and not name.startswith(ANIMATED_PREFIX):
             return error_response(415)
         try:
             served_key = await self._find_or_convert(key, name, image_request)
@@ -267,7 +271,7 @@ class Cdn:
             head = await self._read_head(key)
             stored_type = media.displayable_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
             if stored_type == image_request.type and (
-                image_request.is_animated or not name.startswith("a_") or image_request.type == "image/png"
+                image_request.is_animated or not name.startswith(ANIMATED_PREFIX) or image_request.type == "image/png"
             ):
                 return key
         # The key of a converted file holds every parameter of the conversion.

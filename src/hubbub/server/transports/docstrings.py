@@ -24,7 +24,7 @@ class TextSpan(NamedTuple):
 
 Spans = tuple[TextSpan, ...]
 
-CHANGES: Final = "/docs/changes"
+CHANGES_PATH: Final = "/docs/changes"
 """The path of the page about dated changes."""
 
 # Citations for maintainers, not shown to readers: "(spec/http.md#3.1)", "(decisions/0054)".
@@ -49,7 +49,7 @@ def parse_docstring(text: str | None, constants: Mapping[str, Any] | None = None
         if match["code"]:
             spans.append(TextSpan(match["code"], is_code=True))
         elif match["change"]:
-            spans.append(TextSpan(match["change"].lower(), f"{CHANGES}#{match['change'].lower()}", is_code=True))
+            spans.append(TextSpan(match["change"].lower(), f"{CHANGES_PATH}#{match['change'].lower()}", is_code=True))
         else:
             value = _format_value((constants or {}).get(match["constant"]))
             spans.append(TextSpan(value) if value else TextSpan(match["constant"], is_code=True))

@@ -14,6 +14,7 @@ from hubbub.server.core.files import FileInfo, Files
 from hubbub.server.core.images import EncodedImage, ImageConverter, InvalidImageError
 
 SIDE_MAX: Final = 4096
+"""Largest width and height in pixels that a request may name."""
 SOURCE_BYTES_MAX: Final = 25 << 20
 """Size in bytes above which a file is only served unchanged."""
 WAITING_REQUESTS_MAX: Final = 32
@@ -43,8 +44,8 @@ class ImageRequest(NamedTuple):
     @property
     def name(self) -> str:
         """A string that identifies this conversion, for use in ETags."""
-        kind = self.format or "same"
-        return f"{self.width or ''}x{self.height or ''}-{'moving' if self.is_animated else 'still'}-{kind}"
+        format_name = self.format or "same"
+        return f"{self.width or ''}x{self.height or ''}-{'moving' if self.is_animated else 'still'}-{format_name}"
 
 
 def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
@@ -52,15 +53,15 @@ def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
 
     Return None if it requests the unchanged file; raise ValueError if it is invalid.
     """
-    width, height, kind = (query.get(name) for name in ("width", "height", "format"))
+    width, height, format_name = (query.get(name) for name in ("width", "height", "format"))
     animated = query.get("animated", "false")
-    if animated not in ("true", "false") or not (kind is None or kind in _FORMATS):
+    if animated not in ("true", "false") or not (format_name is None or format_name in _FORMATS):
         raise ValueError
-    if width is None and height is None and kind is None:
+    if width is None and height is None and format_name is None:
         return None
     # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
-    is_animated = kind in (None, "gif") or (kind == "webp" and animated == "true")
-    return ImageRequest(_parse_side(width), _parse_side(height), kind, is_animated)
+    is_animated = format_name in (None, "gif") or (format_name == "webp" and animated == "true")
+    return ImageRequest(_parse_side(width), _parse_side(height), format_name, is_animated)
 
 
 def _parse_side(text: str | None) -> int | None:

@@ -53,8 +53,8 @@ async def accept(
 
     A frame larger than `frame_bytes_max` bytes is not read: aiohttp closes the connection with 1009. permessage-deflate is
     disabled because frames are written directly to the transport, bypassing aiohttp. A request without the headers of a
-    WebSocket handshake gets 426 with an explanation (decisions/0063). Without `autoping` the
-    caller receives pings and answers them with `answer_ping`, so that they count against its limits.
+    WebSocket handshake gets 426 with an explanation (decisions/0063). Without `autoping` the caller receives pings and
+    answers them with `answer_ping`, so that they count against its limits.
     """
     if request.headers.get(hdrs.UPGRADE, "").strip().lower() != "websocket":
         raise web.HTTPUpgradeRequired(

@@ -14,7 +14,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId
 from hubbub.server.core.config import LogConfig
 from hubbub.server.core.rate_limits import RateLimitMode
-from hubbub.server.transports.http.request_bodies import CONCURRENT_UPLOADS_MAX
+from hubbub.server.transports.http.request_bodies import UPLOAD_BUDGET_FACTOR
 from tests.server.transports.http.conftest import NOW_MS, HttpHarness, HttpResponse
 
 TOYS_PATH = "/channels/1/toys"
@@ -666,16 +666,16 @@ async def test_oversized_excess_and_duplicate_files_are_rejected(
 
 async def test_too_many_concurrent_uploads_respond_with_503(server: HttpHarness) -> None:
     limits = server.config.http
-    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.upload_bytes_max)
+    server.http_server._bodies._budget.reserve(UPLOAD_BUDGET_FACTOR * limits.upload_bytes_max)
     body = upload_form(("files[0]", "a.png", b"x"))
     response = await server.request("POST", TOYS_PATH, data=body)
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
-    server.http_server._bodies._budget.release(CONCURRENT_UPLOADS_MAX * limits.upload_bytes_max)
+    server.http_server._bodies._budget.release(UPLOAD_BUDGET_FACTOR * limits.upload_bytes_max)
     for _ in range(3):
         assert (await server.request("POST", TOYS_PATH, data=upload_form(("files[0]", "a.png", b"x")))).status == 200
         assert (await server.request("POST", TOYS_PATH, data=upload_form(payload=b"{"))).status == 400
     # All uploads have released their bytes; otherwise this raises UNAVAILABLE.
-    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.upload_bytes_max)
+    server.http_server._bodies._budget.reserve(UPLOAD_BUDGET_FACTOR * limits.upload_bytes_max)
 
 
 # Fuzzing

@@ -1,4 +1,4 @@
-"""Error pages of the activity proxy, which users see in the activity's frame."""
+"""Errors of the activity proxy, and the error pages that users see in the activity's frame."""
 
 from html import escape
 from typing import Final

@@ -122,7 +122,7 @@ class ActivityServer:
         application_id = self._application_id(request)
         if request.method in _REJECTED_METHODS:
             raise ProxyError(405)
-        path, prefixed = _lookup_path(request)
+        path, has_prefix = _lookup_path(request)
         site = await self._find_site(application_id, self._request_tickets(request, application_id))
         if site is not None and (path == RESERVED_PREFIX or path.startswith(f"{RESERVED_PREFIX}/")):
             return self._platform_page(request, path)
@@ -133,11 +133,11 @@ class ActivityServer:
         is_prefix_required = requires_prefix(self._clock.now_ms())
         if (
             is_prefix_required
-            and not prefixed
+            and not has_prefix
             and (mapped.prefix or is_websocket or request.method not in READ_METHODS)
         ):
             raise ProxyError(404)
-        with self._request_slot(application_id):
+        with self._count_request(application_id):
             url, origin = await self._target_url(mapped, request.rel_url.raw_query_string, is_websocket=is_websocket)
             forwarded = headers.forwarded_headers(
                 request.headers, mapped.authority, site.ticket.headers if site.ticket else {}
@@ -146,7 +146,7 @@ class ActivityServer:
                 return await self._sockets.bridge(request, url, forwarded)
 
             def response_headers(response: aiohttp.ClientResponse) -> CIMultiDict[str]:
-                returned = headers.returned_headers(response.headers, mapped, origin, has_prefix=prefixed)
+                returned = headers.returned_headers(response.headers, mapped, origin, has_prefix=has_prefix)
                 returned["Content-Security-Policy"] = headers.content_security_policy(
                     self._config, application_id, is_prefix_required=is_prefix_required
                 )
@@ -185,13 +185,13 @@ class ActivityServer:
         """
         tickets = [request.query.get(headers.TICKET_PARAMETER)]
         origin = request.headers.get(hdrs.ORIGIN)
-        site = request.headers.get("Sec-Fetch-Site", "same-origin")
-        if origin in (None, self._config.activity_origin(application_id)) and site in ("same-origin", "none"):
+        fetch_site = request.headers.get("Sec-Fetch-Site", "same-origin")
+        if origin in (None, self._config.activity_origin(application_id)) and fetch_site in ("same-origin", "none"):
             tickets.append(self._cookie_ticket(request))
         return [ticket for ticket in tickets if ticket]
 
     @contextlib.contextmanager
-    def _request_slot(self, application_id: int) -> Iterator[None]:
+    def _count_request(self, application_id: int) -> Iterator[None]:
         """Count a running request of an application; raise 503 if it has too many."""
         if self._running_requests[application_id] >= self._config.activities.connections:
             raise ProxyError(503)
@@ -217,7 +217,7 @@ class ActivityServer:
 
 
 def requires_prefix(now_ms: int) -> bool:
-    """Return whether paths that a page requests must start with `/.proxy/` at a time; otherwise they may (decisions/0052)."""
+    """Return whether the prefix `/.proxy/` of paths that a page requests is required at a time, not optional (decisions/0052)."""
     return changes.ACTIVITY_PROXY_PREFIX_REQUIRED.is_active(
         now_ms
     ) and not changes.ACTIVITY_PROXY_PREFIX_OPTIONAL.is_active(now_ms)
@@ -239,7 +239,7 @@ def _lookup_path(request: web.Request) -> tuple[str, bool]:
         or _DOT_SEGMENT.search(path) is not None
     ):
         raise ProxyError(400)
-    prefixed = path == headers.PROXY_PREFIX or path.startswith(f"{headers.PROXY_PREFIX}/")
-    if prefixed:
+    has_prefix = path == headers.PROXY_PREFIX or path.startswith(f"{headers.PROXY_PREFIX}/")
+    if has_prefix:
         path = path.removeprefix(headers.PROXY_PREFIX) or "/"
-    return path, prefixed
+    return path, has_prefix

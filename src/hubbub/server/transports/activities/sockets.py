@@ -25,7 +25,11 @@ log = logging.getLogger(__name__)
 MESSAGE_BYTES_MAX: Final = 4 << 20
 """Size limit in bytes of a message in either direction."""
 GOING_AWAY: Final = 1001
+"""WebSocket close code of a server that shuts down (RFC 6455, 7.4.1)."""
 CONNECTION_FAILED: Final = 1011
+"""WebSocket close code of an unexpected error (RFC 6455, 7.4.1)."""
+CLOSE_REASON_BYTES_MAX: Final = 123
+"""Size limit in bytes of a close reason (RFC 6455, 5.5)."""
 
 Socket = web.WebSocketResponse | aiohttp.ClientWebSocketResponse
 CloseInfo = tuple[int, str]
@@ -117,7 +121,7 @@ async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSo
     first = to_target if to_target in finished else to_client
     code, reason = first.result() if first.exception() is None else (CONNECTION_FAILED, "")
     other = target if first is to_target else client
-    await other.close(code=code, message=reason.encode()[:123])
+    await other.close(code=code, message=reason.encode()[:CLOSE_REASON_BYTES_MAX])
 
 
 async def _relay_messages(source: Socket, sink: Socket) -> CloseInfo:

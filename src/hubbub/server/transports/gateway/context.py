@@ -4,7 +4,7 @@ Reads run in read transactions outside the event loop and return encoded payload
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -26,8 +26,6 @@ from hubbub.server.transports.gateway.guild_arrival import GuildArrival
 from hubbub.server.transports.gateway.ready import SessionOpening, ready_events
 from hubbub.server.transports.gateway.session import GatewaySession
 from hubbub.server.transports.gateway.standings import MemberStanding, Standings
-
-T = TypeVar("T")
 
 THREADS_SLICE: Final = "threads"
 """Name of the slice, and of its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""

@@ -1,4 +1,4 @@
-"""Adapter to aiohttp: subtree routing, the platform's error bodies for malformed requests, and cancellation."""
+"""Adapter to aiohttp: routing by subtree and host, origin checks, error bodies for malformed requests, and cancellation."""
 
 import asyncio
 import contextlib

@@ -26,7 +26,7 @@ DEPTH_MAX: Final = HttpConfig().depth_max
 PARAMETERS_MAX: Final = 1000
 """Maximum number of query parameters or form fields."""
 DATA_URI_SCAN_MIN: Final = 1 << 16
-"""Size in bytes from which on a body is assumed to contain images as data URIs."""
+"""Size in bytes from which on data URIs are removed from a body before it is searched for unstorable values."""
 ERRORS_MAX: Final = 100
 """Maximum number of errors reported for one request."""
 
@@ -105,14 +105,14 @@ def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
     values: dict[str, Any] = {}
     check_storable = False
     if fields:
-        for name, node, many, comma in _parameter_plan(kind):
+        for name, node, is_repeated, is_comma_separated in _parameter_plan(kind):
             texts = fields.get(name)
             if not texts:
                 continue
             check_storable = check_storable or isinstance(node, inspect.DateTimeType)
-            if not many:
+            if not is_repeated:
                 values[name] = _from_text(node, texts[-1])
-            elif comma:
+            elif is_comma_separated:
                 values[name] = [_from_text(node, part) for text in texts for part in text.split(",") if part]
             else:
                 values[name] = [_from_text(node, text) for text in texts]
@@ -310,15 +310,15 @@ class _Validator:
         if not isinstance(value, dict):
             self.add(path, errors.not_dict())
             return
-        self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
+        self._visit_length(node.min_length, node.max_length, len(value), path, is_array=True)
         for key, item in value.items():
             # The key `_errors` is reserved in the error tree.
             item_path = (*path, "_errors_" if key == "_errors" else key[:64])
             if not _is_valid(key, node.key_type):
-                self._visit_scalar_text(node.key_type, key, item_path)
+                self._visit_key(node.key_type, key, item_path)
             self.visit(node.value_type, item, item_path)
 
-    def _visit_scalar_text(self, node: inspect.Type, key: str, path: Steps) -> None:
+    def _visit_key(self, node: inspect.Type, key: str, path: Steps) -> None:
         """Validate the key of a map, which is always text in JSON."""
         inner, _ = _unwrap(node)
         self.visit(inner, _from_text(inner, key), path)
@@ -333,7 +333,7 @@ class _Validator:
                 return
             items: Iterable[tuple[inspect.Type, Any]] = zip(node.item_types, value, strict=True)
         else:
-            self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
+            self._visit_length(node.min_length, node.max_length, len(value), path, is_array=True)
             items = ((node.item_type, item) for item in value)
         for index, (kind, item) in enumerate(items):
             if not self._errors_left:
@@ -365,11 +365,11 @@ class _Validator:
         self.visit(candidates[0], value, path)
 
     def _visit_length(
-        self, length_min: int | None, length_max: int | None, length: int, path: Steps, *, array: bool = False
+        self, length_min: int | None, length_max: int | None, length: int, path: Steps, *, is_array: bool = False
     ) -> None:
         if (length_min is None or length >= length_min) and (length_max is None or length <= length_max):
             return
-        if length_max is not None and (length_min is not None or array):
+        if length_max is not None and (length_min is not None or is_array):
             # spec/http.md#1.7: too many embed fields is "between 0 and 25", so arrays always name both limits.
             self.add(path, errors.bad_length(length_min or 0, length_max))
         elif length_max is not None:

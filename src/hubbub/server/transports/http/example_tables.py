@@ -269,6 +269,8 @@ STRINGS: Final[Mapping[str, str]] = {
     "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
     "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
 }
+"""Values of strings by field, for all models without a value of their own."""
+
 STRING_SUFFIXES: Final = (
     ("_hash", HASH),
     ("icon_url", "https://example.com/icon.png"),
@@ -292,7 +294,10 @@ STRING_SUFFIXES: Final = (
     ("_name", "Alice"),
     ("_id", "1456020941733593088"),
 )
+"""Values of other strings by the end of the field's name."""
+
 FALLBACK_STRINGS: Final = ("example", "1")
+"""Values of all other strings; the first that the field accepts is used."""
 
 LISTS: Final[Mapping[str, tuple[int, ...]]] = {"shard": (0, 1), "_trace": ()}
 """Values of lists that have several items, or none, by field."""
@@ -309,6 +314,7 @@ MAP_KEYS: Final[Mapping[str, str]] = {
     "authorizing_integration_owners": "0",
     "records": "level",
 }
+"""Key of the only entry of an object with arbitrary keys, by field."""
 
 INTEGERS: Final[Mapping[str, int]] = {
     "": 12,
@@ -367,7 +373,11 @@ INTEGERS: Final[Mapping[str, int]] = {
     "uses": 3,
     "width": 800,
 }
+"""Values of integers by field; the empty name is for an integer outside a model."""
+
 FLOATS: Final[Mapping[str, float]] = {"volume": 1.0, "duration_secs": 2.4, "duration": 2.4, "value": 1.5}
+"""Values of floating-point numbers by field; others are 1."""
+
 TRUE_FIELDS: Final = frozenset(
     {
         "authorize",
@@ -386,6 +396,8 @@ TRUE_FIELDS: Final = frozenset(
         "verified",
     }
 )
+"""Boolean fields that are true in examples; others are false."""
+
 NULL_FIELDS: Final = frozenset(
     {"canceled_at", "communication_disabled_until", "edited_timestamp", "premium_since", "request_to_speak_timestamp"}
 )

@@ -14,7 +14,10 @@ from hubbub.server.transports.http.responses import EncodedResponse
 
 DEFAULT_VERSION: Final = 10
 VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
-"""API versions by URL segment. 6 to 8 are deprecated; 6 and 7 differ in permissions. Others fail with 50041 (spec/http.md#1.1)."""
+"""API versions by URL segment (spec/http.md#1.1).
+
+Versions 6 to 8 are deprecated, and 6 and 7 differ in permissions. Others fail with INVALID_API_VERSION.
+"""
 
 KNOWN_METHODS: Final = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
@@ -31,6 +34,7 @@ class RequestState:
         self.request = request
         self.ip = ip
         self.headers = headers
+        """Headers of the response; the steps of the request add to them."""
         # HEAD is handled like GET; aiohttp omits the body of its response.
         self.method = "GET" if request.method == "HEAD" else request.method
         self.route = "unknown"

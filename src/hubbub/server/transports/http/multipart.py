@@ -13,6 +13,12 @@ from hubbub.protocol.operation import Uploads
 PARTS_MAX: Final = 200
 HEADER_BYTES_MAX: Final = 8 * 1024
 FILENAME_LENGTH_MAX: Final = 255
+EXTENSION_LENGTH_MAX: Final = 16
+"""Maximum length in characters of the extension that remains in a shortened filename."""
+BOUNDARY_LENGTH_MAX: Final = 200
+DELIMITER_PADDING_MAX: Final = 256
+"""Size limit in bytes of the whitespace after a delimiter."""
+DEFAULT_MEDIA_TYPE: Final = "application/octet-stream"
 PAYLOAD_FIELD: Final = "payload_json"
 """Name of the field that contains the JSON of a form."""
 
@@ -85,9 +91,13 @@ class _Part:
 async def read_form(
     chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads | None, limits: MultipartLimits
 ) -> MultipartForm:
-    """Read a whole body; raise 413 if it is too large (40005; 50045 for a single file), or 50035 if it is malformed."""
+    """Read a whole body.
+
+    Raise REQUEST_ENTITY_TOO_LARGE or FILE_TOO_LARGE if the body or a file is too large, and INVALID_FORM_BODY if the body is
+    malformed.
+    """
     boundary = _parse_parameters(";" + content_type.partition(";")[2]).get("boundary", "")
-    if not boundary or len(boundary) > 200 or not boundary.isascii():
+    if not boundary or len(boundary) > BOUNDARY_LENGTH_MAX or not boundary.isascii():
         raise _malformed_error()
     parser = _Parser(boundary.encode(), uploads, limits)
     async for chunk in chunks:
@@ -104,16 +114,16 @@ class _Parser:
         self._buffer = bytearray(b"\r\n")
         self._uploads = uploads
         self._limits = limits
-        self._total = 0
-        self._parts = 0
+        self._total_bytes = 0
+        self._part_count = 0
         self._part: _Part | None = None
         self._state = "preamble"
         self._form = MultipartForm(fields={}, files=[])
         self._indexes: set[int] = set()
 
     def feed(self, chunk: bytes) -> None:
-        self._total += len(chunk)
-        if self._total > self._limits.total_bytes:
+        self._total_bytes += len(chunk)
+        if self._total_bytes > self._limits.total_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         self._buffer += chunk
         while self._step():
@@ -148,7 +158,7 @@ class _Parser:
                 return True
             line_end = buffer.find(b"\r\n")
             if line_end < 0 or buffer[:line_end].strip(b" \t"):
-                if line_end >= 0 or len(buffer) > 256:
+                if line_end >= 0 or len(buffer) > DELIMITER_PADDING_MAX:
                     raise _malformed_error()
                 return False
             # The line break stays in the buffer, so that a part without headers still begins with an empty line.
@@ -171,8 +181,8 @@ class _Parser:
 
     def _open_part(self, headers: dict[str, str]) -> None:
         """Start a part with these headers."""
-        self._parts += 1
-        if self._parts > PARTS_MAX:
+        self._part_count += 1
+        if self._part_count > PARTS_MAX:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         self._part = _Part(headers, self._limits)
 
@@ -223,9 +233,6 @@ class _Parser:
         )
 
 
-DEFAULT_MEDIA_TYPE: Final = "application/octet-stream"
-
-
 def _parse_file_field(name: str, uploads: Uploads) -> tuple[str, int | None] | None:
     """Return the field and index that the name of a file part denotes, or None for an unknown name."""
     if uploads.field != "files":
@@ -240,11 +247,12 @@ def _parse_file_field(name: str, uploads: Uploads) -> tuple[str, int | None] | N
 
 
 def clean_filename(name: str) -> str:
-    """Return a filename that is safe in URLs and on screen: no folders, no control characters, limited length."""
+    """Return a filename for URLs and display: without folders and control characters, and with a limited length."""
     name = _UNPRINTABLE.sub("", name.replace("\\", "/").rpartition("/")[2]).strip()
     if len(name) > FILENAME_LENGTH_MAX:
         stem, dot, extension = name.rpartition(".")
-        name = f"{stem[: FILENAME_LENGTH_MAX - 17]}.{extension[:16]}" if dot else name[:FILENAME_LENGTH_MAX]
+        stem = stem[: FILENAME_LENGTH_MAX - EXTENSION_LENGTH_MAX - 1]
+        name = f"{stem}.{extension[:EXTENSION_LENGTH_MAX]}" if dot else name[:FILENAME_LENGTH_MAX]
     return "unknown" if name in ("", ".", "..") else name
 
 

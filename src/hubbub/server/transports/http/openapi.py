@@ -23,7 +23,7 @@ from hubbub.server.transports.http.example_values import example
 REFERENCE: Final = "#/components/schemas/{name}"
 SNOWFLAKE: Final = {"type": "string", "format": "snowflake", "pattern": "^(0|[1-9][0-9]{0,18})$"}
 WIDE_INTEGER: Final = {"type": "string", "format": "int64", "pattern": "^(0|[1-9][0-9]{0,18})$"}
-IMAGE: Final = {"type": "string", "format": "data-uri", "contentEncoding": "base64"}
+DATA_URI: Final = {"type": "string", "format": "data-uri", "contentEncoding": "base64"}
 
 _SECURITY_SCHEMES: Final = (
     (Auth.BOT, "BotToken"),
@@ -200,7 +200,7 @@ def _custom_type_schema(kind: type) -> dict[str, Any]:
     if issubclass(kind, WideInt):
         return dict(WIDE_INTEGER)
     if issubclass(kind, ImageData | SoundData):
-        return dict(IMAGE)
+        return dict(DATA_URI)
     raise NotImplementedError(kind)
 
 
@@ -287,14 +287,14 @@ def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list
     if operation.query is NoneType:
         return []
     parameters = []
-    commas = _comma_lists(operation.query)
+    comma_separated = _comma_lists(operation.query)
     for field in msgspec.structs.fields(operation.query):
         schema = dict(schemas.schema_of(_without_unset(field.type)))
         if field.default is not msgspec.NODEFAULT and field.default is not msgspec.UNSET:
             schema["default"] = field.default
         parameter = {"name": field.encode_name, "in": "query", "required": field.required, "schema": schema}
         parameter |= texts.field_attributes(operation.query, field.name)
-        if field.encode_name in commas:
+        if field.encode_name in comma_separated:
             parameter |= {"style": "form", "explode": False}
         parameters.append(parameter)
     return parameters

@@ -109,7 +109,7 @@ def operation_summary(endpoint: Endpoint) -> str:
 
 
 def operation_description(endpoint: Endpoint) -> str:
-    """Return what a caller needs to know beyond the summary; empty if there is nothing."""
+    """Return deprecation, details and requirements of an operation as Markdown; empty if there are none."""
     operation = endpoint.operation
     paragraphs = []
     if operation.deprecated:

@@ -16,7 +16,7 @@ from hubbub.server.transports.http import decoding, multipart, request_limits, r
 FORM: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 
-CONCURRENT_UPLOADS_MAX: Final = 4
+UPLOAD_BUDGET_FACTOR: Final = 4
 """Memory for uploads over all requests, as a multiple of the largest upload."""
 
 
@@ -85,7 +85,7 @@ class DecodedBody(NamedTuple):
     model: Any
     """The body as declared by the operation; None if the operation declares no body."""
     files: list[multipart.RawUpload]
-    reserved: int
+    reserved_bytes: int
     """Bytes of the upload budget that the body holds until `BodyReader.release`."""
 
 
@@ -94,18 +94,18 @@ class BodyReader:
 
     def __init__(self, config: HttpConfig) -> None:
         self._config = config
-        self._bounds = multipart.MultipartLimits(
+        self._limits = multipart.MultipartLimits(
             total_bytes=config.upload_bytes_max, file_bytes=config.file_bytes_max, field_bytes=config.body_bytes_max
         )
-        self._budget = request_limits.UploadBudget(CONCURRENT_UPLOADS_MAX * config.upload_bytes_max)
+        self._budget = request_limits.UploadBudget(UPLOAD_BUDGET_FACTOR * config.upload_bytes_max)
 
     def release(self, body: DecodedBody) -> None:
         """Release the upload budget of a body."""
-        if body.reserved:
-            self._budget.release(body.reserved)
+        if body.reserved_bytes:
+            self._budget.release(body.reserved_bytes)
 
     async def read(self, source: BodySource, operation: Operation[Any, Any], media_bytes: int = 0) -> DecodedBody:
-        """Decode a body as the operation declares it; raise one error with all mistakes.
+        """Decode a body as the operation declares it; raise one error with all validation errors.
 
         `media_bytes` is the number of additional bytes allowed for images in a JSON body.
         """
@@ -157,37 +157,37 @@ class BodyReader:
         bytes_max = min(config.body_bytes_max + media_bytes, max(config.upload_bytes_max, config.body_bytes_max))
         if source.length is not None and source.length > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
-        reserved = bytes_max if source.length is None else source.length
-        self._budget.reserve(reserved)
+        reserved_bytes = bytes_max if source.length is None else source.length
+        self._budget.reserve(reserved_bytes)
         try:
             data = await source.read_all(bytes_max)
-            return DecodedBody(decoding.decode(data, operation.body, depth_max=config.depth_max), [], reserved)
+            return DecodedBody(decoding.decode(data, operation.body, depth_max=config.depth_max), [], reserved_bytes)
         except BaseException:
-            self._budget.release(reserved)
+            self._budget.release(reserved_bytes)
             raise
 
     async def _read_multipart(self, source: BodySource, operation: Operation[Any, Any]) -> DecodedBody:
-        bounds = self._bounds
+        limits = self._limits
         file_bytes_max = (
             0
             if operation.uploads is None
             else min(operation.uploads.file_bytes_max, self._config.multipart_file_bytes_max)
         )
-        if file_bytes_max > bounds.file_bytes:
-            bounds = msgspec.structs.replace(bounds, file_bytes=file_bytes_max)
+        if file_bytes_max > limits.file_bytes:
+            limits = msgspec.structs.replace(limits, file_bytes=file_bytes_max)
         length = source.length
-        if length is not None and length > bounds.total_bytes:
+        if length is not None and length > limits.total_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
-        reserved = bounds.total_bytes if length is None else length
-        self._budget.reserve(reserved)
+        reserved_bytes = limits.total_bytes if length is None else length
+        self._budget.reserve(reserved_bytes)
         try:
-            form = await multipart.read_form(source.chunks(), source.content_type, operation.uploads, bounds)
+            form = await multipart.read_form(source.chunks(), source.content_type, operation.uploads, limits)
             with _add_missing_file_error(operation, form.files):
                 model = self._decode_form(operation, form)
         except BaseException:
-            self._budget.release(reserved)
+            self._budget.release(reserved_bytes)
             raise
-        return DecodedBody(model, form.files, reserved)
+        return DecodedBody(model, form.files, reserved_bytes)
 
     def _decode_form(self, operation: Operation[Any, Any], form: multipart.MultipartForm) -> Any:
         """Decode the fields of a multipart or urlencoded form that are not files."""
@@ -212,6 +212,6 @@ def _add_missing_file_error(operation: Operation[Any, Any], files: Sequence[mult
         raise
 
 
-def _content_type_message(form: bool) -> str:
-    media_types = [FORM] if form else [responses.JSON, FORM, MULTIPART]
+def _content_type_message(is_form: bool) -> str:
+    media_types = [FORM] if is_form else [responses.JSON, FORM, MULTIPART]
     return f'Expected "Content-Type" header to be one of {{{", ".join(map(repr, media_types))}}}.'

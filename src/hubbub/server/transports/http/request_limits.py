@@ -1,6 +1,7 @@
 """Bounded reading of request bodies, and rate limit headers and errors."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, MutableMapping
 
 from aiohttp import StreamReader, web
@@ -124,7 +125,7 @@ def add_retry_headers(headers: MutableMapping[str, str], error: errors.ApiError)
     retry_after = error.extra.get("retry_after")
     if not isinstance(retry_after, int | float):
         return
-    headers["Retry-After"] = str(int(-(-retry_after // 1)))
+    headers["Retry-After"] = str(math.ceil(retry_after))
     if error.status == 429:
         scope = error.scope if isinstance(error, RateLimitError) else "user"
         headers["X-RateLimit-Scope"] = scope

@@ -2,7 +2,7 @@
 
 route -> authenticate -> check rate limits -> read and decode -> store files -> run in a transaction -> respond
 
-It knows the operation table and no resource by name. Every error on the way becomes the platform's error body.
+It depends on the operation table, not on single resources. Every error becomes the platform's error body.
 """
 
 import asyncio
@@ -128,10 +128,10 @@ class HttpServer:
         self._request_prefix = secrets.token_hex(6)
         self._request_numbers = itertools.count(1)
         self._openapi: bytes | None = None
-        self._active = 0
+        self._running_count = 0
         self._request_finished: asyncio.Event | None = None
         """Set when a request is finished; None except while draining."""
-        metrics.watch(metrics.http_active, lambda: self._active)
+        metrics.watch(metrics.http_active, lambda: self._running_count)
 
     @property
     def table(self) -> EndpointTable:
@@ -164,7 +164,7 @@ class HttpServer:
         self._request_finished = asyncio.Event()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
-                while self._active:
+                while self._running_count:
                     self._request_finished.clear()
                     await self._request_finished.wait()
 
@@ -178,7 +178,7 @@ class HttpServer:
             headers["Access-Control-Allow-Origin"] = "*"
             headers["Access-Control-Expose-Headers"] = responses.EXPOSED_HEADERS
         state = RequestState(request, self.client_address(request), headers)
-        self._active += 1
+        self._running_count += 1
         try:
             encoded = await self._handle_operation(state)
         except ApiError as error:
@@ -202,7 +202,7 @@ class HttpServer:
             log.exception("%s failed", state.route, extra={"request_id": request_id})
             encoded = responses.encode_error(errors.INTERNAL(), headers)
         finally:
-            self._active -= 1
+            self._running_count -= 1
             if self._request_finished is not None:
                 self._request_finished.set()
         seconds = loop.time() - started
@@ -296,11 +296,11 @@ class HttpServer:
     @contextlib.contextmanager
     def count_running(self) -> Iterator[None]:
         """Count a request outside /api as running, so that `drain` waits for it."""
-        self._active += 1
+        self._running_count += 1
         try:
             yield
         finally:
-            self._active -= 1
+            self._running_count -= 1
             if self._request_finished is not None:
                 self._request_finished.set()
 
@@ -400,36 +400,36 @@ class HttpServer:
     def _check_rate_limits(
         self, state: RequestState, endpoint: Endpoint, actor: Actor | None, values: Sequence[str]
     ) -> None:
-        """Check the global limit, the bucket and the cap in this order.
+        """Check the global limit, the bucket and the limit of unapproved applications in this order.
 
         A request that one of them rejects does not count against those after it.
         """
-        caller: str | int
+        rate_limit_key: str | int
         if actor is None:
-            caller = state.ip
+            rate_limit_key = state.ip
         elif actor.kind == "bearer":
-            caller = f"{actor.user_id}:{actor.application_id}"
+            rate_limit_key = f"{actor.user_id}:{actor.application_id}"
         else:
-            caller = actor.user_id
+            rate_limit_key = actor.user_id
         if actor is None:
             state.is_anonymous = True
             self._require_allowed(self._rate_limits.check_lookups(state.ip))
         if not endpoint.ignores_tokens:
             # spec/http.md#1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
             # limit.
-            self._require_allowed(self._rate_limits.check_global(caller))
+            self._require_allowed(self._rate_limits.check_global(rate_limit_key))
         rule = endpoint.rule
         if rule is not None:
             verdict = self._rate_limits.check(
-                rule, "" if endpoint.ignores_tokens and rule.major_positions else caller, values
+                rule, "" if endpoint.ignores_tokens and rule.major_positions else rate_limit_key, values
             )
             if verdict is not None:
                 request_limits.add_rate_limit_headers(state.headers, verdict)
                 self._require_allowed(verdict)
-        cap = endpoint.operation.unapproved_calls_max
-        if cap and actor is not None and actor.application_id is not None:
+        calls_max = endpoint.operation.unapproved_calls_max
+        if calls_max and actor is not None and actor.application_id is not None:
             if not actor.application_flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
-                self._require_allowed(self._rate_limits.check_cap(endpoint.name, actor.application_id, cap))
+                self._require_allowed(self._rate_limits.check_cap(endpoint.name, actor.application_id, calls_max))
 
     def _require_allowed(self, verdict: Verdict | None) -> None:
         """Raise the rate limit error of a verdict that rejects the request."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol import changes
-from hubbub.server.transports.docstrings import CHANGES, parse_docstring, plain_text, summary
+from hubbub.server.transports.docstrings import CHANGES_PATH, parse_docstring, plain_text, summary
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference.catalogue import Catalogue
 from hubbub.server.transports.web.reference.search_words import (
@@ -213,4 +213,4 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
             "error", error.name, error.href, f"{error.kind.code}: {error.kind.message}", str(error.kind.status)
         )
     for change in changes.ALL.values():
-        yield _entry("change", change.name, f"{CHANGES}#{change.name}", change.after, change.date.isoformat())
+        yield _entry("change", change.name, f"{CHANGES_PATH}#{change.name}", change.after, change.date.isoformat())
