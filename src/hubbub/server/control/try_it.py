@@ -17,7 +17,7 @@ from hubbub.server.ready_document import build_document
 from hubbub.server.transports.http import responses
 from hubbub.server.transports.web.local_requests import is_local_request
 from hubbub.server.transports.web.reference.examples import VARIABLES
-from hubbub.server.transports.web.reference.try_it import CALLERS
+from hubbub.server.transports.web.reference.try_it import CALLERS_PATH
 from hubbub.server.worlds import BuiltWorld
 
 _HEADERS: Final = {
@@ -59,7 +59,7 @@ class TryIt:
 
     def routes(self) -> list[web.RouteDef]:
         """Return the route of the callers, for the HTTP server."""
-        return [web.post(CALLERS, self._respond)]
+        return [web.post(CALLERS_PATH, self._respond)]
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         headers = {**_HEADERS, "Via": responses.VIA}

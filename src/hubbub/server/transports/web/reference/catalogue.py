@@ -32,30 +32,30 @@ from hubbub.server.transports.docstrings import (
 )
 from hubbub.server.transports.web.reference import types
 
-ROOT: Final = "/docs"
-RESOURCES: Final = f"{ROOT}/resources"
-OBJECTS: Final = f"{ROOT}/objects"
-ENUMS: Final = f"{ROOT}/enums"
-EVENTS: Final = f"{ROOT}/events"
-GATEWAY: Final = f"{ROOT}/gateway"
-INTENTS: Final = f"{ROOT}/intents"
-PERMISSIONS: Final = f"{ROOT}/permissions"
-SCOPES: Final = f"{ROOT}/scopes"
-ERRORS: Final = f"{ROOT}/errors"
-WEBHOOK_EVENTS: Final = f"{ROOT}/webhook-events"
+ROOT_PATH: Final = "/docs"
+RESOURCES_PATH: Final = f"{ROOT_PATH}/resources"
+OBJECTS_PATH: Final = f"{ROOT_PATH}/objects"
+ENUMS_PATH: Final = f"{ROOT_PATH}/enums"
+EVENTS_PATH: Final = f"{ROOT_PATH}/events"
+GATEWAY_PATH: Final = f"{ROOT_PATH}/gateway"
+INTENTS_PATH: Final = f"{ROOT_PATH}/intents"
+PERMISSIONS_PATH: Final = f"{ROOT_PATH}/permissions"
+SCOPES_PATH: Final = f"{ROOT_PATH}/scopes"
+ERRORS_PATH: Final = f"{ROOT_PATH}/errors"
+WEBHOOK_EVENTS_PATH: Final = f"{ROOT_PATH}/webhook-events"
 
 ENUM_PAGES: Final[Mapping[type, str]] = {
-    enums.GatewayOpcode: GATEWAY,
-    enums.CloseCode: GATEWAY,
-    intents.Capabilities: GATEWAY,
-    voice.VoiceOpcode: GATEWAY,
-    enums.VoiceCloseCode: GATEWAY,
-    enums.Scope: SCOPES,
-    enums.WebhookEventType: WEBHOOK_EVENTS,
-    permissions.Permissions: PERMISSIONS,
-    intents.Intents: INTENTS,
+    enums.GatewayOpcode: GATEWAY_PATH,
+    enums.CloseCode: GATEWAY_PATH,
+    intents.Capabilities: GATEWAY_PATH,
+    voice.VoiceOpcode: GATEWAY_PATH,
+    enums.VoiceCloseCode: GATEWAY_PATH,
+    enums.Scope: SCOPES_PATH,
+    enums.WebhookEventType: WEBHOOK_EVENTS_PATH,
+    permissions.Permissions: PERMISSIONS_PATH,
+    intents.Intents: INTENTS_PATH,
 }
-"""Pages of enums and flags that are not listed under `ENUMS`."""
+"""Pages of enums and flags that are not listed under `ENUMS_PATH`."""
 
 _FORM_ERROR_CODE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _NOT_ON_WIRE: Final = (operation,)
@@ -139,7 +139,7 @@ class Catalogue:
 
     def operation_href(self, endpoint: Endpoint) -> str:
         """Return the URL of an operation."""
-        return f"{RESOURCES}/{self._resource_of[endpoint]}#{endpoint.name}"
+        return f"{RESOURCES_PATH}/{self._resource_of[endpoint]}#{endpoint.name}"
 
     @cached_property
     def operations_by_error(self) -> dict[ErrorCode, list[Endpoint]]:
@@ -214,7 +214,7 @@ class Catalogue:
 
     def _enumeration(self, name: str, kind: type) -> Enumeration:
         page_enums = [member for member, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(kind)]
-        page = ENUM_PAGES.get(kind, f"{ENUMS}/{name}")
+        page = ENUM_PAGES.get(kind, f"{ENUMS_PATH}/{name}")
         # Several enumerations on one page: prefix the fragments to keep them unique.
         prefix = f"{name}." if len(page_enums) > 1 else ""
         docstrings = attribute_docstrings(kind)
@@ -282,8 +282,8 @@ class Catalogue:
     def links(self) -> dict[Any, TextSpan]:
         """The displayed name and URL of each class."""
         spans: dict[Any, TextSpan] = {entry.kind: TextSpan(entry.name, entry.href) for entry in self.enums.values()}
-        spans[permissions.Permissions] = TextSpan("permission bits", PERMISSIONS)
-        return spans | {kind: TextSpan(name, f"{OBJECTS}/{name}") for kind, name in self._model_names.items()}
+        spans[permissions.Permissions] = TextSpan("permission bits", PERMISSIONS_PATH)
+        return spans | {kind: TextSpan(name, f"{OBJECTS_PATH}/{name}") for kind, name in self._model_names.items()}
 
     @cached_property
     def mentions(self) -> dict[type, list[TextSpan]]:
@@ -303,10 +303,10 @@ class Catalogue:
                     for hint in _field_types(part):
                         add_mention(hint, link)
         for event in self.events:
-            add_mention(event.payload, TextSpan(event.name, f"{EVENTS}#{event.name}"))
+            add_mention(event.payload, TextSpan(event.name, f"{EVENTS_PATH}#{event.name}"))
         for name, kind in self.objects.items():
             for hint in _field_types(kind):
-                add_mention(hint, TextSpan(name, f"{OBJECTS}/{name}"))
+                add_mention(hint, TextSpan(name, f"{OBJECTS_PATH}/{name}"))
         return {kind: list(links) for kind, links in links_by_class.items()}
 
     # Errors
@@ -315,7 +315,7 @@ class Catalogue:
     def errors(self) -> list[ErrorCodeEntry]:
         """Every error code, by number and status."""
         entries = [
-            ErrorCodeEntry(name, value, f"{ERRORS}#{name}")
+            ErrorCodeEntry(name, value, f"{ERRORS_PATH}#{name}")
             for name, value in vars(errors).items()
             if isinstance(value, ErrorCode)
         ]

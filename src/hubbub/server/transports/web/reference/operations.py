@@ -16,9 +16,8 @@ from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.docstrings import Spans, TextSpan, parse_docstring, summary
 from hubbub.server.transports.http import openapi_texts as texts
 from hubbub.server.transports.http.example_tables import TEXT_BODIES
-from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, try_it, types
-from hubbub.server.transports.web.reference.catalogue import Catalogue
+from hubbub.server.transports.web.reference.catalogue import EVENTS_PATH, SCOPES_PATH, Catalogue, ErrorCodeEntry
 from hubbub.server.transports.web.reference.snippets import Snippet, snippets
 from hubbub.server.transports.web.reference.types import Field
 
@@ -34,6 +33,7 @@ class Operations:
     """Builds the documentation of operations."""
 
     def __init__(self, catalogue: Catalogue, root: str, *, with_forms: bool) -> None:
+        """Create a builder; `root` is the URL of the server, and `with_forms` adds the forms that send requests."""
         self._catalogue = catalogue
         self._root = root
         self._with_forms = with_forms
@@ -49,7 +49,7 @@ class Operations:
             "details": _handler_details(endpoint.function),
             "replacement": self._replacement_spans(operation.deprecated),
             "callers": self._caller_text(endpoint),
-            "scopes": [TextSpan(scope, f"{urls.SCOPES}#{scope}") for scope in operation.scopes],
+            "scopes": [TextSpan(scope, f"{SCOPES_PATH}#{scope}") for scope in operation.scopes],
             "needs": self._permission_links(operation.needs),
             "needed_in": "channel" if endpoint.guarded_parameter == "channel_id" else "guild",
             "limit": self._limit_texts(endpoint),
@@ -63,7 +63,7 @@ class Operations:
             "response": self._type_spans(operation.result),
             "error_type": self._type_spans(operation.error_model),
             "errors": self._error_entries(endpoint),
-            "emits": [TextSpan(event.name, f"{urls.EVENTS}#{event.name}") for event in operation.emits],
+            "emits": [TextSpan(event.name, f"{EVENTS_PATH}#{event.name}") for event in operation.emits],
             "audits": [
                 value
                 for value in self._audit_actions.values
@@ -76,7 +76,7 @@ class Operations:
 
     def _replacement_spans(self, text: str) -> Spans:
         """Return the replacement of a deprecated operation, with links to operations and events."""
-        events = {event.name: f"{urls.EVENTS}#{event.name}" for event in self._catalogue.events}
+        events = {event.name: f"{EVENTS_PATH}#{event.name}" for event in self._catalogue.events}
         operations = {
             name: self._catalogue.operation_href(endpoint) for name, endpoint in self._catalogue.by_name.items()
         }
@@ -152,7 +152,7 @@ class Operations:
     def _type_spans(self, part: Any) -> Spans:
         return () if part is NoneType else types.describe(part, self._catalogue.links)
 
-    def _error_entries(self, endpoint: Endpoint) -> list[urls.ErrorCodeEntry]:
+    def _error_entries(self, endpoint: Endpoint) -> list[ErrorCodeEntry]:
         """Return the errors that the operation declares and those of the HTTP server."""
         operation = endpoint.operation
         kinds = [*operation.raises]

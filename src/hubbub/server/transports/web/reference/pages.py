@@ -27,13 +27,19 @@ from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.docstrings import TextSpan, parse_docstring, summary
 from hubbub.server.transports.web.page_requests import PAGE_POLICY, Page, PageRequest, page_headers
 from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
-from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, search, types
-from hubbub.server.transports.web.reference.catalogue import Catalogue
+from hubbub.server.transports.web.reference.catalogue import (
+    ENUM_PAGES,
+    EVENTS_PATH,
+    INTENTS_PATH,
+    ROOT_PATH,
+    SCOPES_PATH,
+    Catalogue,
+)
 from hubbub.server.transports.web.reference.operations import Operations
 
 CACHE_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Size limit of the cache of compressed pages; the least recently used page is evicted."""
+"""Size limit in bytes of the cache of compressed pages; the least recently used page is evicted."""
 
 GENERAL_PAGES: Final = (
     ("events", "Gateway events", "Events of a session, with their payloads, intents and scopes."),
@@ -45,13 +51,17 @@ GENERAL_PAGES: Final = (
     ("intents", "Intents", "The events of each gateway intent."),
     ("errors", "Errors", "Error codes with their HTTP status, and the codes of form errors."),
     ("permissions", "Permissions", "Permission bits, and the operations that require them."),
-    ("scopes", "OAuth2 scopes", "What an application can request, and what each scope grants."),
+    (
+        "scopes",
+        "OAuth2 scopes",
+        "Scopes that an application can request, and the operations and events that each grants.",
+    ),
     ("webhook-events", "Webhook events", "Events that the platform posts to an application's webhook URL."),
     ("changes", "Dated changes", "Behavior that changes on a date, before and after."),
     ("objects", "Objects", "Objects in responses and gateway events."),
     ("enums", "Enums and flags", "Enumerated values and bit flags."),
 )
-"""The pages that do not belong to one resource: path, title and description."""
+"""Name in the URL, title and description of each page that does not belong to one resource."""
 
 Context = dict[str, Any]
 
@@ -98,9 +108,9 @@ class ApiReference:
     def pages(self) -> list[tuple[Page, Callable[[PageRequest], Any]]]:
         """Return the page functions with their routes."""
         return [
-            (Page("GET", urls.ROOT, is_public=True), self.show_index),
-            (Page("GET", f"{urls.ROOT}/{{page}}", is_public=True), self.show_page),
-            (Page("GET", f"{urls.ROOT}/{{collection}}/{{name}}", is_public=True), self.show_item),
+            (Page("GET", ROOT_PATH, is_public=True), self.show_index),
+            (Page("GET", f"{ROOT_PATH}/{{page}}", is_public=True), self.show_page),
+            (Page("GET", f"{ROOT_PATH}/{{collection}}/{{name}}", is_public=True), self.show_item),
         ]
 
     @cached_property
@@ -112,7 +122,7 @@ class ApiReference:
         return Operations(self._catalogue, self._config.web_url, with_forms=self._config.control)
 
     @cached_property
-    def _entries(self) -> list[search.Entry]:
+    def _search_entries(self) -> list[search.Entry]:
         return search.entries(self._catalogue)
 
     # Responses
@@ -125,7 +135,11 @@ class ApiReference:
         return web.Response(body=await asyncio.to_thread(self._render_search, query), headers=page_headers())
 
     def _render_search(self, query: str) -> bytes:
-        context = {"query": query, "results": search.find(self._entries, query), "results_max": search.RESULTS_MAX}
+        context = {
+            "query": query,
+            "results": search.find(self._search_entries, query),
+            "results_max": search.RESULTS_MAX,
+        }
         return self._render("search_results", "search_results", context)
 
     async def show_page(self, request: PageRequest) -> web.Response:
@@ -234,7 +248,7 @@ class ApiReference:
     def _page_names(self, collection: str) -> Container[str]:
         """Return the names of a collection's pages."""
         if collection == "enums":
-            return {name for name, enum in self._catalogue.enums.items() if enum.kind not in urls.ENUM_PAGES}
+            return {name for name, enum in self._catalogue.enums.items() if enum.kind not in ENUM_PAGES}
         return self._catalogue.objects if collection == "objects" else self._catalogue.resources
 
     def _resource_context(self, name: str) -> Context:
@@ -286,7 +300,7 @@ class ApiReference:
         }
         user_only = {command.opcode for command in self._catalogue.commands if not command.bots}
         return {
-            "sides": gateways,
+            "gateways": gateways,
             "payloads": payloads,
             "user_only": user_only,
             "capabilities": find_enum(Capabilities),
@@ -314,13 +328,13 @@ class ApiReference:
     def _intents_context(self) -> Context:
         events = {
             value.name: [
-                TextSpan(event.name, f"{urls.EVENTS}#{event.name}")
+                TextSpan(event.name, f"{EVENTS_PATH}#{event.name}")
                 for event in self._catalogue.events
                 if (event.intents | (event.dm_intents or 0)) & int(value.value)
             ]
             for value in self._catalogue.enumeration(Intents).values
         }
-        return {"enum": self._catalogue.enumeration(Intents), "events": events, "privileged": Intents.PRIVILEGED}
+        return {"enum": self._catalogue.enumeration(Intents), "events": events}
 
     def _scopes_context(self) -> Context:
         scopes = [
@@ -328,14 +342,14 @@ class ApiReference:
                 "value": value,
                 "rule": SCOPES.get(value.value),
                 "expands_to": [
-                    TextSpan(str(scope), f"{urls.SCOPES}#{scope}") for scope in _included_scopes(value.value)
+                    TextSpan(str(scope), f"{SCOPES_PATH}#{scope}") for scope in _included_scopes(value.value)
                 ],
                 "operations": [
-                    TextSpan(scope.name, self._catalogue.operation_href(scope))
-                    for scope in self._catalogue.operations_by_scope.get(value.value, [])
+                    TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
+                    for endpoint in self._catalogue.operations_by_scope.get(value.value, [])
                 ],
                 "events": [
-                    TextSpan(event.name, f"{urls.EVENTS}#{event.name}")
+                    TextSpan(event.name, f"{EVENTS_PATH}#{event.name}")
                     for event in self._catalogue.events
                     if event.scope == value.value
                 ],
@@ -373,28 +387,28 @@ class ApiReference:
         return {"errors": self._catalogue.errors, "operations": operations, "form_errors": self._catalogue.form_errors}
 
     def _changes_context(self) -> Context:
-        now = self._now_ms()
+        now_ms = self._now_ms()
         dated_changes = [
             {
                 "change": change,
                 "day": _day_text(change.at_ms),
-                "active": change.is_active(now),
-                "subject": parse_docstring(change.after),
+                "active": change.is_active(now_ms),
+                "after": parse_docstring(change.after),
                 "before": parse_docstring(change.before),
             }
             for change in sorted(changes.ALL.values(), key=lambda item: item.at_ms, reverse=True)
         ]
-        return {"today": _day_text(now), "dated_changes": dated_changes}
+        return {"today": _day_text(now_ms), "dated_changes": dated_changes}
 
     def _changes_version(self) -> str:
         """Return the cache version of the page of dated changes."""
-        now = self._now_ms()
-        active = sum(change.is_active(now) for change in changes.ALL.values())
-        return f"{_day_text(now)} {active}"
+        now_ms = self._now_ms()
+        active_count = sum(change.is_active(now_ms) for change in changes.ALL.values())
+        return f"{_day_text(now_ms)} {active_count}"
 
 
-def _day_text(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms // 1000, UTC):%-d %B %Y}"
+def _day_text(time_ms: int) -> str:
+    return f"{datetime.fromtimestamp(time_ms // 1000, UTC):%-d %B %Y}"
 
 
 def _render_compressed(version: str, render_page: Callable[[], bytes]) -> CachedPage:
@@ -412,7 +426,7 @@ def _accepts_gzip(accepted: str) -> bool:
 def _intent_links(bits: int) -> list[TextSpan]:
     """Return links to the intents in a bit set."""
     return [
-        TextSpan(name, f"{urls.INTENTS}#{name}")
+        TextSpan(name, f"{INTENTS_PATH}#{name}")
         for name, value in vars(Intents).items()
         if name.isupper() and isinstance(value, int) and value.bit_count() == 1 and bits & value
     ]

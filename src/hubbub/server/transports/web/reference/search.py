@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import changes
 from hubbub.server.transports.docstrings import CHANGES_PATH, parse_docstring, plain_text, summary
-from hubbub.server.transports.web.reference import catalogue as urls
-from hubbub.server.transports.web.reference.catalogue import Catalogue
+from hubbub.server.transports.web.reference.catalogue import EVENTS_PATH, OBJECTS_PATH, RESOURCES_PATH, Catalogue
 from hubbub.server.transports.web.reference.search_words import (
     FILLER,
     KEYWORDS,
@@ -18,11 +17,11 @@ from hubbub.server.transports.web.reference.search_words import (
 )
 
 QUERY_MAX: Final = 100
-"""Maximum length of a query; the rest is ignored."""
+"""Maximum length of a query in characters; the rest is ignored."""
 WORDS_MAX: Final = 8
 RESULTS_MAX: Final = 60
 
-KINDS: Final = {
+KIND_DISTANCES: Final = {
     "operation": 0.0,
     "resource": 1.0,
     "object": 1.5,
@@ -33,7 +32,7 @@ KINDS: Final = {
     "value": 2.0,
     "change": 2.2,
 }
-"""Kinds of entries with their distance from any query."""
+"""Distance of each kind of entry from any query; entries with a smaller distance come first."""
 
 # Distances of a query word from an entry, by where the entry contains it: as a keyword, as a synonym in the name, in the
 # text, as the start of a word of the name, as a part of any word, or nowhere (optional words only).
@@ -44,17 +43,22 @@ _PREFIX: Final = 0.7
 _PART: Final = 3.0
 _MISSING: Final = 1.0
 _PREFIX_MIN: Final = 3
+"""Minimum length in characters of a query word that is compared with the starts of words."""
 
 _OTHER_SUBJECT: Final = 0.8
 """Distance of a name whose last noun is not in the query: `list_guild_roles` for "list guilds"."""
 _EXTRA_WORD: Final = 0.5
+"""Distance of each word of a name that is not in the query."""
 _WEAK_WORDS: Final = {"my": 0.05, "guild": 0.1, "application": 0.1, "creat": 0.15, "list": 0.2, "get": 0.2}
 """Distance of words of a name that are not in the query, where it is not `_EXTRA_WORD`."""
 _DEPRECATED: Final = 2.0
+"""Additional distance of a deprecated operation."""
 _PREPOSITIONS: Final = frozenset({"by", "for", "from", "in", "of", "to", "with"})
 _PUNCTUATION: Final = "?!,;:\"'"
 _EQUAL_NAME: Final = -10.0
+"""Additional distance of an entry whose name equals the query."""
 _STARTS_NAME: Final = -1.0
+"""Additional distance of an entry whose name starts with the query."""
 
 
 class Entry(NamedTuple):
@@ -66,10 +70,10 @@ class Entry(NamedTuple):
     text: str
     search_text: str
     """Lowercase text that query words are searched in."""
-    name: tuple[str, ...]
-    """Stems of the name, in order."""
+    name_stems: tuple[str, ...]
+    """Stems of the words of the title, in order."""
     subject: str
-    """Stem of the last noun of the name."""
+    """Stem of the last noun of the title."""
     keywords: frozenset[str]
     """Stems of the entry's keywords."""
     description_stems: frozenset[str]
@@ -134,17 +138,17 @@ def _parse_words(texts: Sequence[str]) -> list[QueryWord]:
 
 def _distance(word: QueryWord, entry: Entry) -> float | None:
     """Return the distance of a word from an entry, or None if the entry does not contain it."""
-    if word.stem in entry.name:
+    if word.stem in entry.name_stems:
         return 0.0
     if word.stem in entry.keywords:
         return _KEYWORD
-    if not word.synonyms.isdisjoint(entry.name):
+    if not word.synonyms.isdisjoint(entry.name_stems):
         return _SYNONYM
     if word.stem in entry.description_stems:
         return _TEXT
     if word.text not in entry.search_text:
         return _MISSING if word.is_optional else None
-    if len(word.text) >= _PREFIX_MIN and any(name_stem.startswith(word.text) for name_stem in entry.name):
+    if len(word.text) >= _PREFIX_MIN and any(name_stem.startswith(word.text) for name_stem in entry.name_stems):
         return _PREFIX
     return _PART
 
@@ -155,10 +159,10 @@ def _common_distance(words: Sequence[QueryWord], entry: Entry) -> float:
     for word in words:
         query_stems.add(word.stem)
         query_stems |= word.synonyms
-    distance = KINDS[entry.kind] + (_DEPRECATED if entry.is_deprecated else 0.0)
+    distance = KIND_DISTANCES[entry.kind] + (_DEPRECATED if entry.is_deprecated else 0.0)
     if entry.subject not in query_stems and not all(word.stem in entry.keywords for word in words):
         distance += _OTHER_SUBJECT
-    for name_stem in entry.name:
+    for name_stem in entry.name_stems:
         if name_stem not in query_stems and name_stem not in _PREPOSITIONS:
             distance += _WEAK_WORDS.get(name_stem, _EXTRA_WORD)
     return distance
@@ -168,13 +172,25 @@ def _entry(
     kind: str, title: str, href: str, text: str, hidden_text: str, *, route: str = "", is_deprecated: bool = False
 ) -> Entry:
     """Build an entry. `hidden_text` is searched but not shown."""
-    name = terms(title)
-    prepositions = [index for index, name_stem in enumerate(name) if index and name_stem in _PREPOSITIONS]
-    subject = name[prepositions[0] - 1] if prepositions else name[-1] if name else ""
+    name_stems = terms(title)
+    prepositions = [index for index, name_stem in enumerate(name_stems) if index and name_stem in _PREPOSITIONS]
+    subject = name_stems[prepositions[0] - 1] if prepositions else name_stems[-1] if name_stems else ""
     keywords = frozenset(terms(KEYWORDS.get(title, ""))) if kind == "operation" else frozenset[str]()
-    described = frozenset(terms(f"{hidden_text} {text} {route}"))
-    key = f"{title} {hidden_text} {text} {route}".lower()
-    return Entry(kind, title, href, text, key, tuple(name), subject, keywords, described, route, is_deprecated)
+    description_stems = frozenset(terms(f"{hidden_text} {text} {route}"))
+    search_text = f"{title} {hidden_text} {text} {route}".lower()
+    return Entry(
+        kind,
+        title,
+        href,
+        text,
+        search_text,
+        tuple(name_stems),
+        subject,
+        keywords,
+        description_stems,
+        route,
+        is_deprecated,
+    )
 
 
 def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
@@ -182,7 +198,7 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
         yield _entry(
             "resource",
             name,
-            f"{urls.RESOURCES}/{name}",
+            f"{RESOURCES_PATH}/{name}",
             plain_text(catalogue.resource_descriptions[name]),
             name.replace("_", " "),
         )
@@ -199,7 +215,7 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
             )
     for name, model in catalogue.objects.items():
         fields = " ".join(model.__struct_encode_fields__)
-        yield _entry("object", name, f"{urls.OBJECTS}/{name}", plain_text(summary(model)), fields)
+        yield _entry("object", name, f"{OBJECTS_PATH}/{name}", plain_text(summary(model)), fields)
     for enum in catalogue.enums.values():
         kind = "flags" if enum.is_flags else "enum"
         yield _entry(kind, enum.name, enum.href, plain_text(enum.summary), "")
@@ -207,7 +223,7 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
             yield _entry("value", value.name, value.href, f"{value.value} in {enum.name}. {plain_text(value.note)}", "")
     for event in catalogue.events:
         text = plain_text(parse_docstring(event.summary))
-        yield _entry("event", event.name, f"{urls.EVENTS}#{event.name}", text, event.name.replace("_", " "))
+        yield _entry("event", event.name, f"{EVENTS_PATH}#{event.name}", text, event.name.replace("_", " "))
     for error in catalogue.errors:
         yield _entry(
             "error", error.name, error.href, f"{error.kind.code}: {error.kind.message}", str(error.kind.status)

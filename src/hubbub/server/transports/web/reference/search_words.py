@@ -231,7 +231,7 @@ KEYWORDS: Final[dict[str, str]] = {
     "update_voice_channel_status": "voice status",
     "vote_in_poll": "answer",
 }
-"""Further words for which a person expects an operation, by the name of the operation."""
+"""Additional words by which users search for an operation, by the name of the operation."""
 
 FILLER: Final = frozenset(
     {

@@ -1,6 +1,6 @@
 """The form that sends a request of an operation from its documentation, on `hubbub dev` only.
 
-The page contains no token. Its script requests the demo users' tokens and IDs from CALLERS, which the control package
+The page contains no token. Its script requests the demo users' tokens and IDs from CALLERS_PATH, which the control package
 serves to browsers on the machine of the server (decisions/0061).
 """
 
@@ -15,8 +15,8 @@ from hubbub.protocol.operation import Auth, Operation
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import examples
 
-CALLERS: Final = "/docs/callers"
-"""Path of the callers and IDs of the demo world."""
+CALLERS_PATH: Final = "/docs/callers"
+"""Path of the endpoint that returns the callers and IDs of the demo world."""
 
 _CALLER_KINDS: Final = ((Auth.USER, "user"), (Auth.BOT, "bot"), (Auth.BEARER, "bearer"))
 _DESTRUCTIVE: Final = frozenset(
