@@ -12,8 +12,8 @@ from hubbub.protocol.resources import accounts, harvests, passkeys, users
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
-SECOND_FACTOR: Final = f"{PATH}/second-factor"
-PASSKEY: Final = PATH + r"/passkeys/{passkey_id:\d{1,19}}/remove"
+SECOND_FACTOR_PATH: Final = f"{PATH}/second-factor"
+REMOVE_PASSKEY_PATH: Final = PATH + r"/passkeys/{passkey_id:\d{1,19}}/remove"
 
 
 async def _show_settings(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
@@ -79,7 +79,7 @@ async def end_other_sessions(request: PageRequest) -> web.Response:
 # Two-factor authentication
 
 
-@page("GET", SECOND_FACTOR)
+@page("GET", SECOND_FACTOR_PATH)
 async def show_second_factor(request: PageRequest) -> web.Response:
     """Show a new authenticator secret, or the form that turns the authenticator off."""
     if (await request.current_user()).mfa_enabled:
@@ -87,7 +87,7 @@ async def show_second_factor(request: PageRequest) -> web.Response:
     return request.render("second_factor_on.html", totp=await request.call(accounts.CREATE_TOTP_SECRET))
 
 
-@page("POST", SECOND_FACTOR)
+@page("POST", SECOND_FACTOR_PATH)
 async def enable_second_factor(request: PageRequest) -> web.Response:
     """Turn the authenticator on and show the backup codes once."""
     form = request.form
@@ -102,7 +102,7 @@ async def enable_second_factor(request: PageRequest) -> web.Response:
     return request.render("backup_codes.html", codes=enabled.backup_codes)
 
 
-@page("POST", f"{SECOND_FACTOR}/off")
+@page("POST", f"{SECOND_FACTOR_PATH}/off")
 async def disable_second_factor(request: PageRequest) -> web.Response:
     """Turn the authenticator off."""
     form = request.form
@@ -117,13 +117,13 @@ async def disable_second_factor(request: PageRequest) -> web.Response:
 # Passkeys
 
 
-@page("GET", PASSKEY)
+@page("GET", REMOVE_PASSKEY_PATH)
 async def show_remove_passkey(request: PageRequest) -> web.Response:
     """Show the form that removes a passkey."""
     return await _show_passkey(request)
 
 
-@page("POST", PASSKEY)
+@page("POST", REMOVE_PASSKEY_PATH)
 async def remove_passkey(request: PageRequest) -> web.Response:
     """Remove a passkey."""
     body = {"password": request.form.text("password")}
@@ -136,7 +136,7 @@ async def remove_passkey(request: PageRequest) -> web.Response:
 
 async def _show_passkey(request: PageRequest, error: ApiError | None = None) -> web.Response:
     passkey_id = request.path_parameter("passkey_id")
-    found = [row for row in await request.call(passkeys.LIST_PASSKEYS) if str(int(row.id)) == passkey_id]
+    found = [passkey for passkey in await request.call(passkeys.LIST_PASSKEYS) if str(int(passkey.id)) == passkey_id]
     if not found:
         return request.redirect(PATH)
     if error is None:

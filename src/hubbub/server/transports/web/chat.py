@@ -8,7 +8,7 @@ from hubbub.protocol import codec, errors
 from hubbub.server.transports.web.conversations import PATH
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
-TOKEN: Final = f"{PATH}/token"
+TOKEN_PATH: Final = f"{PATH}/token"
 
 _HEADERS: Final = {
     "Content-Type": "application/json",
@@ -19,7 +19,7 @@ _HEADERS: Final = {
 }
 
 
-@page("POST", TOKEN)
+@page("POST", TOKEN_PATH)
 async def get_token(request: PageRequest) -> web.Response:
     """Return the session cookie's token to a script on a page of this server."""
     # A form submitted as a navigation would display the token on screen and keep it in the history.

@@ -17,14 +17,14 @@ from hubbub.server.transports.web.message_views import MessageRenderer, display_
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/app"
-GUILD: Final = PATH + r"/channels/{guild_path:\d{1,19}}"
-CONVERSATION: Final = PATH + r"/channels/{guild_path:@me|\d{1,19}}/{channel_id:\d{1,19}}"
-MESSAGE: Final = CONVERSATION + r"/{message_id:\d{1,19}}"
+GUILD_PATH: Final = PATH + r"/channels/{guild_path:\d{1,19}}"
+CONVERSATION_PATH: Final = PATH + r"/channels/{guild_path:@me|\d{1,19}}/{channel_id:\d{1,19}}"
+MESSAGE_PATH: Final = CONVERSATION_PATH + r"/{message_id:\d{1,19}}"
 
 PAGE_SIZE: Final = 50
-"""Messages on one page."""
+"""Number of messages on one page."""
 EXPANDED_GUILDS_MAX: Final = 10
-"""Guilds whose channels the first page lists. Each costs one of a user's 50 operations per second."""
+"""Number of guilds whose channels the first page lists. Each costs one of a user's 50 operations per second."""
 
 _FORUM_TYPES: Final = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 _PRIVATE_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM, ChannelType.EPHEMERAL_DM)
@@ -65,7 +65,7 @@ async def show_conversations(request: PageRequest) -> web.Response:
     ]
     return request.render(
         "conversations.html",
-        client=True,
+        loads_client=True,
         private=[
             (conversation_path(channel), conversation_title(channel), list(channel.recipients))
             for channel in sorted(
@@ -83,7 +83,7 @@ async def show_private(request: PageRequest) -> web.Response:
     return request.redirect(PATH)
 
 
-@page("GET", GUILD)
+@page("GET", GUILD_PATH)
 async def show_guild(request: PageRequest) -> web.Response:
     """List the channels of a guild."""
     try:
@@ -91,22 +91,22 @@ async def show_guild(request: PageRequest) -> web.Response:
         sections = _channel_sections(await _list_channels(request, guild.id))
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))
-    return request.render("guild_channels.html", client=True, guild=guild, sections=sections)
+    return request.render("guild_channels.html", loads_client=True, guild=guild, sections=sections)
 
 
-@page("GET", CONVERSATION)
+@page("GET", CONVERSATION_PATH)
 async def show_conversation(request: PageRequest) -> web.Response:
     """Show the newest messages, or those before or after one."""
     return await _open_conversation(request)
 
 
-@page("GET", MESSAGE)
+@page("GET", MESSAGE_PATH)
 async def show_message(request: PageRequest) -> web.Response:
     """Show a message, highlighted, among those around it."""
     return await _open_conversation(request)
 
 
-@page("POST", CONVERSATION)
+@page("POST", CONVERSATION_PATH)
 async def send_message(request: PageRequest) -> web.Response:
     """Send a message."""
     try:
@@ -163,14 +163,17 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
         active_threads = (await request.call(threads.GET_ACTIVE_GUILD_THREADS, guild.id)).threads
         posts = [thread for thread in active_threads if thread.parent_id == channel.id]
         return request.render(
-            "forum.html", client=True, posts=sorted(posts, key=lambda thread: int(thread.id), reverse=True), **context
+            "forum.html",
+            loads_client=True,
+            posts=sorted(posts, key=lambda thread: int(thread.id), reverse=True),
+            **context,
         )
     query = {} if error is not None else _history_query(request)
     page_messages = await request.call(
         messages.LIST_MESSAGES, channel.id, query={**query, "limit": [str(PAGE_SIZE + 1)]}
     )
-    page_messages, older, newer = _paginate(page_messages, query, channel)
-    highlighted = int(query["around"][0]) if "around" in query else None
+    page_messages, older_bound, newer_bound = _paginate(page_messages, query, channel)
+    highlighted_id = int(query["around"][0]) if "around" in query else None
     role_names: dict[int, str] = {}
     if guild is not None and any(message.mention_roles for message in page_messages):
         role_names = {int(role.id): role.name for role in await request.call(roles.LIST_GUILD_ROLES, guild.id)}
@@ -180,23 +183,24 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
         conversation_path=path,
         guild_path=guild_path,
         roles=role_names,
-        highlighted=highlighted,
+        highlighted_id=highlighted_id,
     )
     metadata = channel.thread_metadata or None
     context |= {
         "messages": [renderer.build(message) for message in reversed(page_messages)],
-        "older": older,
-        "newer": newer,
+        "older_bound": older_bound,
+        "newer_bound": newer_bound,
         "is_newest": not query,
-        "is_missing": highlighted is not None and highlighted not in {int(message.id) for message in page_messages},
+        "is_missing": highlighted_id is not None
+        and highlighted_id not in {int(message.id) for message in page_messages},
         "parent": f"{PATH}/channels/{guild_path}/{int(channel.parent_id)}" if metadata and channel.parent_id else None,
         "is_locked": metadata is not None and metadata.locked,
         "nonce": secrets.token_hex(10),
         "content_max": messages.CONTENT_MAX,
     }
     if error is None:
-        return request.render("conversation.html", client=True, **context)
-    return request.render_errors("conversation.html", error, client=True, fields=("content",), **context)
+        return request.render("conversation.html", loads_client=True, **context)
+    return request.render_errors("conversation.html", error, loads_client=True, fields=("content",), **context)
 
 
 def _history_query(request: PageRequest) -> dict[str, list[str]]:
@@ -214,7 +218,7 @@ def _history_query(request: PageRequest) -> dict[str, list[str]]:
 def _paginate(
     page_messages: list[Message], query: Mapping[str, Sequence[str]], channel: AnyChannel
 ) -> tuple[list[Message], int | None, int | None]:
-    """Return a page of messages, newest first, and the bounds of the older and newer pages where they exist."""
+    """Return a page of messages, newest first, and the message IDs that bound the older and newer pages, or None."""
     has_more = len(page_messages) > PAGE_SIZE
     if "after" in query:
         page_messages = page_messages[-PAGE_SIZE:]
@@ -225,12 +229,12 @@ def _paginate(
     oldest, newest = int(page_messages[-1].id), int(page_messages[0].id)
     if "around" in query:
         older_count = sum(int(message.id) < int(query["around"][0]) for message in page_messages)
-        older = older_count >= PAGE_SIZE // 2
-        newer = int(channel.last_message_id or 0) > newest
+        has_older = older_count >= PAGE_SIZE // 2
+        has_newer = int(channel.last_message_id or 0) > newest
     else:
-        older = has_more if "after" not in query else True
-        newer = has_more if "after" in query else "before" in query
-    return page_messages, oldest if older else None, newest if newer else None
+        has_older = has_more if "after" not in query else True
+        has_newer = has_more if "after" in query else "before" in query
+    return page_messages, oldest if has_older else None, newest if has_newer else None
 
 
 def conversation_path(channel: AnyChannel) -> str:

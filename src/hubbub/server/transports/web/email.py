@@ -8,20 +8,20 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import account_emails as emails
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
-FORGOT: Final = "/forgot-password"
-RESET: Final = "/reset-password"
-CONFIRM: Final = "/confirm-email"
-SETTINGS: Final = "/settings/account/email"
-ACCOUNT: Final = "/settings/account"
+FORGOT_PATH: Final = "/forgot-password"
+RESET_PATH: Final = "/reset-password"
+CONFIRM_PATH: Final = "/confirm-email"
+EMAIL_PATH: Final = "/settings/account/email"
+ACCOUNT_PATH: Final = "/settings/account"
 
 
-@page("GET", FORGOT, public=True)
+@page("GET", FORGOT_PATH, public=True)
 async def show_forgot_password(request: PageRequest) -> web.Response:
     """Show the form that requests a reset link, or explain that the server sends no mail."""
     return request.render("forgot_password.html", is_sent=False)
 
 
-@page("POST", FORGOT, public=True)
+@page("POST", FORGOT_PATH, public=True)
 async def forgot_password(request: PageRequest) -> web.Response:
     """Request a reset link. The page is the same whether or not an account has the address."""
     try:
@@ -31,13 +31,13 @@ async def forgot_password(request: PageRequest) -> web.Response:
     return request.render("forgot_password.html", is_sent=True)
 
 
-@page("GET", RESET, public=True)
+@page("GET", RESET_PATH, public=True)
 async def show_reset_password(request: PageRequest) -> web.Response:
     """Show the form for a new password."""
     return request.render("reset_password.html", token=request.query_parameter("token"))
 
 
-@page("POST", RESET, public=True)
+@page("POST", RESET_PATH, public=True)
 async def reset_password(request: PageRequest) -> web.Response:
     """Set the new password. All sessions end, also the one of this browser."""
     form = request.form
@@ -52,13 +52,13 @@ async def reset_password(request: PageRequest) -> web.Response:
     return request.redirect("/login", notice="Your password was changed. Log in with the new password.")
 
 
-@page("GET", CONFIRM, public=True)
+@page("GET", CONFIRM_PATH, public=True)
 async def show_confirm_email(request: PageRequest) -> web.Response:
     """Show a button that confirms the address: programs that scan mail open links, but do not submit forms."""
     return request.render("confirm_email.html", token=request.query_parameter("token"))
 
 
-@page("POST", CONFIRM, public=True)
+@page("POST", CONFIRM_PATH, public=True)
 async def confirm_email(request: PageRequest) -> web.Response:
     """Confirm the address."""
     token = request.form.text("token")
@@ -66,17 +66,17 @@ async def confirm_email(request: PageRequest) -> web.Response:
         await request.call(emails.CONFIRM_EMAIL, body={"token": token})
     except ApiError as error:
         return request.render_errors("confirm_email.html", error, token=token)
-    target = "/login" if request.actor is None else ACCOUNT
+    target = "/login" if request.actor is None else ACCOUNT_PATH
     return request.redirect(target, notice="Your email address is confirmed.")
 
 
-@page("GET", SETTINGS)
+@page("GET", EMAIL_PATH)
 async def show_email(request: PageRequest) -> web.Response:
     """Show the address of the account and the form that changes it."""
     return request.render("email.html", settings=await request.call(emails.GET_EMAIL))
 
 
-@page("POST", SETTINGS)
+@page("POST", EMAIL_PATH)
 async def change_email(request: PageRequest) -> web.Response:
     """Change the address."""
     form = request.form
@@ -88,15 +88,15 @@ async def change_email(request: PageRequest) -> web.Response:
             "email.html", error, fields=("email", "password"), settings=await request.call(emails.GET_EMAIL)
         )
     if settings.pending_email is None:
-        return request.redirect(SETTINGS, notice="Email address updated.")
-    return request.redirect(SETTINGS, notice=f"Open the link that was sent to {settings.pending_email}.")
+        return request.redirect(EMAIL_PATH, notice="Email address updated.")
+    return request.redirect(EMAIL_PATH, notice=f"Open the link that was sent to {settings.pending_email}.")
 
 
-@page("POST", f"{SETTINGS}/resend")
+@page("POST", f"{EMAIL_PATH}/resend")
 async def resend_confirmation(request: PageRequest) -> web.Response:
     """Send the confirmation link again."""
     try:
         await request.call(emails.RESEND_CONFIRMATION)
     except ApiError as error:
         return request.render_errors("email.html", error, settings=await request.call(emails.GET_EMAIL))
-    return request.redirect(SETTINGS, notice="The link was sent again.")
+    return request.redirect(EMAIL_PATH, notice="The link was sent again.")

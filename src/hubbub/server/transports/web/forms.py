@@ -1,6 +1,7 @@
 """Reading submitted forms, and grouping API errors by form field."""
 
 import base64
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -9,8 +10,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Uploads
-from hubbub.server.transports.http import decoding as fields
-from hubbub.server.transports.http import multipart, request_limits
+from hubbub.server.transports.http import decoding, multipart, request_limits
 
 BODY_BYTES_MAX: Final = 64 * 1024
 """Size limit of a form without its file, in bytes."""
@@ -88,7 +88,7 @@ async def read(request: web.Request, file_field: str | None = None) -> Form:
         )
         return Form(form.fields, {upload.field: upload.data for upload in form.files if upload.data})
     data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
-    return Form(fields.split_fields(data.decode("utf-8", "replace")))
+    return Form(decoding.split_fields(data.decode("utf-8", "replace")))
 
 
 class FormProblems:
@@ -137,8 +137,8 @@ def error_text(error: ApiError) -> str:
     """Return an API error as one sentence for users."""
     if error.status == 429:
         retry_after = error.extra.get("retry_after")
-        seconds = -(-float(retry_after) // 1) if isinstance(retry_after, int | float) else 60
-        return f"Too many attempts. Try again in {_duration_text(int(seconds))}."
+        seconds = math.ceil(retry_after) if isinstance(retry_after, int | float) else 60
+        return f"Too many attempts. Try again in {_duration_text(seconds)}."
     if error.kind is errors.NOT_AUTHORIZED_ON_APPLICATION:
         return "This application is private. Only its owner can install it."
     body = error.body()
@@ -148,4 +148,4 @@ def error_text(error: ApiError) -> str:
 def _duration_text(seconds: int) -> str:
     if seconds < 90:
         return f"{max(seconds, 1)} seconds" if seconds != 1 else "1 second"
-    return f"{-(-seconds // 60)} minutes"
+    return f"{math.ceil(seconds / 60)} minutes"

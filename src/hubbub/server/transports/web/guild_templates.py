@@ -8,11 +8,11 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import templates as wire
-from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS
+from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS_PATH
 from hubbub.server.transports.web.message_views import display_name
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
-TEMPLATE: Final = "/template/{code}"
+TEMPLATE_PATH: Final = "/template/{code}"
 
 ERROR_TEXTS: Final = {
     errors.UNKNOWN_GUILD_TEMPLATE: "This template does not exist or was deleted.",
@@ -22,13 +22,13 @@ ERROR_TEXTS: Final = {
 """Texts for users that replace the API's error messages."""
 
 
-@page("GET", TEMPLATE, public=True)
+@page("GET", TEMPLATE_PATH, public=True)
 async def show_template(request: PageRequest) -> web.Response:
     """Show a template."""
     return await _show_preview(request)
 
 
-@page("POST", TEMPLATE)
+@page("POST", TEMPLATE_PATH)
 async def create_guild(request: PageRequest) -> web.Response:
     """Create a guild from the template."""
     try:
@@ -37,7 +37,7 @@ async def create_guild(request: PageRequest) -> web.Response:
         )
     except ApiError as error:
         return await _show_preview(request, _with_text(error))
-    return request.redirect(f"{CONVERSATIONS}/channels/{int(guild.id)}", notice=f"{guild.name} was created.")
+    return request.redirect(f"{CONVERSATIONS_PATH}/channels/{int(guild.id)}", notice=f"{guild.name} was created.")
 
 
 async def _show_preview(request: PageRequest, error: ApiError | None = None) -> web.Response:

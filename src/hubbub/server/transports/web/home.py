@@ -8,7 +8,7 @@ from hubbub.protocol import errors
 from hubbub.server.transports.web.page_requests import Page, PageRequest, page
 
 PATH: Final = "/"
-NOT_FOUND: Final = Page("GET", "/{lost}", is_public=True)
+NOT_FOUND_PAGE: Final = Page("GET", "/{lost}", is_public=True)
 """Page of all paths that have no other page."""
 
 

@@ -9,12 +9,12 @@ from hubbub.protocol.enums import GuildFeature, InviteType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import channels, guilds, invites
 from hubbub.protocol.resources.invites import Invite
-from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS
+from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS_PATH
 from hubbub.server.transports.web.conversations import conversation_path
 from hubbub.server.transports.web.message_views import display_name
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
-INVITE: Final = "/invite/{code}"
+INVITE_PATH: Final = "/invite/{code}"
 
 EXPIRED_TEXT: Final = "This invite has expired, was revoked, or is for another account."
 
@@ -31,13 +31,13 @@ ERROR_TEXTS: Final = {
 """Texts for invites that cannot be accepted."""
 
 
-@page("GET", INVITE, public=True)
+@page("GET", INVITE_PATH, public=True)
 async def show_invite(request: PageRequest) -> web.Response:
     """Show an invite."""
     return await _show_preview(request)
 
 
-@page("POST", INVITE)
+@page("POST", INVITE_PATH)
 async def accept(request: PageRequest) -> web.Response:
     """Accept an invite."""
     try:
@@ -95,7 +95,11 @@ async def _joined_path(request: PageRequest, invite: Invite) -> str | None:
         return None
     if not invite.guild:
         recipients = {int(item.id) for item in invite.channel.recipients or ()}
-        return f"{CONVERSATIONS}/channels/@me/{int(invite.channel.id)}" if request.actor.user_id in recipients else None
+        return (
+            f"{CONVERSATIONS_PATH}/channels/@me/{int(invite.channel.id)}"
+            if request.actor.user_id in recipients
+            else None
+        )
     # Start the page just before this guild's ID, so that one result is enough.
     bounds = {"after": [str(int(invite.guild.id) - 1)], "limit": ["1"]}
     my_guilds = await request.call(guilds.LIST_MY_GUILDS, query=bounds)
@@ -110,7 +114,7 @@ async def _channel_path(request: PageRequest, invite: Invite) -> str:
         except ApiError as error:
             if error.kind not in (errors.MISSING_ACCESS, errors.UNKNOWN_CHANNEL):
                 raise
-    return f"{CONVERSATIONS}/channels/{int(invite.guild.id)}" if invite.guild else CONVERSATIONS
+    return f"{CONVERSATIONS_PATH}/channels/{int(invite.guild.id)}" if invite.guild else CONVERSATIONS_PATH
 
 
 def _joined_notice(invite: Invite) -> str:

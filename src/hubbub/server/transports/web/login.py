@@ -24,12 +24,12 @@ SCRIPT_POLICY: Final = (
 )
 """Content-Security-Policy of the login pages: one script of this server uses passkeys. The forms work without it."""
 
-AUTHORIZE_PATHS: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
+AUTHORIZE_PREFIXES: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
 
 
 def _may_leave_site(request: PageRequest) -> bool:
     """Return whether this login may redirect to an application that the user has authorized before (`prompt=none`)."""
-    return request.next_path.startswith(AUTHORIZE_PATHS)
+    return request.next_path.startswith(AUTHORIZE_PREFIXES)
 
 
 def _login_context(request: PageRequest) -> dict[str, Any]:

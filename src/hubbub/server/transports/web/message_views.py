@@ -14,7 +14,8 @@ from hubbub.protocol.resources.messages import Message, MessageContent
 from hubbub.protocol.resources.users import User
 
 SNIPPET_MAX: Final = 120
-_SPOILER: Final = "SPOILER_"
+"""Maximum length in characters of the text of a replied message."""
+_SPOILER_PREFIX: Final = "SPOILER_"
 
 # Only http and https ever become links: no other scheme matches.
 _MARKUP: Final = re.compile(
@@ -66,11 +67,14 @@ class EmbedView:
 
     title: str
     href: str
+    """URL of the title; empty if it is not a link."""
     header: str
+    """Name of the author or provider."""
     text: list[MessageSpan]
     fields: list[tuple[str, list[MessageSpan]]]
     footer: str
     image: str | None
+    """Path of the image on this server, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,7 @@ class MessageRenderer:
     """Builds the view models of the messages of one conversation.
 
     `conversation_path` is the path of the conversation, `guild_path` is the ID of its guild or "@me", `roles` maps role IDs to
-    names, and `highlighted` is the ID of the message to highlight, or None.
+    names, and `highlighted_id` is the ID of the message to highlight, or None.
     """
 
     def __init__(
@@ -173,13 +177,13 @@ class MessageRenderer:
         conversation_path: str,
         guild_path: str,
         roles: Mapping[int, str],
-        highlighted: int | None,
+        highlighted_id: int | None,
     ) -> None:
         self._web_url = web_url
         self._conversation_path = conversation_path
         self._guild_path = guild_path
         self._roles = roles
-        self._highlighted = highlighted
+        self._highlighted_id = highlighted_id
 
     def build(self, message: Message) -> MessageView:
         """Build the view model of a message."""
@@ -195,7 +199,7 @@ class MessageRenderer:
             name=display_name(message.author),
             timestamp=message.timestamp,
             is_edited=message.edited_timestamp is not None,
-            is_highlighted=int(message.id) == self._highlighted,
+            is_highlighted=int(message.id) == self._highlighted_id,
             system_text="" if is_from_user else system_message_text(message),
             text=split_text(message.content, names) if is_from_user else [],
             files=[file for attachment in message.attachments if (file := self._file_view(attachment)) is not None],
@@ -242,7 +246,9 @@ class MessageRenderer:
         if path is None:
             return None
         is_image = bool(attachment.width) and (attachment.content_type or "").startswith("image/")
-        is_spoiler = attachment.filename.startswith(_SPOILER) or (attachment.flags or 0) & AttachmentFlags.IS_SPOILER
+        is_spoiler = (
+            attachment.filename.startswith(_SPOILER_PREFIX) or (attachment.flags or 0) & AttachmentFlags.IS_SPOILER
+        )
         return FileView(
             attachment.title or attachment.filename,
             path,

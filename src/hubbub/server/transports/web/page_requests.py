@@ -113,7 +113,8 @@ def page(method: str, path: str, *, public: bool = False, file: str | None = Non
     """Register `async def (request: PageRequest) -> web.Response` as the handler of a path.
 
     `path` is an aiohttp pattern (`{id:[0-9]+}`). Users who are not logged in are redirected to the login page unless
-    `is_public` is set. A POST is rejected unless its form has a valid form token.
+    `public` is set. A POST is rejected unless its form has a valid form token. `file` names the form field that accepts a
+    file.
     """
 
     def mark(function: F) -> F:
@@ -214,14 +215,14 @@ class PageRequest:
         *,
         status: int = 200,
         external_redirect: bool = False,
-        client: bool = False,
+        loads_client: bool = False,
         policy: str = PAGE_POLICY,
         **context: Any,
     ) -> web.Response:
         """Render a template.
 
         Set `external_redirect` when the form of the page may redirect to another site, which browsers check against
-        form-action (decisions/0038). Set `client` on pages that load the chat client's modules (decisions/0057), and
+        form-action (decisions/0038). Set `loads_client` on pages that load the chat client's modules (decisions/0057), and
         `policy` on pages that need another Content-Security-Policy.
         """
         context.setdefault("problems", FormProblems())
@@ -232,10 +233,10 @@ class PageRequest:
             signed_in=self.actor is not None,
             notice=self.session.take_notice(),
             form_field=CSRF_FIELD,
-            client=client,
+            loads_client=loads_client,
             **context,
         )
-        if client:
+        if loads_client:
             headers = client_headers(self.config, external_redirect=external_redirect)
         else:
             headers = page_headers(external_redirect=external_redirect, policy=policy)
@@ -249,7 +250,7 @@ class PageRequest:
         fields: Sequence[str] = (),
         names: Mapping[str, str] | None = None,
         external_redirect: bool = False,
-        client: bool = False,
+        loads_client: bool = False,
         **context: Any,
     ) -> web.Response:
         """Render a form again with its errors.
@@ -264,7 +265,7 @@ class PageRequest:
             template,
             status=error.status,
             external_redirect=external_redirect,
-            client=client,
+            loads_client=loads_client,
             problems=problems,
             **context,
         )

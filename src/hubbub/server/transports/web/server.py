@@ -43,7 +43,7 @@ from hubbub.server.transports.web import (
 from hubbub.server.transports.web.page_requests import Page, PageRequest, find_pages
 from hubbub.server.transports.web.reference import ApiReference
 from hubbub.server.transports.web.sessions import Cookies, WebSession
-from hubbub.server.transports.web.templating import STATIC, Assets, ClientFiles, new_template_environment
+from hubbub.server.transports.web.templating import STATIC_PATH, Assets, ClientFiles, new_template_environment
 
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
@@ -99,14 +99,16 @@ class WebServer:
         self._templates = new_template_environment(self._assets, self._client_files)
         self._reference = ApiReference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _url_origin(config.web_url)
-        self.not_found_handler = self._new_handler(home.NOT_FOUND, home.show_not_found)
+        self.not_found_handler = self._new_handler(home.NOT_FOUND_PAGE, home.show_not_found)
         """Handler of paths that have no page."""
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes of all pages and static files for the HTTP server."""
         routes = [
-            web.get(f"{STATIC}/{{name}}", self._assets.serve),
-            web.get(rf"{STATIC}/app/{{version_hash:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._client_files.serve),
+            web.get(f"{STATIC_PATH}/{{name}}", self._assets.serve),
+            web.get(
+                rf"{STATIC_PATH}/app/{{version_hash:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._client_files.serve
+            ),
         ]
         pages = [entry for module in PAGE_MODULES for entry in find_pages(module)] + self._reference.pages()
         for page, function in pages:

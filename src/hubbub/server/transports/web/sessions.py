@@ -17,9 +17,9 @@ from hubbub.protocol import codec
 from hubbub.server.core.config import Config
 
 SESSION_SECONDS: Final = 30 * 86_400
-"""Lifetime of the session cookie after the last request."""
+"""Lifetime in seconds of the session cookie after the last request."""
 NOTICE_SECONDS: Final = 60
-"""Lifetime of the notice cookie."""
+"""Lifetime in seconds of the notice cookie."""
 NOTICE_LENGTH_MAX: Final = 1024
 """Maximum length of a notice in characters."""
 
@@ -31,19 +31,21 @@ class Cookies:
     """Names and flags of the cookies: `__Host-` and Secure when the server is reached over TLS (RFC 6265bis)."""
 
     def __init__(self, config: Config) -> None:
-        self.secure = config.web_url.startswith("https://")
-        prefix = "__Host-" if self.secure else ""
+        self.is_secure = config.web_url.startswith("https://")
+        prefix = "__Host-" if self.is_secure else ""
         self.session = f"{prefix}hubbub_session"
         self.visitor = f"{prefix}hubbub_visitor"
         self.notice = f"{prefix}hubbub_notice"
 
     def set(self, response: web.StreamResponse, name: str, value: str, max_age: int | None = None) -> None:
         """Set a cookie that scripts cannot read and that cross-site forms do not send."""
-        response.set_cookie(name, value, max_age=max_age, path="/", secure=self.secure, httponly=True, samesite="Lax")
+        response.set_cookie(
+            name, value, max_age=max_age, path="/", secure=self.is_secure, httponly=True, samesite="Lax"
+        )
 
     def delete(self, response: web.StreamResponse, name: str) -> None:
         """Delete a cookie."""
-        response.del_cookie(name, path="/", secure=self.secure, httponly=True, samesite="Lax")
+        response.del_cookie(name, path="/", secure=self.is_secure, httponly=True, samesite="Lax")
 
 
 class WebSession:

@@ -12,8 +12,8 @@ from hubbub.protocol.ids import SkuId
 from hubbub.protocol.resources import entitlements, guilds, skus, subscriptions
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
-STORE: Final = r"/application-directory/{application_id:\d+}/store"
-SKU: Final = STORE + r"/{sku_id:\d+}"
+STORE_PATH: Final = r"/application-directory/{application_id:\d+}/store"
+SKU_PATH: Final = STORE_PATH + r"/{sku_id:\d+}"
 
 ERROR_TEXTS: Final = {
     errors.ENTITLEMENT_ALREADY_GRANTED: "You already have a subscription of this application, or a payment is pending.",
@@ -23,7 +23,7 @@ ERROR_TEXTS: Final = {
 """Texts for users that replace the API's error messages."""
 
 
-@page("GET", STORE, public=True)
+@page("GET", STORE_PATH, public=True)
 async def show_store(request: PageRequest) -> web.Response:
     """List the SKUs on sale."""
     store = await request.call(skus.GET_STORE, request.path_parameter("application_id"))
@@ -36,13 +36,13 @@ async def show_store(request: PageRequest) -> web.Response:
     )
 
 
-@page("GET", SKU, public=True)
+@page("GET", SKU_PATH, public=True)
 async def show_sku(request: PageRequest) -> web.Response:
     """Show a SKU, whether or not the store lists it."""
     return await _render_sku(request)
 
 
-@page("POST", SKU)
+@page("POST", SKU_PATH)
 async def buy(request: PageRequest) -> web.Response:
     """Purchase the SKU as the logged-in user."""
     body = {"sku_id": request.path_parameter("sku_id"), "guild_id": request.form.optional("guild_id")}

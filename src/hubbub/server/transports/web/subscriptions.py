@@ -12,7 +12,7 @@ from hubbub.protocol.resources import subscriptions as wire
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/subscriptions"
-SUBSCRIPTION: Final = PATH + r"/{subscription_id:\d{1,19}}"
+SUBSCRIPTION_PATH: Final = PATH + r"/{subscription_id:\d{1,19}}"
 
 
 @page("GET", PATH)
@@ -27,12 +27,12 @@ async def show_subscriptions(request: PageRequest) -> web.Response:
         "subscriptions.html",
         current=current,
         ended=[subscription for subscription in subscriptions if subscription not in current],
-        guilds=guild_names,
-        renews=SubscriptionStatus.ACTIVE,
+        guild_names=guild_names,
+        active_status=SubscriptionStatus.ACTIVE,
     )
 
 
-@page("GET", f"{SUBSCRIPTION}/cancel")
+@page("GET", f"{SUBSCRIPTION_PATH}/cancel")
 async def show_cancel(request: PageRequest) -> web.Response:
     """Show the confirmation page of a cancellation."""
     subscription = await _find_subscription(request)
@@ -41,7 +41,7 @@ async def show_cancel(request: PageRequest) -> web.Response:
     return request.render("subscription_cancel.html", subscription=subscription)
 
 
-@page("POST", f"{SUBSCRIPTION}/cancel")
+@page("POST", f"{SUBSCRIPTION_PATH}/cancel")
 async def cancel(request: PageRequest) -> web.Response:
     """Cancel a subscription at the end of the paid period."""
     subscription = await _find_subscription(request)
@@ -54,7 +54,7 @@ async def cancel(request: PageRequest) -> web.Response:
     )
 
 
-@page("POST", f"{SUBSCRIPTION}/resume")
+@page("POST", f"{SUBSCRIPTION_PATH}/resume")
 async def resume(request: PageRequest) -> web.Response:
     """Resume a canceled subscription."""
     subscription = await _find_subscription(request)

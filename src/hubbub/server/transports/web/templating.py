@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 PACKAGE_DIR: Final = Path(__file__).parent
-STATIC: Final = "/static"
+STATIC_PATH: Final = "/static"
 BOOTSTRAP: Final = "bootstrap.js"
 """Script of the chat client that hides the page before it is drawn."""
 MAIN: Final = "main.js"
@@ -58,7 +58,7 @@ _SYSTEMS: Final = (
 
 
 class Assets:
-    """Style sheets and images, each at a URL that contains its content hash."""
+    """Style sheets, images and scripts of the pages, each at a URL that contains its content hash."""
 
     def __init__(self, folder: Path = PACKAGE_DIR / "static") -> None:
         self._paths: dict[str, str] = {}
@@ -72,7 +72,7 @@ class Assets:
                 for name, url in self._paths.items():
                     data = data.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
             hashed = f"{path.stem}.{hashlib.sha256(data).hexdigest()[:12]}{path.suffix}"
-            self._paths[path.name] = f"{STATIC}/{hashed}"
+            self._paths[path.name] = f"{STATIC_PATH}/{hashed}"
             self._files[hashed] = (data, _CONTENT_TYPES[path.suffix])
 
     def __call__(self, name: str) -> str:
@@ -124,19 +124,19 @@ class ClientFiles:
     def __call__(self, name: str) -> str:
         """Return the URL of a file."""
         assert name in self._files, name
-        return f"{STATIC}/app/{self._version_hash}/{name}"
+        return f"{STATIC_PATH}/app/{self._version_hash}/{name}"
 
     async def serve(self, request: web.Request) -> web.Response:
         """Serve a file of the current version. Other versions are not found, so that versions never mix on one page."""
         file = self._files.get(request.match_info["name"])
         if file is None or request.match_info["version_hash"] != self._version_hash:
             raise web.HTTPNotFound
-        data, content_type, tag = file
-        headers = {"Cache-Control": _CACHE_FOREVER, "ETag": tag, "X-Content-Type-Options": "nosniff"}
+        data, content_type, etag = file
+        headers = {"Cache-Control": _CACHE_FOREVER, "ETag": etag, "X-Content-Type-Options": "nosniff"}
         if request.match_info["name"] == FRAME_WORKER:
             # A worker has the policy of its own response, not that of the page.
             headers["Content-Security-Policy"] = _WORKER_POLICY
-        if tag in request.headers.get("If-None-Match", ""):
+        if etag in request.headers.get("If-None-Match", ""):
             return web.Response(status=304, headers=headers)
         return web.Response(body=data, headers={**headers, "Content-Type": content_type})
 
@@ -155,7 +155,7 @@ def new_template_environment(assets: Assets, client_files: ClientFiles) -> Envir
     templates.globals["modules"] = client_files
     templates.filters["moment"] = format_time
     templates.filters["initials"] = initials
-    templates.filters["hue"] = hue
+    templates.filters["avatar_color_index"] = avatar_color_index
     templates.filters["program"] = user_agent_name
     templates.filters["price"] = format_price
     return templates
@@ -174,7 +174,7 @@ def initials(name: str) -> str:
     return "".join(word[0] for word in words[:2]).upper() or name[:1].upper() or "?"
 
 
-def hue(value: Any) -> int:
+def avatar_color_index(value: Any) -> int:
     """Return the index (0 to 5) of the avatar color for an ID."""
     return ((int(value) >> 22) + int(value)) % 6
 

@@ -1,4 +1,4 @@
-"""Scopes that need the operator's approval, and the terms of the social layer."""
+"""Portal page for scopes that need the operator's approval, and for the terms of the social layer."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The bot of an application: its token, who can add it, and its privileged intents."""
+"""Portal pages for the bot of an application: token, settings and privileged intents."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def _show_token(request: PageRequest, application: Any, token: str) -> web.Respo
 
 @page("POST", PATH)
 async def change_bot(request: PageRequest) -> web.Response:
-    """Update who can add the bot, and how."""
+    """Update the bot settings: public, code grant, and obfuscation of hidden channels."""
     form = request.form
     await update_application(
         request,

@@ -1,4 +1,4 @@
-"""The application as an OAuth2 client: ID, secret, redirect URIs and the authorization URL generator."""
+"""Portal page for an application as an OAuth2 client: ID, secret, redirect URIs and authorization URL generator."""
 
 from typing import Any, Final
 from urllib.parse import urlencode

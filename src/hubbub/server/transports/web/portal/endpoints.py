@@ -1,4 +1,4 @@
-"""The application's HTTP endpoints: webhook events with failed deliveries, interactions and activity URL mappings."""
+"""Portal pages for webhook events with failed deliveries, and for interactions, linked roles and activity URL mappings."""
 
 from typing import Any
 
@@ -109,7 +109,7 @@ async def _events_context(request: PageRequest, application: Application) -> dic
         "on": status == EventWebhooksStatus.ENABLED,
         "condition": FORGED_SIGNATURE_TEXT
         if has_accepted_forgery
-        else STATUS_TEXTS.get(status if status is not UNSET else 1, "Off"),
+        else STATUS_TEXTS.get(EventWebhooksStatus.DISABLED if status is UNSET else status, "Off"),
         "chosen": application.event_webhooks_types or [],
         "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
     }

@@ -1,4 +1,4 @@
-"""External identity providers that the application trusts, and its publisher."""
+"""Portal page for the identity providers that an application trusts, and for its publisher."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Application emoji, and art assets for rich presence."""
+"""Portal page for the images of an application: emoji, and art assets for rich presence."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ PATH = APPLICATION_PATH + "/pictures"
 
 
 @page("GET", PATH)
-async def show_pictures(request: PageRequest) -> web.Response:
+async def show_images(request: PageRequest) -> web.Response:
     """Show the emoji and art assets."""
-    return render(request, "pictures.html", await load_application(request), **await _pictures_context(request))
+    return render(request, "pictures.html", await load_application(request), **await _images_context(request))
 
 
 @page("POST", PATH + "/emoji", file="emoji_image")
@@ -48,20 +48,20 @@ async def _add_image(request: PageRequest, operation: Any, body: dict[str, Any],
         await request.call(operation, request.path_parameter("application_id"), body=body)
     except ApiError as error:
         fields = tuple(names.values())
-        context = await _pictures_context(request)
+        context = await _images_context(request)
         return render_errors(
             request, "pictures.html", error, await load_application(request), fields=fields, names=names, **context
         )
     return request.redirect(section_path(request, "/pictures"), notice="Image added.")
 
 
-@page("POST", PATH + "/emoji/{picture_id:[0-9]{1,19}}/delete")
+@page("POST", PATH + "/emoji/{image_id:[0-9]{1,19}}/delete")
 async def delete_emoji(request: PageRequest) -> web.Response:
     """Delete an emoji."""
     return await _delete_image(request, emojis.DELETE_APPLICATION_EMOJI, errors.UNKNOWN_EMOJI)
 
 
-@page("POST", PATH + "/art/{picture_id:[0-9]{1,19}}/delete")
+@page("POST", PATH + "/art/{image_id:[0-9]{1,19}}/delete")
 async def delete_art(request: PageRequest) -> web.Response:
     """Delete an art asset."""
     return await _delete_image(request, developers.DELETE_APPLICATION_ASSET, errors.UNKNOWN_ASSET)
@@ -70,7 +70,7 @@ async def delete_art(request: PageRequest) -> web.Response:
 async def _delete_image(request: PageRequest, operation: Any, unknown_error: errors.ErrorCode) -> web.Response:
     """Delete an image; `unknown_error` means that it is already deleted."""
     try:
-        await request.call(operation, request.path_parameter("application_id"), request.path_parameter("picture_id"))
+        await request.call(operation, request.path_parameter("application_id"), request.path_parameter("image_id"))
     except ApiError as error:
         # Already deleted, by a second submit.
         if error.kind is not unknown_error:
@@ -78,7 +78,7 @@ async def _delete_image(request: PageRequest, operation: Any, unknown_error: err
     return request.redirect(section_path(request, "/pictures"), notice="Image deleted.")
 
 
-async def _pictures_context(request: PageRequest) -> dict[str, Any]:
+async def _images_context(request: PageRequest) -> dict[str, Any]:
     application_id = request.path_parameter("application_id")
     return {
         "emojis": (await request.call(emojis.LIST_APPLICATION_EMOJIS, application_id)).items,

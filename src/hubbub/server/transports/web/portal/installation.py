@@ -1,4 +1,4 @@
-"""Installation contexts of an application and the scopes and permissions requested in each."""
+"""Portal page for the installation contexts of an application, with the scopes and permissions requested in each."""
 
 from typing import Any, Final
 

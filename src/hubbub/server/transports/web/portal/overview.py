@@ -1,4 +1,4 @@
-"""The list of the user's applications, and the general settings of each."""
+"""Portal pages for the list of a user's applications and tester invitations, and for an application's general settings."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""The application's SKUs: creating, publishing and unpublishing them."""
+"""Portal page for the SKUs of an application, where they are created, published and unpublished."""
 
 from typing import Any, Final
 
@@ -66,20 +66,23 @@ async def create_sku(request: PageRequest) -> web.Response:
 @page("POST", PATH + r"/{sku_id:\d{1,19}}/publish")
 async def publish(request: PageRequest) -> web.Response:
     """Publish a SKU."""
-    return await _set_published(request, True, "was published.")
+    return await _set_published(request, is_published=True, result="was published.")
 
 
 @page("POST", PATH + r"/{sku_id:\d{1,19}}/unpublish")
 async def unpublish(request: PageRequest) -> web.Response:
     """Unpublish a SKU."""
     return await _set_published(
-        request, False, "was unpublished. Owners keep it; subscriptions end with the paid period."
+        request,
+        is_published=False,
+        result="was unpublished. Owners keep it; subscriptions end with the paid period.",
     )
 
 
-async def _set_published(request: PageRequest, published: bool, result: str) -> web.Response:
+async def _set_published(request: PageRequest, *, is_published: bool, result: str) -> web.Response:
+    """Publish or unpublish a SKU; the notice is its name followed by `result`."""
     ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
-    sku = await request.call(skus.UPDATE_SKU, *ids, body={"published": published})
+    sku = await request.call(skus.UPDATE_SKU, *ids, body={"published": is_published})
     return request.redirect(section_path(request, "/store"), notice=f"{sku.name} {result}")
 
 

@@ -1,4 +1,4 @@
-"""Testers of an application, and test users in a rehearsal."""
+"""Portal pages for testers of an application, and for test users in a rehearsal."""
 
 from typing import Any
 
