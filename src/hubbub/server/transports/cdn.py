@@ -1,7 +1,8 @@
 """The CDN: attachments at signed URLs, images at URLs with their hash, emoji, stickers and sounds by ID, and default
 avatars.
 
-Images are converted to the size and type that the URL requests; each result is converted once and stored.
+Images with a hash or an ID are converted to the size and type that the URL requests; each result is converted once
+and stored. Attachments are converted by `media_proxy`, which stores nothing.
 
 User uploads are served so that no browser executes them: the content type is detected from the bytes, anything other
 than images, audio and video is a download, and every response is sandboxed.

@@ -19,6 +19,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.transports.gateway import hub, limits, presence
 from hubbub.server.transports.gateway.compression import Compression
 from hubbub.server.transports.gateway.context import GatewayContext, PresenceAudience
+from hubbub.server.transports.gateway.identification import Shard
 from hubbub.server.transports.gateway.limits import MemberRequests, SessionStarts
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
@@ -56,7 +57,7 @@ def test_member_requests_are_removed_after_their_window(monkeypatch: pytest.Monk
     for guild in range(1000):
         clock.advance(10_000)
         assert requests.wait_ms(5, guild, 10**6) == (0, False)
-    assert len(requests._last) <= 10
+    assert len(requests._last_requests) <= 10
     assert requests.wait_ms(5, 999, 10**6)[0] > 0
 
 
@@ -143,7 +144,7 @@ def make_session(user_id: int) -> GatewaySession:
     return GatewaySession(
         Actor(user_id=UserId(user_id), kind="user"),
         intents=0,
-        shard=(0, 1),
+        shard=Shard(0, 1),
         large_threshold=50,
         always_obfuscates=False,
         version=10,

@@ -56,7 +56,7 @@ def with_leaf_fields(**changes: object) -> Change:
 
 
 def with_welcome_entries(
-    change_entries: Callable[[tuple[tuple[bytes, bytes, bytes], ...]], tuple[tuple[bytes, bytes, bytes], ...]],
+    change_entries: Callable[[tuple[codec.EncryptedGroupSecrets, ...]], tuple[codec.EncryptedGroupSecrets, ...]],
 ) -> Change:
     """Replace the entries of the welcome."""
     return lambda commit, welcome: (
@@ -108,7 +108,7 @@ INVALID_COMMITS: dict[str, tuple[str, Change]] = {
     "an empty welcome": ("commit: welcome does not match the added members", with_welcome_entries(lambda _: ())),
     "an extra welcome": (
         "commit: welcome does not match the added members",
-        with_welcome_entries(lambda secrets: (*secrets, (bytes(32), b"", b""))),
+        with_welcome_entries(lambda secrets: (*secrets, codec.EncryptedGroupSecrets(bytes(32), b"", b""))),
     ),
     "a welcome twice": (
         "commit: welcome does not match the added members",
@@ -116,7 +116,7 @@ INVALID_COMMITS: dict[str, tuple[str, Change]] = {
     ),
     "a welcome for an unknown key": (
         "commit: welcome does not match the added members",
-        with_welcome_entries(lambda _: ((bytes(32), b"", b""),)),
+        with_welcome_entries(lambda _: (codec.EncryptedGroupSecrets(bytes(32), b"", b""),)),
     ),
     "trailing bytes": ("malformed", lambda commit, welcome: commit.encode() + welcome.encode() + b"\x00"),
     "empty": ("malformed", lambda _commit, _welcome: b""),

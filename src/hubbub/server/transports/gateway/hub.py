@@ -319,7 +319,7 @@ class GuildHub:
                 await asyncio.sleep(RETRY_DELAY_SECONDS)
 
     def _set_state(self, state: GuildState) -> None:
-        """Replace the guild's state; remember changed and new channels until their events arrive."""
+        """Replace the guild's state, and record changed and new channels until their events arrive."""
         old, self.state = self.state, state
         self._standings = Standings(state)
         if old is None:

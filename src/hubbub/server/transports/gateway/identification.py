@@ -1,6 +1,6 @@
 """Validation of the token of Identify and Resume, and of the other fields of Identify (spec/gateway.md#4.1)."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -67,12 +67,19 @@ def may_connect(actor: Actor, kind: str | None) -> bool:
     return True
 
 
+class Shard(NamedTuple):
+    """The part of a bot's guilds that a session covers."""
+
+    index: int
+    count: int
+    """Number of shards of the bot."""
+
+
 class SessionParameters(msgspec.Struct, kw_only=True):
     """The validated parameters of a new session."""
 
     intents: int
-    shard: tuple[int, int]
-    """The shard's index and the number of shards."""
+    shard: Shard
     large_threshold: int
     """Number of members above which GUILD_CREATE of a guild does not contain all of them."""
     always_obfuscates: bool
@@ -104,14 +111,15 @@ def require_sharding(guild_count: int, actor: Actor) -> None:
         raise CloseConnection(CloseCode.SHARDING_REQUIRED, "Sharding required")
 
 
-def _validated_shard(identify: Identify, shard_multiple: int) -> tuple[int, int]:
-    """Return the shard's index and the number of shards; raise `CloseConnection` if they are invalid."""
-    shard = identify.shard
-    if shard is None:
-        return 0, 1
-    if len(shard) != 2 or shard[1] < 1 or not 0 <= shard[0] < shard[1] or shard[1] % shard_multiple:
-        raise CloseConnection(CloseCode.INVALID_SHARD, "Invalid shard")
-    return shard[0], shard[1]
+def _validated_shard(identify: Identify, shard_multiple: int) -> Shard:
+    """Return the shard of the session; raise `CloseConnection` if it is invalid."""
+    if identify.shard is None:
+        return Shard(0, 1)
+    if len(identify.shard) == 2:
+        shard = Shard(*identify.shard)
+        if 0 <= shard.index < shard.count and shard.count % shard_multiple == 0:
+            return shard
+    raise CloseConnection(CloseCode.INVALID_SHARD, "Invalid shard")
 
 
 def _validated_intents(identify: Identify, actor: Actor) -> int:

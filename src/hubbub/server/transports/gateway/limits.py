@@ -60,7 +60,7 @@ class SessionStarts:
         self._windows: ExpiringMap[tuple[int, int], float] = ExpiringMap()
         """(bot ID, rate limit key) to the last session start, in seconds of the event loop's clock."""
 
-    def take(self, user_id: int, shard: int, now: float, guild_count: int = 0) -> bool:
+    def take(self, user_id: int, shard_index: int, now: float, guild_count: int = 0) -> bool:
         """Count a session start of a bot in a shard; return False if a limit rejects it. Only accepted starts are counted.
 
         `now` is in seconds of the event loop's clock, and `guild_count` is the number of the bot's guilds.
@@ -71,9 +71,10 @@ class SessionStarts:
         began_ms, used = self._day_usage(user_id)
         if used >= total and self._rate_limits.rejects("session starts", user_id):
             return False
-        key = (user_id, shard % concurrency)
+        rate_limit_key = shard_index % concurrency
+        key = (user_id, rate_limit_key)
         if now - self._windows.get(key, -math.inf) < IDENTIFY_WINDOW_SECONDS:
-            if self._rate_limits.rejects("identify", user_id, key[1]):
+            if self._rate_limits.rejects("identify", user_id, rate_limit_key):
                 return False
         self._windows.put(key, now, lambda at: now - at < IDENTIFY_WINDOW_SECONDS)
         self._days.put(user_id, (began_ms, used + 1), lambda day: self._is_current_day(day[0]))

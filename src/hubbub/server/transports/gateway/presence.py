@@ -69,7 +69,7 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The node that sent the message."""
     session_presences: list[SessionPresence] = msgspec.field(default_factory=list)
     """Presences of the node's sessions; used by `NODE_REPORT`."""
-    full: bool = False
+    is_full: bool = msgspec.field(default=False, name="full")
     """Whether `session_presences` holds all sessions of the node."""
     user_id: int = 0
     """User of the session that ended; used by `NODE_SESSION_ENDED`."""
@@ -209,11 +209,11 @@ class PresenceFeed:
             return
         if dispatch.event == NODE_HELLO or message.node not in self._last_message_at:
             # The other node does not know this node's sessions, or its HELLO may have been lost: send the full state.
-            self._send(NODE_REPORT, session_presences=self._presences.sessions(), full=True)
+            self._send(NODE_REPORT, session_presences=self._presences.sessions(), is_full=True)
             if dispatch.event != NODE_HELLO and dispatch.event != NODE_REPORT:
                 self._send(NODE_HELLO)
         self._last_message_at[message.node] = asyncio.get_running_loop().time()
-        if dispatch.event == NODE_REPORT and message.full:
+        if dispatch.event == NODE_REPORT and message.is_full:
             self._replace(message.node, message.session_presences)
         elif dispatch.event == NODE_REPORT:
             for session_presence in message.session_presences:
@@ -247,7 +247,7 @@ class PresenceFeed:
     def _resync(self) -> None:
         """Exchange full state with every node after the bus lost messages."""
         self._send(NODE_HELLO)
-        self._send(NODE_REPORT, session_presences=self._presences.sessions(), full=True)
+        self._send(NODE_REPORT, session_presences=self._presences.sessions(), is_full=True)
 
     def _remove_node(self, node: str) -> None:
         """Remove a node and its sessions, and inform this node's sessions."""

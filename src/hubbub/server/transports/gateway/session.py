@@ -17,6 +17,7 @@ from hubbub.server.core.legacy_permissions import STRING_PERMISSIONS_VERSION
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.connection import GatewayWebSocket
 from hubbub.server.transports.gateway.guild_arrival import GuildArrival
+from hubbub.server.transports.gateway.identification import Shard
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from hubbub.server.transports.gateway.standings import MemberStanding
@@ -89,7 +90,7 @@ class GatewaySession:
         actor: Actor,
         *,
         intents: int,
-        shard: tuple[int, int],
+        shard: Shard,
         large_threshold: int,
         always_obfuscates: bool,
         capabilities: int = 0,
@@ -110,7 +111,6 @@ class GatewaySession:
             class_key, RecipientClass()
         )
         self.shard = shard
-        """The shard's index and the number of shards."""
         self.large_threshold = large_threshold
         self.always_obfuscates = always_obfuscates
         """Whether hidden channels are obfuscated for the session even before changes.CHANNEL_OBFUSCATION takes effect."""
@@ -169,11 +169,11 @@ class GatewaySession:
 
     def in_shard(self, guild_id: int) -> bool:
         """Return whether a guild belongs to this session's shard (spec/gateway.md#4.2)."""
-        return (guild_id >> 22) % self.shard[1] == self.shard[0]
+        return (guild_id >> 22) % self.shard.count == self.shard.index
 
     def in_event_shard(self, guild_id: int | None) -> bool:
         """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
-        return self.shard[0] == 0 if guild_id is None else self.in_shard(guild_id)
+        return self.shard.index == 0 if guild_id is None else self.in_shard(guild_id)
 
     def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because READY does not contain it."""

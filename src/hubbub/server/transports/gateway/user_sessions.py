@@ -136,7 +136,9 @@ class UserSessions:
         if dispatch.event in MEMBERSHIP_EVENTS:
             if not self._update_membership(session, dispatch):
                 return
-        elif session.shard[1] > 1 and not audience.session_id and not session.in_event_shard(audience.shard_guild_id):
+        elif (
+            session.shard.count > 1 and not audience.session_id and not session.in_event_shard(audience.shard_guild_id)
+        ):
             return
         game_filter = audience.game_filter
         if session.is_oauth2:

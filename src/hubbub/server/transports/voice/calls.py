@@ -202,11 +202,12 @@ class Calls:
 
     async def _reread_ticket(self, key: SessionKey, has_voice_call_ended: bool) -> None:
         """Re-read a ticket, and update or end its session accordingly."""
+        server_id, user_id = key
         with self._clock.working():
             try:
-                ticket = await self._db.read(lambda tx: self._tickets.find_ticket_of_user(tx, *key))
+                ticket = await self._db.read(lambda tx: self._tickets.find_ticket_of_user(tx, server_id, user_id))
             except StoreUnavailable:
-                log.warning("failed to re-read a voice ticket", extra={"user_id": key[1]})
+                log.warning("failed to re-read a voice ticket", extra={"user_id": user_id})
                 return
         session = self._sessions.get(key)
         if session is None:

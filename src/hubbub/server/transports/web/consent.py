@@ -1,7 +1,7 @@
 """The OAuth2 consent page: shows what an application requests and sends the user's decision (decisions/0038)."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -164,14 +164,25 @@ async def _webhook_targets(request: PageRequest, guild_id: str) -> tuple[list[tu
     ]
 
 
-def _permission_choices(requested: int) -> list[tuple[int, str, bool]]:
-    """Return the requested permissions as (bit, label, is dangerous), dangerous ones first."""
-    rows = []
+class PermissionChoice(NamedTuple):
+    """A checkbox of the consent page for a requested permission."""
+
+    bit: int
+    """Index of the permission's bit."""
+    label: str
+    is_dangerous: bool
+
+
+def _permission_choices(requested: int) -> list[PermissionChoice]:
+    """Return the choices for the requested permissions, dangerous ones first."""
+    choices = []
     for name in permissions.permission_names(requested):
-        bit = int(getattr(Permissions, name))
+        permission = int(getattr(Permissions, name))
         label = " ".join(_ABBREVIATIONS.get(word, word) for word in name.replace("_", " ").title().split())
-        rows.append((bit.bit_length() - 1, label[:1].upper() + label[1:].lower(), bool(bit & DANGEROUS_PERMISSIONS)))
-    return sorted(rows, key=lambda row: (not row[2], row[0]))
+        label = label[:1].upper() + label[1:].lower()
+        is_dangerous = bool(permission & DANGEROUS_PERMISSIONS)
+        choices.append(PermissionChoice(permission.bit_length() - 1, label, is_dangerous))
+    return sorted(choices, key=lambda choice: (not choice.is_dangerous, choice.bit))
 
 
 def _policy_links(preview: AuthorizationPreview) -> list[tuple[str, str]]:

@@ -100,7 +100,7 @@ def require_commit(
         raise RejectedMessage("commit: no path")
     if commit.path_leaf is not None:
         _require_path_leaf(commit.path_leaf, leaf, group_id, leaf_index)
-    welcomed = [key_package_ref for key_package_ref, _, _ in welcome.secrets] if welcome is not None else []
+    welcomed = [entry.key_package_ref for entry in welcome.secrets] if welcome is not None else []
     if sorted(welcomed) != sorted(added):
         raise RejectedMessage("commit: welcome does not match the added members")
 

@@ -4,7 +4,7 @@ Decoding raises only `Malformed`. Encoding a decoded structure gives the same by
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 MLS_10: Final = 1
 """The protocol version MLS 1.0."""
@@ -266,12 +266,21 @@ class Commit:
         return b"".join(parts)
 
 
+class EncryptedGroupSecrets(NamedTuple):
+    """The secrets of a group, encrypted for one new member."""
+
+    key_package_ref: bytes
+    """Reference of the new member's key package."""
+    kem_output: bytes
+    ciphertext: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Welcome:
     """A Welcome, with which added members join the group."""
 
-    secrets: tuple[tuple[bytes, bytes, bytes], ...]
-    """Reference of the key package, KEM output and ciphertext, one entry per new member."""
+    secrets: tuple[EncryptedGroupSecrets, ...]
+    """One entry per new member."""
     group_info: bytes
     """The encrypted GroupInfo."""
 
@@ -280,9 +289,9 @@ class Welcome:
         entries = b"".join(vec(reference) + vec(kem) + vec(text) for reference, kem, text in self.secrets)
         return u16(SUITE) + vec(entries) + vec(self.group_info)
 
-    def only(self, reference: bytes) -> "Welcome":
-        """Return a copy with only the entry of one new member."""
-        secrets = tuple(entry for entry in self.secrets if entry[0] == reference)
+    def only(self, key_package_ref: bytes) -> "Welcome":
+        """Return a copy with only the entry of the new member with this key package."""
+        secrets = tuple(entry for entry in self.secrets if entry.key_package_ref == key_package_ref)
         return Welcome(secrets, self.group_info)
 
 
@@ -396,5 +405,5 @@ def _read_welcome(reader: ByteReader) -> Welcome:
     inner = ByteReader(reader.vec())
     secrets = []
     while inner.has_more:
-        secrets.append((inner.vec(), inner.vec(), inner.vec()))
+        secrets.append(EncryptedGroupSecrets(inner.vec(), inner.vec(), inner.vec()))
     return Welcome(tuple(secrets), reader.vec())

@@ -198,7 +198,7 @@ class DaveGroup:
 
     def _handle_package(self, participant: Participant, data: bytes, now: float) -> list[OutgoingMessage]:
         """Handle op 26: the client wants to be added to the group with this key package."""
-        if not participant.may_send_package(now):
+        if not participant.count_package(now):
             raise RejectedMessage("key package: too many")
         key_package = checks.validate_key_package(data, participant.user_id)
         checks.require_unique_keys(key_package, self._keys_of_others(participant.user_id))

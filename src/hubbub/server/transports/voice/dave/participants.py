@@ -49,7 +49,7 @@ class Participant:
         self.missing_since = missing_since
         self.is_overdue = False
 
-    def may_send_package(self, now: float) -> bool:
+    def count_package(self, now: float) -> bool:
         """Count a key package; return False if the rate limit rejects it."""
         self._package_allowance = min(
             KEY_PACKAGES_BURST, self._package_allowance + (now - self.last_package_at) * KEY_PACKAGES_PER_SECOND
