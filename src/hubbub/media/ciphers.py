@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from hubbub.media.rtp import PACKET_BYTES_MAX, RTCP_HEADER_BYTES
+from hubbub.media.rtp import FIXED_HEADER_BYTES, PACKET_BYTES_MAX, RTCP_HEADER_BYTES
 from hubbub.protocol import voice as protocol
 
 try:
@@ -27,10 +27,18 @@ TAG_BYTES: Final = 16
 NONCE_BYTES: Final = 4
 """Length in bytes of the nonce at the end of a packet, in the current modes."""
 SERVER_FIRST_NUMBER: Final = 1 << 31
-"""Lowest packet number of the server; clients count from 0."""
+"""Start of the upper half of the packet numbers, which the server uses; clients use the lower half (decisions/0070)."""
 _HALF_MASK: Final = SERVER_FIRST_NUMBER - 1
 _COUNTER: Final = struct.Struct(">I")
 _SEQUENCE: Final = struct.Struct(">H")
+_SEQUENCE_OFFSET: Final = 2
+"""Offset in bytes of the sequence number in an RTP header."""
+_GCM_NONCE_PADDING: Final = bytes(12 - NONCE_BYTES)
+"""Zeros that extend a short nonce to the 12 bytes of AES-GCM."""
+_LONG_NONCE_BYTES: Final = 24
+"""Length in bytes of a nonce of XChaCha20 and XSalsa20."""
+_LONG_NONCE_PADDING: Final = bytes(_LONG_NONCE_BYTES - NONCE_BYTES)
+"""Zeros that extend a short nonce to `_LONG_NONCE_BYTES`."""
 
 
 class PacketError(Exception):
@@ -72,7 +80,7 @@ class Cipher(ABC):
         return self.encrypt(packet[:RTCP_HEADER_BYTES], packet[RTCP_HEADER_BYTES:])
 
     def _next_nonce(self) -> bytes:
-        """Count a sent packet and return its number as four bytes."""
+        """Count a sent packet and return its packet number, which is the short nonce."""
         self._sent_count = (self._sent_count + 1) & _HALF_MASK
         return _COUNTER.pack(self._first_number | self._sent_count)
 
@@ -86,9 +94,11 @@ class AesGcm(Cipher):
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        short_nonce = packet[-4:]
+        short_nonce = packet[-NONCE_BYTES:]
         try:
-            body = self._aead.decrypt(short_nonce + bytes(8), packet[header_bytes:-4], packet[:header_bytes])
+            body = self._aead.decrypt(
+                short_nonce + _GCM_NONCE_PADDING, packet[header_bytes:-NONCE_BYTES], packet[:header_bytes]
+            )
         except InvalidTag as error:
             raise PacketError from error
         return body, _COUNTER.unpack(short_nonce)[0]
@@ -96,11 +106,11 @@ class AesGcm(Cipher):
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
         short_nonce = self._next_nonce()
-        return header + self._aead.encrypt(short_nonce + bytes(8), body, header) + short_nonce
+        return header + self._aead.encrypt(short_nonce + _GCM_NONCE_PADDING, body, header) + short_nonce
 
 
 class AesGcmShortHeader(AesGcm):
-    """aead_aes256_gcm: like `AesGcm`, with a header of twelve bytes."""
+    """aead_aes256_gcm: like `AesGcm`, with only the first twelve bytes of the header unencrypted."""
 
     has_full_clear_header = False
 
@@ -111,8 +121,6 @@ class XChaCha20(Cipher):
     Calls libsodium directly: PyNaCl's wrappers are four times slower (spec/voice.md#14).
     """
 
-    _ZEROS: ClassVar[bytes] = bytes(20)
-
     def __init__(self, key: bytes, *, is_server: bool = False) -> None:
         super().__init__(key, is_server=is_server)
         # One buffer per key is enough, because one thread uses a cipher.
@@ -121,7 +129,7 @@ class XChaCha20(Cipher):
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        short_nonce, ciphertext = packet[-4:], packet[header_bytes:-4]
+        short_nonce, ciphertext = packet[-NONCE_BYTES:], packet[header_bytes:-NONCE_BYTES]
         if not TAG_BYTES <= len(ciphertext) <= PACKET_BYTES_MAX:
             raise PacketError
         status = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
@@ -132,7 +140,7 @@ class XChaCha20(Cipher):
             len(ciphertext),
             packet,
             header_bytes,
-            short_nonce + self._ZEROS,
+            short_nonce + _LONG_NONCE_PADDING,
             self._key,
         )
         if status:
@@ -152,7 +160,7 @@ class XChaCha20(Cipher):
             header,
             len(header),
             ffi.NULL,
-            short_nonce + self._ZEROS,
+            short_nonce + _LONG_NONCE_PADDING,
             self._key,
         )
         return header + bytes(ffi.buffer(self._buffer, self._length[0])) + short_nonce
@@ -165,15 +173,14 @@ class XSalsa20Lite(Cipher):
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        short_nonce = packet[-4:]
-        return _open_secretbox(packet[header_bytes:-4], short_nonce + bytes(20), self._key), _COUNTER.unpack(
-            short_nonce
-        )[0]
+        short_nonce = packet[-NONCE_BYTES:]
+        body = _open_secretbox(packet[header_bytes:-NONCE_BYTES], short_nonce + _LONG_NONCE_PADDING, self._key)
+        return body, _COUNTER.unpack(short_nonce)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
         short_nonce = self._next_nonce()
-        return header + bindings.crypto_secretbox(body, short_nonce + bytes(20), self._key) + short_nonce
+        return header + bindings.crypto_secretbox(body, short_nonce + _LONG_NONCE_PADDING, self._key) + short_nonce
 
 
 class XSalsa20LiteRtpsize(XSalsa20Lite):
@@ -190,11 +197,12 @@ class XSalsa20Suffix(Cipher):
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        return _open_secretbox(packet[header_bytes:-24], packet[-24:], self._key), _SEQUENCE.unpack_from(packet, 2)[0]
+        body = _open_secretbox(packet[header_bytes:-_LONG_NONCE_BYTES], packet[-_LONG_NONCE_BYTES:], self._key)
+        return body, _SEQUENCE.unpack_from(packet, _SEQUENCE_OFFSET)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
-        nonce = bindings.randombytes(24)
+        nonce = bindings.randombytes(_LONG_NONCE_BYTES)
         return header + bindings.crypto_secretbox(body, nonce, self._key) + nonce
 
 
@@ -207,9 +215,8 @@ class XSalsa20(Cipher):
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        return _open_secretbox(
-            packet[header_bytes:], _header_nonce(packet[:header_bytes]), self._key
-        ), _SEQUENCE.unpack_from(packet, 2)[0]
+        body = _open_secretbox(packet[header_bytes:], _header_nonce(packet[:header_bytes]), self._key)
+        return body, _SEQUENCE.unpack_from(packet, _SEQUENCE_OFFSET)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -218,12 +225,12 @@ class XSalsa20(Cipher):
 
 def _header_nonce(header: bytes) -> bytes:
     """Return the 24-byte nonce that consists of an RTP header and zeros."""
-    return header[:12].ljust(24, b"\0")
+    return header[:FIXED_HEADER_BYTES].ljust(_LONG_NONCE_BYTES, b"\0")
 
 
 def _open_secretbox(ciphertext: bytes, nonce: bytes, key: bytes) -> bytes:
     """Decrypt with XSalsa20-Poly1305; raise PacketError if the ciphertext is not authentic."""
-    if len(ciphertext) < TAG_BYTES or len(nonce) != 24:
+    if len(ciphertext) < TAG_BYTES or len(nonce) != _LONG_NONCE_BYTES:
         raise PacketError
     try:
         return bindings.crypto_secretbox_open(ciphertext, nonce, key)

@@ -1,4 +1,4 @@
-"""RTP and RTCP headers, and the parts of packets that clients and the forwarder read (spec/voice.md#7)."""
+"""RTP headers and frames, and the RTCP reports and feedback that the voice server sends and reads (spec/voice.md#7)."""
 
 import struct
 from typing import Final
@@ -25,11 +25,16 @@ _AUDIO_HEADER_FORMAT: Final = struct.Struct(">BBHII")
 _REPORT_FORMAT: Final = struct.Struct(">BBHIIIIIII")
 _BYE_FORMAT: Final = struct.Struct(">BBHI")
 _FEEDBACK_FORMAT: Final = struct.Struct(">BBHII")
+_RECEIVER_REPORT: Final = 201
+"""RTCP packet type of a receiver report."""
+_BYE: Final = 203
+"""RTCP packet type of BYE."""
 _PAYLOAD_FEEDBACK: Final = 206
 """RTCP packet type of payload-specific feedback (RFC 4585)."""
 _PICTURE_LOSS, _FULL_INTRA_REQUEST, _APPLICATION_FEEDBACK = 1, 4, 15
 """Formats of payload-specific feedback."""
 _MANTISSA_BITS: Final = 18
+"""Width in bits of the mantissa of the bandwidth in a REMB message; the exponent precedes it."""
 
 
 def audio_header(sequence: int, timestamp: int, ssrc: int) -> bytes:
@@ -57,17 +62,17 @@ def extract_frame(packet: bytes, header_bytes: int) -> bytes | None:
 
 
 def receiver_report(ssrc: int, highest_sequence: int, lost_count: int) -> bytes:
-    """Return an RTCP receiver report (type 201) for the sender with this SSRC.
+    """Return an RTCP receiver report for the sender with this SSRC.
 
     `highest_sequence` is the highest sequence number received, `lost_count` the number of packets that did not arrive."""
     return _REPORT_FORMAT.pack(
-        0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost_count, 0), 0x7FFFFF), highest_sequence, 0, 0, 0
+        0x81, _RECEIVER_REPORT, 7, SERVER_SSRC, ssrc, min(max(lost_count, 0), 0x7FFFFF), highest_sequence, 0, 0, 0
     )
 
 
 def bye() -> bytes:
-    """Return an RTCP BYE (type 203) of the server."""
-    return _BYE_FORMAT.pack(0x81, 203, 1, SERVER_SSRC)
+    """Return an RTCP BYE of the server."""
+    return _BYE_FORMAT.pack(0x81, _BYE, 1, SERVER_SSRC)
 
 
 def picture_loss(ssrc: int) -> bytes:
@@ -80,6 +85,7 @@ def bitrate_limit(ssrc: int, bits_per_second: int) -> bytes:
     exponent = max(bits_per_second.bit_length() - _MANTISSA_BITS, 0)
     limit = exponent << _MANTISSA_BITS | bits_per_second >> exponent
     header = _FEEDBACK_FORMAT.pack(0x80 | _APPLICATION_FEEDBACK, _PAYLOAD_FEEDBACK, 5, SERVER_SSRC, 0)
+    # The highest byte is the number of SSRCs that follow.
     return header + b"REMB" + struct.pack(">II", 1 << 24 | limit, ssrc)
 
 
