@@ -49,7 +49,7 @@ class Machine:
         """URLs that the agent opened in the browser."""
         self.agent_options: dict[str, Any] = {}
         """Further keyword arguments of Agent."""
-        self.presence_interval_seconds: float | None = None
+        self.presence_window_seconds: float | None = None
         self._agent: Agent | None = None
         self._programs: list[Program] = []
 
@@ -61,7 +61,7 @@ class Machine:
 
     async def start(self, index: int | None = None) -> "Machine":
         """Start the agent: sign in and listen for programs at socket `index`, by default the first free one."""
-        account = Account(self.world.url, self.owner.token, presence_interval_seconds=self.presence_interval_seconds)
+        account = Account(self.world.url, self.owner.token, presence_window_seconds=self.presence_window_seconds)
         self._agent = Agent(
             account,
             self.consent,

@@ -63,6 +63,6 @@ async def create_presence_setup(world: World, new_machine: NewMachine, **setting
     game = await oauth.create_application(world, name="Puddle")
     zoe_session = await zoe.connect()
     machine = await new_machine(mary, started=False, **settings)
-    machine.presence_interval_seconds = 0.01
+    machine.presence_window_seconds = 0.01
     await machine.start()
     return PresenceSetup(world, machine, game, mary, zoe, zoe_session)

@@ -253,8 +253,8 @@ async def test_a_closed_terminal_denies_consent(store_config: object) -> None:
         raise EOFError
 
     assert await TerminalConsent(answer, lambda _: None).ask(CONSENT_REQUEST) == ConsentResponse(False)
-    assert await FixedConsent(True).ask(CONSENT_REQUEST) == ConsentResponse(True)
-    assert await FixedConsent(False).ask(CONSENT_REQUEST) == ConsentResponse(False)
+    assert await FixedConsent(is_granted=True).ask(CONSENT_REQUEST) == ConsentResponse(True)
+    assert await FixedConsent(is_granted=False).ask(CONSENT_REQUEST) == ConsentResponse(False)
 
 
 async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_machine: NewMachine) -> None:

@@ -29,20 +29,24 @@ LOG_LEVELS: Final = {
     LoggingSeverity.INFO: logging.DEBUG,
     LoggingSeverity.VERBOSE: logging.DEBUG,
 }
+"""Levels of the agent's log by severity in the SDK's log; the SDK's INFO messages are details to a user of the agent."""
 VOICE_CHANNEL_SELECT_EVENT: Final = "_VOICE_CHANNEL_SELECT"
 """Event of `Account` that reports a change of the user's voice channel; the gateway has no such event."""
 UNREACHABLE_MESSAGE: Final = "The platform cannot be reached"
 
 
 class SignedOut(Exception):
-    """Raised when the platform rejects the token."""
+    """Raised when the platform rejects the token or ends the session."""
 
 
 class Account:
-    """The account of one user on one platform."""
+    """The account of one user on one platform.
+
+    `status` is the user's online status. `presence_window_seconds` is the window of the rate limit for presence
+    updates; None means the gateway's window."""
 
     def __init__(
-        self, url: str, token: str, *, status: str = "online", presence_interval_seconds: float | None = None
+        self, url: str, token: str, *, status: str = "online", presence_window_seconds: float | None = None
     ) -> None:
         self._core = Core(ClientCreateOptions(web_base=url), threaded=False)
         self._core.token_prefix, self._core.token = "", token
@@ -68,8 +72,8 @@ class Account:
         """Number of changes of the activities."""
         self._sent_revision = -1
         """Revision of the activities that were sent last; -1 if they must be sent again."""
-        seconds = PRESENCE_UPDATE_WINDOW_SECONDS if presence_interval_seconds is None else presence_interval_seconds
-        self._presence_throttle = Throttle(PRESENCE_UPDATES_MAX, seconds, self._start_presence_update)
+        window_seconds = PRESENCE_UPDATE_WINDOW_SECONDS if presence_window_seconds is None else presence_window_seconds
+        self._presence_throttle = Throttle(PRESENCE_UPDATES_MAX, window_seconds, self._start_presence_update)
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property

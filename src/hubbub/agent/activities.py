@@ -18,23 +18,24 @@ from hubbub.agent.validation import (
 from hubbub.protocol import activity_limits
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
+from hubbub.protocol.shared_enums import ActivityPartyPrivacy, ActivityType, StatusDisplayType
 from hubbub.sdk.clock import Clock
 
 PLATFORMS_MAX: Final = 10
 SECONDS_DIGIT_DIFFERENCE: Final = 3
-"""A timestamp with at least this many digits less than the current time in milliseconds is in seconds (spec/rpc.md#8)."""
+"""A timestamp with at least this many digits fewer than the current Unix milliseconds is in seconds (spec/rpc.md#8)."""
 
-_TEXT: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX)
-_URL: Final = web_url(activity_limits.ACTIVITY_URL_MAX)
-_SECRET: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.SECRET_MAX)
-_IMAGE: Final = text(1, activity_limits.ACTIVITY_IMAGE_MAX)
+_TEXT_CHECK: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX)
+_URL_CHECK: Final = web_url(activity_limits.ACTIVITY_URL_MAX)
+_SECRET_CHECK: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.SECRET_MAX)
+_IMAGE_CHECK: Final = text(1, activity_limits.ACTIVITY_IMAGE_MAX)
 
 
-def _party_size(value: Any, name: str) -> list[int]:
-    size: list[int] = items(number(1), 2, 2)(value, name)
-    if size[0] > size[1]:
+def _party_size_check(value: Any, name: str) -> list[int]:
+    current_size, maximum_size = items(number(1), 2, 2)(value, name)
+    if current_size > maximum_size:
         raise InvalidValue(f'"{name}" must not have a current size greater than its maximum size')
-    return size
+    return [current_size, maximum_size]
 
 
 def _activity_check(types: Collection[int]) -> Check:
@@ -42,24 +43,26 @@ def _activity_check(types: Collection[int]) -> Check:
         {
             "type": one_of(*sorted(types)),
             "name": text(1, activity_limits.ACTIVITY_NAME_MAX),
-            "state": _TEXT,
-            "state_url": _URL,
-            "details": _TEXT,
-            "details_url": _URL,
+            "state": _TEXT_CHECK,
+            "state_url": _URL_CHECK,
+            "details": _TEXT_CHECK,
+            "details_url": _URL_CHECK,
             "timestamps": fields({"start": number(0), "end": number(0)}),
             "assets": fields(
                 {
-                    "large_image": _IMAGE,
-                    "large_text": _TEXT,
-                    "large_url": _URL,
-                    "small_image": _IMAGE,
-                    "small_text": _TEXT,
-                    "small_url": _URL,
-                    "invite_cover_image": _IMAGE,
+                    "large_image": _IMAGE_CHECK,
+                    "large_text": _TEXT_CHECK,
+                    "large_url": _URL_CHECK,
+                    "small_image": _IMAGE_CHECK,
+                    "small_text": _TEXT_CHECK,
+                    "small_url": _URL_CHECK,
+                    "invite_cover_image": _IMAGE_CHECK,
                 }
             ),
-            "party": fields({"id": _TEXT, "size": _party_size, "privacy": one_of(0, 1)}),
-            "secrets": fields({"join": _SECRET, "spectate": _SECRET, "match": _SECRET}),
+            "party": fields(
+                {"id": _TEXT_CHECK, "size": _party_size_check, "privacy": one_of(*map(int, ActivityPartyPrivacy))}
+            ),
+            "secrets": fields({"join": _SECRET_CHECK, "spectate": _SECRET_CHECK, "match": _SECRET_CHECK}),
             "buttons": items(
                 fields(
                     {
@@ -73,7 +76,7 @@ def _activity_check(types: Collection[int]) -> Check:
             ),
             "instance": boolean,
             "supported_platforms": items(text(1, 32), 0, PLATFORMS_MAX),
-            "status_display_type": one_of(0, 1, 2),
+            "status_display_type": one_of(*map(int, StatusDisplayType)),
         }
     )
 
@@ -83,7 +86,8 @@ def parse_activity(
 ) -> dict[str, Any]:
     """Validate an activity and convert it to the platform's format; raise RpcError INVALID_PAYLOAD if it is invalid.
 
-    `types` are the activity types that the application may set."""
+    `name` is the name of the application, which is the default name of the activity. `types` are the activity types that
+    the application may set, and `now_ms` is the current time as Unix milliseconds."""
     try:
         try:
             activity: dict[str, Any] = _activity_check(types)(value, "activity")
@@ -99,7 +103,7 @@ def parse_activity(
     result: dict[str, Any] = {
         "application_id": application_id,
         "name": name[: activity_limits.ACTIVITY_NAME_MAX],
-        "type": 0,
+        "type": int(ActivityType.PLAYING),
     } | activity
     if timestamps := result.get("timestamps"):
         result["timestamps"] = {key: to_milliseconds(value, now_ms) for key, value in timestamps.items()}
@@ -112,7 +116,7 @@ def parse_activity(
 
 
 def to_milliseconds(value: int, now_ms: int) -> int:
-    """Convert a timestamp in seconds or milliseconds to milliseconds."""
+    """Return a Unix timestamp in milliseconds; a timestamp in seconds is converted."""
     return value * 1000 if len(str(value)) <= len(str(now_ms)) - SECONDS_DIGIT_DIFFERENCE else value
 
 

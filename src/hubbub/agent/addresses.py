@@ -52,7 +52,8 @@ def find_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Pat
 def claim(directories: Sequence[Path], index: int | None = None) -> list[ListeningSocket]:
     """Listen at the lowest index that is free with every prefix and in every directory.
 
-    All games then find the same agent. Raise `AddressUnavailable` if no index is free."""
+    All games then find the same agent. With `index`, listen at this index only. Raise `AddressUnavailable` if no index is
+    free."""
     indexes = rpc.SOCKET_INDEXES if index is None else (index,)
     for socket_index in indexes:
         claimed = _claim_all(

@@ -13,6 +13,7 @@ from hubbub.agent.context import AgentContext
 from hubbub.agent.events import EventForwarder
 from hubbub.agent.ipc import ConnectionClosed, IpcServer
 from hubbub.agent.throttle import Throttle
+from hubbub.agent.validation import SNOWFLAKE_DIGITS_MAX
 from hubbub.agent.websocket import WebSocketServer
 from hubbub.protocol import rpc, rpc_scopes
 from hubbub.protocol.errors import ApiError
@@ -59,14 +60,14 @@ class Agent:
             )
 
     async def start(self) -> None:
-        """Sign in, then start to listen, so that the state is complete when a program connects."""
+        """Connect to the platform, then start to listen, so that the state is complete when a program connects."""
         await self.account.start()
         await self._ipc.start()
         if self._websockets is not None:
             await self._websockets.start()
 
     async def stop(self) -> None:
-        """Close all connections and sign out of the gateway."""
+        """Close the connections of all programs and the connection to the platform."""
         self.context.launcher.close()
         if self._websockets is not None:
             await self._websockets.stop()
@@ -119,9 +120,9 @@ class Agent:
         self.context.clear_connection_state(connection)
 
     async def fetch_application(self, client_id: str) -> Application:
-        """Fetch an application by client ID; raise `ConnectionClosed` if it does not exist."""
+        """Fetch an application by client ID; raise `ConnectionClosed` if it does not exist or the request fails."""
         invalid_client_id = ConnectionClosed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
-        if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
+        if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > SNOWFLAKE_DIGITS_MAX:
             raise invalid_client_id
         try:
             payload = await self.account.request(GET_APPLICATION_RPC, application_id=client_id, anonymous=True)

@@ -150,7 +150,9 @@ async def _serve(arguments: argparse.Namespace, account: Account, index: int | N
 
 
 def _interruptible(prompt: Callable[[str], str]) -> Callable[[str], str]:
-    """Wrap a blocking prompt so that a stop signal raises KeyboardInterrupt in it; the event loop cannot run then."""
+    """Wrap a blocking prompt so that a stop signal raises KeyboardInterrupt in it.
+
+    The event loop, which handles the signals otherwise, does not run while the prompt blocks."""
 
     def ask(text: str) -> str:
         previous_handlers = {number: signal.signal(number, signal.default_int_handler) for number in STOP_SIGNALS}
@@ -165,7 +167,7 @@ def _interruptible(prompt: Callable[[str], str]) -> Callable[[str], str]:
 
 def _new_consent(mode: str, terminal: Terminal, is_interactive: bool) -> Consent:
     if mode in ("always", "never"):
-        return FixedConsent(mode == "always")
+        return FixedConsent(is_granted=mode == "always")
     if mode == "ask" and is_interactive:
         return TerminalConsent(terminal.ask, terminal.write_line)
     return BrowserConsent(_open_browser)

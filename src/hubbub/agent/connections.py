@@ -51,7 +51,7 @@ class Subscription(NamedTuple):
 
     event: str
     subscribed_id: str | None
-    """ID of the guild, channel or lobby whose events are sent; None for the events of all."""
+    """ID of the guild, channel or lobby whose events are sent; None for an event without such an ID."""
 
 
 class ProgramConnection:
@@ -71,7 +71,7 @@ class ProgramConnection:
         self.token: str | None = None
         """Access token of the program; None before AUTHENTICATE."""
         self.token_checked_ms = 0
-        """Time of the last successful check of the token, in Unix milliseconds."""
+        """Time of the last successful check of the token as Unix milliseconds; 0 before AUTHENTICATE."""
         self.subscriptions: set[Subscription] = set()
         self.activity_throttle: Throttle | None = None
         """Rate limit of activity updates."""

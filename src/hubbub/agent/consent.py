@@ -48,8 +48,8 @@ class Consent(Protocol):
 class FixedConsent:
     """Consent with a fixed decision, for rehearsals and unattended machines."""
 
-    def __init__(self, granted: bool) -> None:
-        self._response = ConsentResponse(granted)
+    def __init__(self, *, is_granted: bool) -> None:
+        self._response = ConsentResponse(is_granted)
 
     async def ask(self, request: ConsentRequest) -> ConsentResponse:
         """Return the fixed decision."""

@@ -23,7 +23,9 @@ from hubbub.sdk.daemon_threads import run_in_daemon_thread
 log = logging.getLogger(__name__)
 
 SOCIAL_LAYER_SCOPES: Final = frozenset((Scope.SDK_SOCIAL_LAYER.value, Scope.SDK_SOCIAL_LAYER_PRESENCE.value))
-USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar", "avatar_decoration_data")
+"""Scopes of the social layer; a game that has one of them is linked."""
+OWN_USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar", "avatar_decoration_data")
+"""Fields of the signed-in user that are copied to the user object; `views.user` builds the objects of other users."""
 
 
 class AgentContext:
@@ -48,7 +50,7 @@ class AgentContext:
     def user_view(self, connection: ProgramConnection) -> dict[str, Any]:
         """Build the user object of the signed-in user for a program; `premium_type` is 0 without its scope."""
         user = self.account.state.user
-        view = {name: user.get(name) for name in USER_FIELDS}
+        view = {name: user.get(name) for name in OWN_USER_FIELDS}
         can_see_premium = connection.application.premium_type_scope in connection.scopes
         premium_type = (user.get("premium_type") or 0) if can_see_premium else 0
         return view | {"bot": False, "flags": user.get("flags", 0), "premium_type": premium_type}
@@ -78,8 +80,9 @@ class AgentContext:
     def clear_connection_state(self, connection: ProgramConnection) -> None:
         """Remove everything that a closed connection set."""
         self.activities.remove(connection)
-        for key in [key for key in self._process_watches if key[0] is connection]:
-            self._process_watches.pop(key).cancel()
+        for watched_connection, pid in list(self._process_watches):
+            if watched_connection is connection:
+                self._process_watches.pop((connection, pid)).cancel()
         self.voice.release(connection)
 
     def _on_process_end(self, connection: ProgramConnection, pid: int) -> None:
@@ -123,12 +126,12 @@ class AgentContext:
         return any(connection.application_id == application_id for connection in self.connections)
 
     async def request_authorization(self, application_id: str) -> int:
-        """Ask a game to start the authorization, unless it is linked; return the number of notified programs."""
-        if application_id in await self.list_linked_games():
+        """Ask a game to start the authorization, unless it is linked; return the number of programs that were asked."""
+        if application_id in await self.fetch_linked_game_ids():
             return 0
         return self.publish("AUTHORIZE_REQUEST", None, application_id=application_id)
 
-    async def list_linked_games(self) -> set[str]:
+    async def fetch_linked_game_ids(self) -> set[str]:
         """Return the IDs of the games that the user authorized for the social layer (spec/sdk.md#6.4)."""
         try:
             grants = await self.account.request(LIST_OAUTH2_AUTHORIZATIONS)

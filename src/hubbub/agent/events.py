@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from hubbub.agent import views
 from hubbub.agent.commands.authorization import close_revoked_connection
 from hubbub.agent.context import AgentContext
-from hubbub.protocol.enums import ActivityActionType, ChannelType
+from hubbub.protocol.enums import ActivityActionType, ChannelType, RelationshipType
 
 PRIVATE_CHANNEL_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM)
 """Types of channels in which every message notifies the user."""
@@ -18,7 +18,9 @@ class EventForwarder:
     def __init__(self, context: AgentContext) -> None:
         self._context = context
         self._voice_states: dict[tuple[str, str], dict[str, Any]] = {}
+        """Voice states before the next event, by guild ID (empty for a private channel) and user ID."""
         self._hostname: str | None = None
+        """Host name of the voice server; None if it is unknown."""
 
     def handle(self, event: str, data: Any) -> None:
         """Send the RPC events that correspond to a gateway event, which `SessionState` must already include.
@@ -45,7 +47,11 @@ class EventForwarder:
     def _on_relationship_remove(self, data: Any) -> None:
         state = self._context.account.state
         user = state.users.get(data["id"]) or {"id": data["id"]}
-        removed_view = {"type": 0, "user": views.user(user), "presence": {"status": "offline", "activity": None}}
+        removed_view = {
+            "type": int(RelationshipType.NONE),
+            "user": views.user(user),
+            "presence": {"status": "offline", "activity": None},
+        }
         self._context.publish("RELATIONSHIP_UPDATE", removed_view)
 
     def _on_presence_update(self, data: Any) -> None:
@@ -72,9 +78,15 @@ class EventForwarder:
 
     def _on_guild_create(self, data: Any) -> None:
         state = self._context.account.state
-        for key in [key for key in self._voice_states if key[0] == data["id"]]:
-            del self._voice_states[key]
-        self._voice_states |= {key: value for key, value in state.voice_states.items() if key[0] == data["id"]}
+        self._voice_states = {
+            (guild_id, user_id): voice_state
+            for (guild_id, user_id), voice_state in self._voice_states.items()
+            if guild_id != data["id"]
+        } | {
+            (guild_id, user_id): voice_state
+            for (guild_id, user_id), voice_state in state.voice_states.items()
+            if guild_id == data["id"]
+        }
         self._context.publish("GUILD_CREATE", {"id": data["id"], "name": data.get("name", "")})
         self._on_guild_update(data)
 
@@ -138,7 +150,7 @@ class EventForwarder:
         if data.get("author", {}).get("id") == self._context.account.state.user_id:
             return
         if data.get("activity"):
-            self._handle_invite(data)
+            self._handle_activity_action(data)
         else:
             self._publish_notification(data)
 
@@ -170,23 +182,23 @@ class EventForwarder:
         }
         self._context.publish("NOTIFICATION_CREATE", view)
 
-    def _handle_invite(self, data: Any) -> None:
-        """Store an activity invite or join request and publish it to the application's programs."""
+    def _handle_activity_action(self, data: Any) -> None:
+        """Store the activity invite or join request in a message, and publish it to the application's programs."""
         application_id = str((data.get("application") or {}).get("id") or data.get("application_id") or "")
-        invite, sender = data["activity"], data["author"]
-        is_invite = invite.get("type") == ActivityActionType.JOIN
-        if not is_invite and invite.get("type") != ActivityActionType.JOIN_REQUEST:
+        action, sender = data["activity"], data["author"]
+        is_invite = action.get("type") == ActivityActionType.JOIN
+        if not is_invite and action.get("type") != ActivityActionType.JOIN_REQUEST:
             return
         current_activity = self._context.account.state.find_activity(
-            sender["id"], application_id, invite.get("party_id")
+            sender["id"], application_id, action.get("party_id")
         )
         activity = current_activity or {
-            "session_id": invite.get("session_id"),
+            "session_id": action.get("session_id"),
             "application_id": application_id,
-            "party": {"id": invite.get("party_id")},
+            "party": {"id": action.get("party_id")},
         }
         view = {
-            "type": int(invite["type"]),
+            "type": int(action["type"]),
             "user": views.user(sender),
             "activity": activity,
             "channel_id": data["channel_id"],
@@ -196,7 +208,7 @@ class EventForwarder:
             self._context.invites[data["id"]] = view | {
                 "application_id": application_id,
                 "application_name": (data.get("application") or {}).get("name", ""),
-                "session_id": activity.get("session_id") or invite.get("session_id"),
+                "session_id": activity.get("session_id") or action.get("session_id"),
             }
         else:
             self._context.join_requests.add((application_id, sender["id"]))

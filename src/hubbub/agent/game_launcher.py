@@ -5,7 +5,7 @@ import logging
 import subprocess
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.launch_entries import LaunchCommand, find_launch
@@ -16,16 +16,28 @@ LAUNCH_TIMEOUT_SECONDS: Final = 60.0
 """Maximum time for a game to start and subscribe; afterwards its pending ACTIVITY_JOIN is dropped."""
 
 
+class PendingJoin(NamedTuple):
+    """An ACTIVITY_JOIN event that waits for the subscription of its game."""
+
+    data: Any
+    """Payload of the event."""
+    timer: asyncio.TimerHandle
+    """Timer that drops the event."""
+
+
 class GameLauncher:
     """Launches games, and holds the ACTIVITY_JOIN event of each until the game subscribes to it."""
 
     def __init__(self, is_connected: Callable[[str], bool], publish_join: Callable[[str, Any], int]) -> None:
-        """`publish_join` returns the number of programs that received the event."""
+        """Create a launcher.
+
+        `is_connected` returns whether a program of an application is connected. `publish_join` sends ACTIVITY_JOIN to the
+        programs of an application and returns the number of programs that received it."""
         self._is_connected = is_connected
         self._publish_join = publish_join
         self.timeout_seconds = LAUNCH_TIMEOUT_SECONDS
-        self._pending: dict[str, tuple[Any, asyncio.TimerHandle]] = {}
-        """Payload and timeout of the pending ACTIVITY_JOIN by application ID."""
+        self._pending: dict[str, PendingJoin] = {}
+        """Pending ACTIVITY_JOIN events by application ID."""
 
     async def join_game(self, application_id: str, data: Any) -> bool:
         """Send ACTIVITY_JOIN to a game once it subscribes, and launch the game if needed.
@@ -52,16 +64,16 @@ class GameLauncher:
     def _add_pending(self, application_id: str, data: Any) -> None:
         self._drop_pending(application_id)
         timer = asyncio.get_running_loop().call_later(self.timeout_seconds, self._drop_pending, application_id)
-        self._pending[application_id] = (data, timer)
+        self._pending[application_id] = PendingJoin(data, timer)
 
     def _drop_pending(self, application_id: str) -> None:
         pending = self._pending.pop(application_id, None)
         if pending is not None:
-            pending[1].cancel()
+            pending.timer.cancel()
 
     def _send_pending(self, application_id: str) -> None:
         pending = self._pending.get(application_id)
-        if pending is not None and self._publish_join(application_id, pending[0]):
+        if pending is not None and self._publish_join(application_id, pending.data):
             self._drop_pending(application_id)
 
     async def _launch(self, application_id: str) -> bool:

@@ -175,7 +175,7 @@ async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 def _peer_pid(sock: socket.socket) -> int | None:
-    """Return the process ID of the peer, or None; raise PermissionError if it belongs to another user."""
+    """Return the process ID of the peer, or None if it is unknown; raise PermissionError if it belongs to another user."""
     if sys.platform != "linux":
         return None
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER_CREDENTIALS.size)

@@ -1,4 +1,4 @@
-"""Sign-in of the agent: a token from a file, the environment or a login, stored in a private file."""
+"""Token of the agent: read from a file or the environment, or obtained by a login and stored in a private file."""
 
 import json
 import os
@@ -73,13 +73,13 @@ def store_token(url: str, token: str | None, path: Path) -> None:
     if token is not None:
         tokens[url] = token
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary_path = path.with_name(f"{path.name}.{os.getpid()}")
     # Create the file with restricted permissions, and replace the old one atomically.
     with os.fdopen(
-        os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE), "w", encoding="utf-8"
+        os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE), "w", encoding="utf-8"
     ) as file:
         json.dump(tokens, file)
-    os.replace(temporary, path)
+    os.replace(temporary_path, path)
 
 
 def _read_tokens(path: Path) -> dict[str, str]:
@@ -103,8 +103,8 @@ async def sign_in(url: str, ask: Callable[[str], str], ask_password: Callable[[s
             body = Login(login=login, password=ask_password("Password: "))
             response: LoginResult | SessionToken = await api.call(AUTH_LOGIN, body=body)
             if isinstance(response, LoginResult) and response.ticket is not UNSET:
-                code = LoginWithCode(ticket=response.ticket, code=ask("Authenticator code: "))
-                response = await api.call(AUTH_LOGIN_WITH_TOTP, body=code)
+                totp_body = LoginWithCode(ticket=response.ticket, code=ask("Authenticator code: "))
+                response = await api.call(AUTH_LOGIN_WITH_TOTP, body=totp_body)
         except ApiError as error:
             raise SettingError("login", f"the platform rejected the login: {error}") from None
         except (aiohttp.ClientError, OSError) as error:

@@ -7,20 +7,26 @@ from typing import Final
 
 TCP_TABLE: Final = Path("/proc/net/tcp")
 """Table of the IPv4 connections of this machine; only Linux has it."""
+_LOCAL_ADDRESS_COLUMN, _REMOTE_ADDRESS_COLUMN, _UID_COLUMN = 1, 2, 7
+"""Columns of the table, counted from 0."""
 
 
 def find_peer_uid(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
     """Return the user ID of the program at the address `peer` that is connected to the address `own`, or None.
 
     None means that the connection is not in the table, or that the system has no table."""
+    # The connection is in the table twice; the line of the peer has the address of the peer as its local address.
     local, remote = _format_address(*peer), _format_address(*own)
     try:
         lines = TCP_TABLE.read_text().splitlines()[1:]
     except OSError:
         return None
     for fields in map(str.split, lines):
-        if len(fields) > 7 and (fields[1], fields[2]) == (local, remote):
-            return int(fields[7])
+        if len(fields) > _UID_COLUMN and (fields[_LOCAL_ADDRESS_COLUMN], fields[_REMOTE_ADDRESS_COLUMN]) == (
+            local,
+            remote,
+        ):
+            return int(fields[_UID_COLUMN])
     return None
 
 

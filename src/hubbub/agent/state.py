@@ -1,4 +1,7 @@
-"""Cached state of the user's gateway session: relationships, guilds, channels and voice states. IDs are strings."""
+"""Cached state of the user's gateway session: users, relationships, presences, guilds, channels and voice states.
+
+IDs are strings.
+"""
 
 from typing import Any
 
@@ -132,10 +135,12 @@ class SessionState:
         self.members.pop(guild_id, None)
         for channel_id in [key for key, channel in self.channels.items() if channel.get("guild_id") == guild_id]:
             del self.channels[channel_id]
-        for key in [key for key in self.voice_states if key[0] == guild_id]:
-            del self.voice_states[key]
-        for key in [key for key in self.nicks if key[0] == guild_id]:
-            del self.nicks[key]
+        for other_guild_id, user_id in list(self.voice_states):
+            if other_guild_id == guild_id:
+                del self.voice_states[guild_id, user_id]
+        for other_guild_id, user_id in list(self.nicks):
+            if other_guild_id == guild_id:
+                del self.nicks[guild_id, user_id]
 
     def _guild_role_create(self, data: Data) -> None:
         guild = self.guilds.get(data["guild_id"])

@@ -19,7 +19,7 @@ HELP: Final = """\
 
 
 class Terminal:
-    """Reads lines. A line answers the open question; without an open question it is a command."""
+    """Reads lines of the user. A line answers the open question; without an open question it is a command."""
 
     def __init__(self, source: TextIO | None = None, write_line: Callable[[str], Any] = print) -> None:
         self._source = source or sys.stdin
@@ -61,7 +61,7 @@ class Terminal:
             self._open_question = None
 
     async def serve(self, context: AgentContext) -> None:
-        """Run the typed commands until `quit`."""
+        """Run the typed commands until `quit`; after the end of the input, wait until the task is canceled."""
         while (line := await self._lines.get()) is not None:
             command, _, argument = line.strip().partition(" ")
             if command == "quit":
@@ -71,18 +71,18 @@ class Terminal:
         await asyncio.Event().wait()
 
     async def run_command(self, context: AgentContext, command: str, argument: str) -> None:
-        """Run one command."""
+        """Run one command; write the help for an unknown command."""
         if command == "games":
-            linked_ids = await context.list_linked_games()
+            linked_ids = await context.fetch_linked_game_ids()
             for connection in context.connections:
                 can_link = any(subscription.event == "AUTHORIZE_REQUEST" for subscription in connection.subscriptions)
                 note = ", linked" if connection.application_id in linked_ids else ", can be linked" if can_link else ""
                 self.write_line(f"  {connection.application.name} ({connection.application_id}){note}")
         elif command == "link":
-            notified_programs = await context.request_authorization(argument)
+            asked_program_count = await context.request_authorization(argument)
             self.write_line(
                 "  The game will ask for access in a moment."
-                if notified_programs
+                if asked_program_count
                 else "  This game cannot be linked now. Type `games` to see which games can."
             )
         elif command == "invites":

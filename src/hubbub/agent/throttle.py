@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 
 class Throttle:
-    """Calls a function at most `limit` times in `seconds` seconds; excess calls are merged into one later call."""
+    """Calls a function at most `limit` times in `window_seconds` seconds; excess calls are merged into one later call."""
 
-    def __init__(self, limit: int, seconds: float, function: Callable[[], None]) -> None:
+    def __init__(self, limit: int, window_seconds: float, function: Callable[[], None]) -> None:
         self._limit = limit
-        self._seconds = seconds
+        self._window_seconds = window_seconds
         self._function = function
         self._called_at: deque[float] = deque(maxlen=limit)
+        """Loop times of the last `limit` calls, oldest first."""
         self._timer: asyncio.TimerHandle | None = None
 
     def call(self) -> None:
@@ -20,7 +21,9 @@ class Throttle:
         if self._timer is not None:
             return
         loop = asyncio.get_running_loop()
-        wait_seconds = self._called_at[0] + self._seconds - loop.time() if len(self._called_at) == self._limit else 0.0
+        wait_seconds = (
+            self._called_at[0] + self._window_seconds - loop.time() if len(self._called_at) == self._limit else 0.0
+        )
         if wait_seconds > 0:
             self._timer = loop.call_later(wait_seconds, self._call_delayed)
         else:

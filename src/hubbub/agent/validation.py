@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 
+SNOWFLAKE_DIGITS_MAX: Final = 20
+"""Number of digits of the largest 64-bit ID."""
+
 Check = Callable[[Any, str], Any]
 """Function that takes a value and its name, and returns the converted value or raises `InvalidValue`."""
 
@@ -98,7 +101,7 @@ def snowflake(value: Any, name: str) -> str:
         return str(value)
     if not isinstance(value, str):
         raise InvalidValue(f'"{name}" must be a string')
-    if not value.isascii() or not value.isdecimal() or len(value) > 20:
+    if not value.isascii() or not value.isdecimal() or len(value) > SNOWFLAKE_DIGITS_MAX:
         raise InvalidValue(f'"{name}" must be a snowflake')
     return value
 
@@ -125,7 +128,9 @@ def items(check_item: Check, minimum: int, maximum: int) -> Check:
 
 
 def fields(checks: Mapping[str, Check], required: Collection[str] = ()) -> Check:
-    """Return a check for an object whose values pass `checks`; unknown keys are dropped."""
+    """Return a check for an object whose values pass `checks`; unknown keys are dropped.
+
+    `required` are the keys that must be present."""
 
     def check(value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):

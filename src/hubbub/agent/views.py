@@ -1,4 +1,4 @@
-"""Functions that build the objects of the local RPC from those of the gateway, which have more fields."""
+"""Functions that build the objects of RPC responses and events from those of the gateway, which have more fields."""
 
 from typing import Any, Final
 
@@ -7,7 +7,7 @@ from hubbub.agent.voice import VoiceSettings
 from hubbub.protocol.enums import RelationshipType
 
 Data = dict[str, Any]
-"""A JSON object of the gateway or of the local RPC."""
+"""A JSON object of the gateway, of an RPC response or of an RPC event."""
 
 USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar")
 VOICE_STATE_FIELDS: Final = ("mute", "deaf", "self_mute", "self_deaf", "suppress")

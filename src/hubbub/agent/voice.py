@@ -25,17 +25,19 @@ DEFAULT_SETTINGS: Final[dict[str, Any]] = {
     "mute": False,
 }
 
-_DEVICE_ID: Final = text(1, 256)
-_SHORTCUT_KEY: Final = fields({"type": number(0, 3), "code": number(0), "name": text(1, 64)}, required=("type", "code"))
+_DEVICE_ID_CHECK: Final = text(1, 256)
+_SHORTCUT_KEY_CHECK: Final = fields(
+    {"type": number(0, 3), "code": number(0), "name": text(1, 64)}, required=("type", "code")
+)
 SETTINGS_CHECKS: Final[dict[str, Check]] = {
-    "input": fields({"device_id": _DEVICE_ID, "volume": number(0, 100, whole=False)}),
-    "output": fields({"device_id": _DEVICE_ID, "volume": number(0, 200, whole=False)}),
+    "input": fields({"device_id": _DEVICE_ID_CHECK, "volume": number(0, 100, whole=False)}),
+    "output": fields({"device_id": _DEVICE_ID_CHECK, "volume": number(0, 200, whole=False)}),
     "mode": fields(
         {
             "type": one_of("PUSH_TO_TALK", "VOICE_ACTIVITY"),
             "auto_threshold": boolean,
             "threshold": number(-100, 0, whole=False),
-            "shortcut": items(_SHORTCUT_KEY, 0, 8),
+            "shortcut": items(_SHORTCUT_KEY_CHECK, 0, 8),
             "delay": number(0, 2000, whole=False),
         }
     ),
@@ -71,6 +73,7 @@ class VoiceSettings:
         self._user_settings: dict[str, dict[str, Any]] = {}
         """Local settings for other users, by user ID."""
         self._controller: ProgramConnection | None = None
+        """Connection of the program that controls the settings, or None."""
         self._saved_settings: dict[str, dict[str, Any]] = {}
         """Settings of disconnected applications by ID, which are restored on their next connection."""
         self.devices: list[dict[str, Any]] = []
@@ -87,7 +90,7 @@ class VoiceSettings:
     def update(self, connection: ProgramConnection, settings: dict[str, Any]) -> None:
         """Update the settings and take control of them; raise RpcError if another application controls them.
 
-        An application has control until it disconnects."""
+        The application of `connection` has control until the program that took control disconnects."""
         self._take_control(connection)
         self._changed_settings = _merge(self._changed_settings, settings)
         self._on_change(settings)
@@ -104,7 +107,9 @@ class VoiceSettings:
             self._on_change(saved)
 
     def release(self, connection: ProgramConnection) -> None:
-        """Reset the settings to their previous values if the disconnected program controlled them."""
+        """Reset the settings to the defaults if the disconnected program controlled them, and save the changes.
+
+        `restore` applies the saved changes when the application connects again."""
         if self._controller is connection:
             released, self._changed_settings = self._changed_settings, {}
             self._saved_settings[connection.application_id] = released

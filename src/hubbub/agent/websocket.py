@@ -23,12 +23,13 @@ CLOSE_TIMEOUT_SECONDS: Final = 1.0
 
 
 class WebSocketTransport:
-    """RPC transport over a WebSocket, which has no opcodes and uses a close code instead of CLOSE."""
+    """RPC transport over a WebSocket: payloads without opcodes, and a WebSocket close code instead of CLOSE."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self._socket = socket
         self._transport = transport
         self._pending: set[asyncio.Task[object]] = set()
+        """Tasks that send or close and have not ended."""
         self._send_lock: asyncio.Lock = asyncio.Lock()
 
     def send(self, opcode: Opcode, body: bytes) -> None:

@@ -18,7 +18,7 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 INVITE_CONTENT_MAX: Final = 1024
 PROCESS_ID_CHECK: Final = number(0, (1 << 31) - 1)
 RETRY_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
-"""Delays between attempts to send an invite, because the platform may not have processed the activity yet."""
+"""Delays before each attempt to send an invite, because the platform may not have processed the activity yet."""
 
 
 @handles_command("SET_ACTIVITY")
@@ -44,15 +44,15 @@ async def set_activity(context: AgentContext, connection: ProgramConnection, req
 @handles_command("ACTIVITY_INVITE_USER")
 async def activity_invite_user(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Invite a user to the activity of a process of this application."""
-    # The SDK sends an empty content for an invite without text.
-    args_sent = {name: value for name, value in (request.args or {}).items() if value != ""}
+    # The SDK sends an empty content for an invite without text, which counts as absent.
+    nonempty_args = {name: value for name, value in (request.args or {}).items() if value != ""}
     checks = {
         "user_id": snowflake,
         "type": one_of(ActivityActionType.JOIN),
         "content": text(1, INVITE_CONTENT_MAX),
         "pid": PROCESS_ID_CHECK,
     }
-    args = parse_arguments(args_sent, checks, "user_id")
+    args = parse_arguments(nonempty_args, checks, "user_id")
     await _send_invite(context, connection, args["user_id"], args.get("pid"), args.get("content", ""))
 
 

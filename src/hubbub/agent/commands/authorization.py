@@ -1,4 +1,4 @@
-"""The commands AUTHORIZE and AUTHENTICATE (spec/rpc.md#7)."""
+"""The commands AUTHORIZE and AUTHENTICATE, and repeated checks of a program's access token (spec/rpc.md#7)."""
 
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -18,14 +18,15 @@ from hubbub.protocol.resources.oauth2 import (
 from hubbub.protocol.rpc import CloseCode, Request, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.protocol.scopes import expand_scopes
+from hubbub.protocol.shared_enums import ApplicationIntegrationType
 from hubbub.sdk.clock import machine_ms
 
 TEXT_MAX: Final = 2048
 SCOPES_MAX: Final = 64
 TOKEN_CHECK_INTERVAL_MS: Final = 5 * 60_000
-"""Age of a token check after which the token is checked again."""
+"""Age in milliseconds of a token check after which the token is checked again."""
 
-_TEXT: Final = text(1, TEXT_MAX)
+_TEXT_CHECK: Final = text(1, TEXT_MAX)
 
 
 def _check_scopes(value: Any, name: str) -> list[str]:
@@ -41,15 +42,16 @@ _AUTHORIZE_CHECKS: Final = {
     "scope": _check_scopes,
     "response_type": one_of("code"),
     "prompt": one_of("none", "consent"),
-    "state": _TEXT,
-    "nonce": _TEXT,
-    "code_challenge": _TEXT,
+    "state": _TEXT_CHECK,
+    "nonce": _TEXT_CHECK,
+    "code_challenge": _TEXT_CHECK,
     "code_challenge_method": one_of("S256"),
-    "rpc_token": _TEXT,
-    "integration_type": one_of(0, 1),
+    "rpc_token": _TEXT_CHECK,
+    "integration_type": one_of(*map(int, ApplicationIntegrationType)),
+    # Permissions have the form of an ID: a 64-bit number as a string of digits.
     "permissions": snowflake,
     "guild_id": snowflake,
-    "redirect_uri": _TEXT,
+    "redirect_uri": _TEXT_CHECK,
     "pid": number(0),
 }
 FORWARDED_ARGUMENTS: Final = (
@@ -63,6 +65,7 @@ FORWARDED_ARGUMENTS: Final = (
     "guild_id",
     "redirect_uri",
 )
+"""Arguments of AUTHORIZE that the agent passes to the platform unchanged."""
 
 
 def oauth2_error(error_code: str) -> RpcError:
@@ -122,7 +125,7 @@ def _consent_request(context: AgentContext, preview: dict[str, Any], query: dict
 
 @handles_command("AUTHENTICATE")
 async def authenticate(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Authenticate a program by an access token of its application and of the signed-in user."""
+    """Authenticate a program by an access token that its application has for the signed-in user."""
     token = parse_arguments(request.args, {"access_token": text(1, TEXT_MAX)}, "access_token")["access_token"]
     grant = await _check_token(context, connection, token)
     application = connection.application
@@ -142,10 +145,12 @@ async def authenticate(context: AgentContext, connection: ProgramConnection, req
 
 
 async def _check_token(context: AgentContext, connection: ProgramConnection, token: str) -> dict[str, Any]:
+    """Store a token and its scopes in the connection and return its grant; raise RpcError INVALID_TOKEN if it is invalid."""
     invalid_token = RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token")
     try:
         grant: dict[str, Any] = await context.account.request(GET_MY_OAUTH2_AUTHORIZATION, bearer=token)
     except (ApiError, ValueError):
+        # The HTTP client raises ValueError for a token that is not a valid header value.
         raise invalid_token from None
     # The response contains the user only if the token has the `identify` scope.
     user_id = grant.get("user", {}).get("id")

@@ -1,11 +1,9 @@
-"""Commands that open pages of the platform in the user's browser, and commands that the agent rejects
-because it has no window (spec/rpc.md#6).
-"""
+"""Commands that open pages of the platform in the user's browser, and commands that the agent always rejects (spec/rpc.md#6)."""
 
 from typing import Any, Final
 from urllib.parse import quote
 
-from hubbub.agent.commands.directory import channel_view, find_channel
+from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, channel_view, find_channel
 from hubbub.agent.commands.registry import handles_command
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
@@ -16,7 +14,7 @@ from hubbub.protocol.resources.templates import GET_GUILD_TEMPLATE
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 _CODE_CHECK: Final = text(1, 128)
-_DEEP_LINK_PARAMS: Final = fields(
+_DEEP_LINK_PARAMS_CHECK: Final = fields(
     {"code": _CODE_CHECK, "section": text(1, 64), "guildId": snowflake, "channelId": snowflake, "skuId": snowflake}
 )
 
@@ -31,8 +29,8 @@ def _quoted_parameter(params: dict[str, Any], name: str) -> str:
 
 @handles_command("DEEP_LINK")
 async def deep_link(context: AgentContext, connection: ProgramConnection, request: Request) -> bool:
-    """Open a page of the platform."""
-    args = parse_arguments(request.args, {"type": text(1, 64), "params": _DEEP_LINK_PARAMS}, "type")
+    """Open the page of the platform that `type` and `params` name."""
+    args = parse_arguments(request.args, {"type": text(1, 64), "params": _DEEP_LINK_PARAMS_CHECK}, "type")
     params, page_type = args.get("params", {}), args["type"]
     if page_type == "USER_SETTINGS":
         shows_apps = params.get("section") in ("connected-games", "authorized-apps")
@@ -79,7 +77,7 @@ async def select_text_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
     """Open a text channel, or the start page without a channel ID."""
-    args = parse_arguments(request.args, {"channel_id": snowflake, "timeout": number(0, 60, whole=False)})
+    args = parse_arguments(request.args, {"channel_id": snowflake, "timeout": number(0, WAIT_SECONDS_MAX, whole=False)})
     if "channel_id" not in args:
         await context.open_page("/app")
         return None
@@ -93,7 +91,7 @@ async def select_text_channel(
 
 @handles_command("INVITE_BROWSER")
 async def invite_browser(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Open an invite."""
+    """Open the page of an invite and return the invite."""
     code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
         invite = await context.account.request(INVITE_RESOLVE, code=code)
@@ -107,7 +105,7 @@ async def invite_browser(context: AgentContext, connection: ProgramConnection, r
 async def guild_template_browser(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any]:
-    """Open a guild template."""
+    """Open the page of a guild template and return the template."""
     code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
         template = await context.account.request(GET_GUILD_TEMPLATE, code=code)

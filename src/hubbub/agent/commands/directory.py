@@ -12,15 +12,18 @@ from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import boolean, number, one_of, parse_arguments, snowflake
 from hubbub.protocol.enums import THREAD_TYPES, Scope
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.images import DEFAULT_AVATAR_COUNT
 from hubbub.protocol.permissions import base_permissions, channel_permissions, thread_permissions
-from hubbub.protocol.resources.invites import CREATE_CHANNEL_INVITE
+from hubbub.protocol.resources.invites import CREATE_CHANNEL_INVITE, INVITE_AGE_SECONDS_MAX
 from hubbub.protocol.resources.messages import LIST_MESSAGES
 from hubbub.protocol.resources.users import GET_USER
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 from hubbub.sdk.daemon_threads import new_session
 
 WAIT_SECONDS_MAX: Final = 60
+"""Upper limit of the argument `timeout`."""
 MESSAGES_MAX: Final = 50
+"""Number of messages in the view of a channel."""
 IMAGE_BYTES_MAX: Final = 8 << 20
 IMAGE_TIMEOUT_SECONDS: Final = 10.0
 PRIVATE_CHANNEL_SCOPES: Final = frozenset({Scope.RPC.value, Scope.DM_CHANNELS_READ.value})
@@ -52,7 +55,7 @@ async def get_guild(context: AgentContext, connection: ProgramConnection, reques
     guild = state.guilds.get(guild_id)
     if guild is None:
         raise RpcError(*INVALID_GUILD)
-    # The field is deprecated and always empty.
+    # The field `members` is deprecated and always empty.
     return views.guild(context.account.web_url, guild) | {"members": []}
 
 
@@ -146,7 +149,7 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
         request.args,
         {
             "channel_id": snowflake,
-            "max_age": number(0, 604_800),
+            "max_age": number(0, INVITE_AGE_SECONDS_MAX),
             "max_uses": number(0, 100),
             "temporary": boolean,
             "unique": boolean,
@@ -164,7 +167,7 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
 
 @handles_command("GET_USER")
 async def get_user(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Get a user."""
+    """Get a user by ID."""
     return views.user(await find_user(context, parse_arguments(request.args, {"id": snowflake}, "id")["id"]))
 
 
@@ -206,7 +209,7 @@ async def get_image(context: AgentContext, connection: ProgramConnection, reques
     if user.get("avatar"):
         path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{image_format}?size={args.get('size', 128)}"
     else:
-        path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % 6}.png"
+        path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % DEFAULT_AVATAR_COUNT}.png"
     content_type, data = await _fetch_image(f"{context.account.web_url}{path}")
     return {"data_url": f"data:{content_type};base64,{base64.b64encode(data).decode()}"}
 

@@ -41,7 +41,7 @@ async def get_voice_settings(context: AgentContext, connection: ProgramConnectio
 
 @handles_command("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
 async def set_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Update the user's voice settings. They are reset when the program disconnects."""
+    """Update the user's voice settings, which are reset when the program disconnects, and return all of them."""
     settings = parse_arguments(request.args, SETTINGS_CHECKS)
     if not settings:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
@@ -123,7 +123,9 @@ async def select_voice_channel(
 
 
 async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeout_seconds: float) -> None:
-    """Wait until the user is in a voice channel; the platform does not report a rejected move, so this times out."""
+    """Wait until the user is in the voice channel, or in none if `channel_id` is None.
+
+    The platform does not report a rejected move, so raise RpcError SELECT_CHANNEL_TIMED_OUT after the timeout."""
     account = context.account
     if not await account.wait_until(
         lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_seconds
