@@ -209,15 +209,17 @@ async def test_invalid_arguments_are_rejected_with_a_code(
         ("GUILD_STATUS", {"guild_id": "5"}, RpcErrorCode.INVALID_GUILD),
         ("VOICE_STATE_CREATE", {"channel_id": "5"}, RpcErrorCode.INVALID_CHANNEL),
         ("MESSAGE_CREATE", {"channel_id": "GENERAL"}, RpcErrorCode.INVALID_PERMISSIONS),
+        ("MESSAGE_CREATE", {"channel_id": "GENERAL", "lobby_id": "5"}, RpcErrorCode.INVALID_PERMISSIONS),
+        ("SPEAKING_START", {"channel_id": "5", "lobby_id": None}, RpcErrorCode.INVALID_CHANNEL),
         ("RELATIONSHIP_UPDATE", {}, RpcErrorCode.INVALID_PERMISSIONS),
     ],
 )
 async def test_invalid_subscriptions_are_rejected(
-    agent_setup: AgentSetup, event: str, args: dict[str, str], code: int
+    agent_setup: AgentSetup, event: str, args: dict[str, Any], code: int
 ) -> None:
     program = await agent_setup.connect_program("rpc")
     if args.get("channel_id") == "GENERAL":
-        args = {"channel_id": str(agent_setup.guild.general)}
+        args = args | {"channel_id": str(agent_setup.guild.general)}
 
     assert (await program.call_error("SUBSCRIBE", args, evt=event))[0] == code
 

@@ -12,18 +12,25 @@ from hubbub.protocol.enums import Scope
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 MESSAGE_EVENTS: Final = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
+LOBBY_EVENTS: Final = ("SPEAKING_START", "SPEAKING_STOP")
+"""Events of a channel or a lobby."""
 
 
 def _parse_subscription(request: Request) -> Subscription:
     event = request.evt or ""
     if event not in rpc_scopes.EVENT_SCOPES:
         raise RpcError(RpcErrorCode.INVALID_EVENT, f"Invalid event: {event[:64]}")
-    argument = rpc_scopes.SUBSCRIPTION_ARGUMENTS.get(event)
-    if argument is None:
+    argument_name = rpc_scopes.SUBSCRIPTION_ARGUMENTS.get(event)
+    if argument_name is None:
         return Subscription(event, None)
-    if event.startswith("SPEAKING") and (request.args or {}).get("lobby_id") is not None:
-        return Subscription(event, parse_arguments(request.args, {"lobby_id": snowflake})["lobby_id"])
-    return Subscription(event, parse_arguments(request.args, {argument: snowflake}, argument)[argument])
+    if _names_lobby(request):
+        argument_name = "lobby_id"
+    return Subscription(event, parse_arguments(request.args, {argument_name: snowflake}, argument_name)[argument_name])
+
+
+def _names_lobby(request: Request) -> bool:
+    """Return whether the subscription is to a lobby instead of a channel; only some events have lobbies."""
+    return request.evt in LOBBY_EVENTS and (request.args or {}).get("lobby_id") is not None
 
 
 @handles_command("SUBSCRIBE")
@@ -43,7 +50,7 @@ async def subscribe(context: AgentContext, connection: ProgramConnection, reques
     if (
         subscription.subscribed_id is not None
         and rpc_scopes.SUBSCRIPTION_ARGUMENTS[subscription.event] == "channel_id"
-        and "lobby_id" not in (request.args or {})
+        and not _names_lobby(request)
     ):
         channel = state.channels.get(subscription.subscribed_id)
         if channel is None:
