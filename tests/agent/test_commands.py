@@ -4,8 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from hubbub.agent.commands import HANDLERS
+from hubbub.agent.commands.directory import fetch_image
 from hubbub.protocol import rpc_scopes
 from hubbub.protocol.enums import ChannelType, OverwriteType, RelationshipType, SkuType
 from hubbub.protocol.permissions import Permissions
@@ -285,6 +288,22 @@ async def test_users_and_relationships_are_returned(world: World, agent_setup: A
     (friend,) = (await program.call("GET_RELATIONSHIPS"))["relationships"]
     assert (friend["type"], friend["user"]["username"]) == (RelationshipType.FRIEND, "zoe")
     assert friend["presence"] == {"status": "offline", "activity": None}
+
+
+async def test_an_image_that_arrives_in_parts_is_returned_whole(store_config: object) -> None:
+    async def send_in_parts(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "image/png"})
+        await response.prepare(request)
+        await response.write(b"first")
+        # The second part is sent in a later iteration of the loop, after the client received the first one.
+        await asyncio.sleep(0.05)
+        await response.write(b"second")
+        return response
+
+    application = web.Application()
+    application.router.add_get("/image", send_in_parts)
+    async with TestServer(application) as server:
+        assert await fetch_image(str(server.make_url("/image"))) == ("image/png", b"firstsecond")
 
 
 async def test_browser_commands_open_the_right_pages(agent_setup: AgentSetup) -> None:

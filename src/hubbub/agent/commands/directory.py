@@ -210,11 +210,12 @@ async def get_image(context: AgentContext, connection: ProgramConnection, reques
         path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{image_format}?size={args.get('size', 128)}"
     else:
         path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % DEFAULT_AVATAR_COUNT}.png"
-    content_type, data = await _fetch_image(f"{context.account.web_url}{path}")
+    content_type, data = await fetch_image(f"{context.account.web_url}{path}")
     return {"data_url": f"data:{content_type};base64,{base64.b64encode(data).decode()}"}
 
 
-async def _fetch_image(url: str) -> tuple[str, bytes]:
+async def fetch_image(url: str) -> tuple[str, bytes]:
+    """Return the media type and the content of an image; raise RpcError if it cannot be fetched."""
     try:
         async with (
             new_session() as session,
@@ -222,7 +223,11 @@ async def _fetch_image(url: str) -> tuple[str, bytes]:
         ):
             if response.status != 200:
                 raise RpcError(RpcErrorCode.UNKNOWN, "The image does not exist")
-            data = await response.content.read(IMAGE_BYTES_MAX)
-            return response.content_type, data
+            data = bytearray()
+            async for chunk in response.content.iter_any():
+                data += chunk
+                if len(data) > IMAGE_BYTES_MAX:
+                    raise RpcError(RpcErrorCode.UNKNOWN, "The image is too large")
+            return response.content_type, bytes(data)
     except (aiohttp.ClientError, OSError):
         raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be fetched") from None
