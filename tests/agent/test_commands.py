@@ -344,7 +344,7 @@ async def test_browser_commands_open_the_right_pages(agent_setup: AgentSetup) ->
 
 
 async def test_skus_and_entitlements_are_returned(agent_setup: AgentSetup, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("hubbub.agent.commands.store.PURCHASE_POLL_INTERVAL_SECONDS", 0.01)
     program, game = await agent_setup.connect_program(), agent_setup.game
     sku_fields = {"type": SkuType.DURABLE, "name": "Boots", "price": 100, "published": True}
     sku_id = (await game.owner.post(f"/applications/{game.id}/skus", json=sku_fields)).ok()["id"]
@@ -371,7 +371,7 @@ async def test_skus_and_entitlements_are_returned(agent_setup: AgentSetup, monke
 async def test_a_purchase_that_is_not_completed_times_out(
     agent_setup: AgentSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("hubbub.agent.commands.store.PURCHASE_POLL_INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("hubbub.agent.commands.store.PURCHASE_TIMEOUT_SECONDS", 0.1)
     sku_fields = {"type": SkuType.DURABLE, "name": "Boots", "price": 100, "published": True}
     sku_id = (await agent_setup.game.owner.post(f"/applications/{agent_setup.game.id}/skus", json=sku_fields)).ok()[

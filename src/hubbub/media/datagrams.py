@@ -46,5 +46,5 @@ def parse_discovery_response(datagram: bytes, ssrc: int) -> tuple[str, int] | No
 def keepalive(count: int) -> bytes:
     """Return a keepalive, which keeps NAT mappings open during silence; the server may ignore it.
 
-    `count` is the number of keepalives sent before; it wraps at 32 bits."""
+    `count` numbers the keepalives of a connection; it wraps at 32 bits."""
     return _KEEPALIVE_FORMAT.pack(count & 0xFFFFFFFF)

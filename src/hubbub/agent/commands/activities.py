@@ -17,7 +17,7 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 INVITE_CONTENT_MAX: Final = 1024
 PROCESS_ID_CHECK: Final = number(0, (1 << 31) - 1)
-RETRY_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
+ATTEMPT_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 """Delays before each attempt to send an invite, because the platform may not have processed the activity yet."""
 
 
@@ -138,7 +138,7 @@ async def _send_invite(
     }
     if content:
         body["content"] = content
-    for delay_seconds in RETRY_DELAYS_SECONDS:
+    for delay_seconds in ATTEMPT_DELAYS_SECONDS:
         await asyncio.sleep(delay_seconds)
         try:
             await context.account.request(SEND_USER_MESSAGE, json=body, user_id=user_id)

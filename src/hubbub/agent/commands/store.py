@@ -13,7 +13,8 @@ from hubbub.protocol.resources.skus import GET_STORE
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 PURCHASE_TIMEOUT_SECONDS: Final = 300.0
-POLL_INTERVAL_SECONDS: Final = 2.0
+PURCHASE_POLL_INTERVAL_SECONDS: Final = 2.0
+"""Interval at which the agent fetches the entitlements while it waits for a purchase."""
 
 
 async def _fetch_skus(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
@@ -71,7 +72,7 @@ async def start_purchase(
                 ]
                 if purchased:
                     return purchased
-                await asyncio.sleep(POLL_INTERVAL_SECONDS)
+                await asyncio.sleep(PURCHASE_POLL_INTERVAL_SECONDS)
     except TimeoutError:
         raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was not completed") from None
 
