@@ -35,7 +35,7 @@ CALL_SCOPES: Final = frozenset({"lobbies.write", "sdk.social_layer"})
 """Scopes that allow calls; one of them is enough."""
 CALLS_MAX: Final = 25
 """Maximum number of simultaneous calls; the gateway closes a session that sends more in opcode 17 (decisions/0059)."""
-CLOSE_TIMEOUT_SECONDS: Final = 2.0
+CALL_CLOSE_TIMEOUT_SECONDS: Final = 2.0
 """Maximum time to wait for the voice connection of a call to close, in seconds."""
 
 
@@ -119,7 +119,7 @@ class VoiceCalls:
             if previous is not None and previous.status is not CallStatus.DISCONNECTED:
                 return None
             if previous is not None:
-                # Replace a call that failed.
+                # Replace a disconnected call.
                 previous.has_ended = True
             state = self._calls[lobby_id] = CallState(core, lobby_id, self._global_settings)
             state.received_audio, state.captured_audio = received, captured
@@ -185,7 +185,7 @@ class VoiceCalls:
             self._mark_left(state)
 
     def _mark_left(self, state: CallState) -> None:
-        """Notify the platform that the client left a call."""
+        """Record that the client left a call, and notify the platform if it was to be joined."""
         was_wanted, state.should_be_joined = state.should_be_joined, False
         if was_wanted and not self._core.is_destroyed:
             self._signaling.refresh()
@@ -246,7 +246,7 @@ class VoiceCalls:
                 await self._signaling.leave(state)
             if task is not None:
                 task.cancel()
-                await asyncio.wait([task], timeout=CLOSE_TIMEOUT_SECONDS)
+                await asyncio.wait([task], timeout=CALL_CLOSE_TIMEOUT_SECONDS)
             state.set_status(CallStatus.DISCONNECTED)
             with self._core.lock:
                 state.has_ended = True
@@ -294,7 +294,7 @@ class VoiceCalls:
             (no_device,),
             self._current_device,
             self._audio.inputs,
-            True,
+            is_input=True,
         )
 
     def get_current_output_device(
@@ -308,20 +308,20 @@ class VoiceCalls:
             (no_device,),
             self._current_device,
             self._audio.outputs,
-            False,
+            is_input=False,
         )
 
     def set_input_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Select a microphone by its device ID, for all calls."""
-        return self._core.run("SetInputDevice", callback, (), self._select_device, device_id, True)
+        return self._core.run("SetInputDevice", callback, (), self._select_device, device_id, is_input=True)
 
     def set_output_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Select a speaker by its device ID, for all calls."""
-        return self._core.run("SetOutputDevice", callback, (), self._select_device, device_id, False)
+        return self._core.run("SetOutputDevice", callback, (), self._select_device, device_id, is_input=False)
 
     @staticmethod
     def get_default_audio_device_id() -> str:
@@ -342,7 +342,7 @@ class VoiceCalls:
         ]
 
     async def _current_device(
-        self, list_devices: Callable[[], Sequence[tuple[str, str]]], is_input: bool
+        self, list_devices: Callable[[], Sequence[tuple[str, str]]], *, is_input: bool
     ) -> AudioDevice:
         device_id = self.input_device if is_input else self.output_device
         devices = await self._fetch_devices(list_devices)
@@ -352,7 +352,7 @@ class VoiceCalls:
             devices[0] if devices else self._core.make(AudioDevice),
         )
 
-    async def _select_device(self, device_id: str, is_input: bool) -> None:
+    async def _select_device(self, device_id: str, *, is_input: bool) -> None:
         devices = await run_in_daemon_thread(self._audio.inputs if is_input else self._audio.outputs)
         if device_id != DEFAULT_DEVICE and device_id not in {id for id, _ in devices}:
             raise validation_error("There is no audio device with this ID")

@@ -24,7 +24,7 @@ from hubbub.sdk.media.packets import PacketCodec
 from hubbub.sdk.media.voice_gate import GateSettings, VoiceGate
 
 TRAILING_SILENCE_FRAMES: Final = 5
-"""Number of silence frames sent at the end of speech (discord.py and others send as many)."""
+"""Number of silence frames sent at the end of speech, the same as other clients send."""
 KEEPALIVE_FRAMES: Final = 250
 """Number of frames without a packet, 5 seconds, after which a keepalive is sent."""
 QUIET_FRAMES_MAX: Final = 10
@@ -32,7 +32,7 @@ QUIET_FRAMES_MAX: Final = 10
 DATAGRAMS_PER_READ_MAX: Final = 256
 """Maximum number of datagrams read per call, so that the voice thread stays on time."""
 SPEAKERS_MAX: Final = 128
-"""Maximum number of remote SSRCs of a stream."""
+"""Maximum number of remote SSRCs of a call; each speaker has one."""
 UNPLAYED_BYTES_MAX: Final = 25 * FRAME_BYTES
 """Maximum size of the decoded audio of one participant that waits to be played, in bytes."""
 CONCEALMENT_FACTOR: Final = 0.5
@@ -134,8 +134,7 @@ class AudioStream:
         self._encryption = encryption
         self._settings = settings
         self._user_id = user_id
-        self._speaking = on_speaking_changed
-        """Called on the voice thread with a user ID, and whether the user starts or stops speaking."""
+        self._on_speaking_changed = on_speaking_changed
         self._gate = VoiceGate(settings)
         self._encoder: Encoder | None = None
         self._is_speaking = False
@@ -223,7 +222,7 @@ class AudioStream:
         self._send_keepalive_if_idle()
         if speaking != self._is_speaking:
             self._is_speaking = speaking
-            self._speaking(self._user_id, speaking)
+            self._on_speaking_changed(self._user_id, speaking)
         return level
 
     def _send_audio(self, frame: "array[int]") -> bool:
@@ -263,15 +262,15 @@ class AudioStream:
             if has_left:
                 del self._speakers[ssrc]
             if was_speaking != (speaks := speaker.is_speaking and not has_left):
-                self._speaking(speaker.user_id, speaks)
+                self._on_speaking_changed(speaker.user_id, speaks)
             if frame is None or deaf or speaker.user_id in self._settings.local_mutes:
                 continue
-            muted = False
+            is_muted = False
             if self._settings.received_audio is not None:
-                muted = bool(
+                is_muted = bool(
                     self._settings.received_audio(speaker.user_id, frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
                 )
-            if not muted:
+            if not is_muted:
                 frames.append(samples.scale(frame, self._settings.volumes.get(speaker.user_id, 100.0) / 100))
         return frames
 
@@ -279,8 +278,8 @@ class AudioStream:
         """Report that all users stopped speaking, because the stream ends."""
         for speaker in self._speakers.values():
             if speaker.is_speaking:
-                self._speaking(speaker.user_id, False)
+                self._on_speaking_changed(speaker.user_id, False)
         self._speakers.clear()
         if self._is_speaking:
             self._is_speaking = False
-            self._speaking(self._user_id, False)
+            self._on_speaking_changed(self._user_id, False)

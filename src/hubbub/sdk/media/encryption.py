@@ -6,11 +6,15 @@ serializes them.
 
 import threading
 from collections.abc import Collection
+from typing import Final
 
 import davey
 
 from hubbub.media.rtp import E2EE_TRAILER, SILENCE_FRAME
 from hubbub.protocol.voice import DAVE_VERSION
+
+_APPEND_PROPOSALS: Final = 0
+"""First byte of a proposals message that adds proposals; another value revokes proposals."""
 
 
 class GroupError(Exception):
@@ -61,10 +65,11 @@ class CallEncryption:
         """Process proposals to add and remove members; return a commit and welcome, or None if none is needed."""
         if not data:
             raise GroupError("Empty proposals message")
-        kind = davey.ProposalsOperationType.append if data[0] == 0 else davey.ProposalsOperationType.revoke
+        operations = davey.ProposalsOperationType
+        operation = operations.append if data[0] == _APPEND_PROPOSALS else operations.revoke
         with self._guard:
             try:
-                result = self._session.process_proposals(kind, data[1:], list(user_ids))
+                result = self._session.process_proposals(operation, data[1:], list(user_ids))
             except Exception as error:
                 raise GroupError(str(error)) from error
         return None if result is None else bytes(result.commit) + bytes(result.welcome or b"")

@@ -24,7 +24,7 @@ LAG_MAX_SECONDS: Final = 0.2
 """Maximum delay in seconds that the thread catches up; after a longer delay it skips the missed frames."""
 JOIN_TIMEOUT_SECONDS: Final = 1.0
 """Default maximum time to wait for the thread to end, in seconds."""
-QUIET_FRAMES: Final = 50
+SILENT_INPUT_FRAMES: Final = 50
 """Number of quiet frames after which the microphone counts as silent: one second."""
 DETECTION_OFF_DBFS: Final = -100.0
 """Threshold that turns the detection of a silent microphone off."""
@@ -130,12 +130,12 @@ class AudioEngine:
                 # The backend is stopped under the lock, so that a call that starts now starts it afterwards.
                 self._thread = None
                 self._devices = ("", "")
-                self._try("stop", self._backend.stop)
+                self._try("AudioBackend.stop", self._backend.stop)
         for stream in removed_streams:
             if stream in registered:
                 registered.remove(stream)
                 selector.unregister(stream.udp)
-            self._try("stop speaking", stream.stop_speaking)
+            self._try("ending a stream", stream.stop_speaking)
             stream.udp.close()
         for stream in new_streams:
             registered.append(stream)
@@ -147,24 +147,24 @@ class AudioEngine:
         devices = (self._options.input_device, self._options.output_device)
         if devices != self._devices:
             self._devices = devices
-            self._try("start", self._backend.start, *devices)
-        captured = self._try("capture", self._backend.capture)
+            self._try("AudioBackend.start", self._backend.start, *devices)
+        captured = self._try("AudioBackend.capture", self._backend.capture)
         loudest: float | None = None
         played: array[int] | None = None
         for stream in streams:
-            # Read the packets of a stream that was not in the selector yet.
+            # Read packets that arrived after the selector was last polled.
             stream.read()
-            level = self._try("captured", stream.send_frame, captured, self._options.input_factor)
+            level = self._try("sending a frame", stream.send_frame, captured, self._options.input_factor)
             if level is not None and (loudest is None or level > loudest):
                 loudest = level
-            for frame in self._try("received", stream.receive_frames) or ():
+            for frame in self._try("receiving frames", stream.receive_frames) or ():
                 played = frame if played is None else samples.mix(played, frame)
         if loudest is None and captured is not None:
             loudest = samples.level(samples.to_frame(captured))
-        self._detect_silence(DETECTION_OFF_DBFS if loudest is None else loudest)
+        self._detect_silence(samples.LEVEL_MIN_DBFS if loudest is None else loudest)
         data = None if played is None else samples.scale(played, self._options.output_factor).tobytes()
-        self._try("play", self._backend.play, data or bytes(FRAME_BYTES))
-        self._try("record", self._options.record_frame, captured, data)
+        self._try("AudioBackend.play", self._backend.play, data or bytes(FRAME_BYTES))
+        self._try("recording the AEC dump", self._options.record_frame, captured, data)
 
     def _detect_silence(self, level: float) -> None:
         """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""
@@ -173,7 +173,7 @@ class AudioEngine:
             self._is_input_detected, self._quiet_frames = True, 0
             return
         self._quiet_frames = 0 if level >= threshold else self._quiet_frames + 1
-        detected = self._quiet_frames < QUIET_FRAMES if self._is_input_detected else self._quiet_frames == 0
+        detected = self._quiet_frames < SILENT_INPUT_FRAMES if self._is_input_detected else self._quiet_frames == 0
         if detected != self._is_input_detected:
             self._is_input_detected = detected
             self._options.on_input_detected(detected)

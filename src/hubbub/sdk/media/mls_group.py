@@ -1,11 +1,15 @@
 """Processing of the MLS group messages of a call (spec/voice.md#10)."""
 
 from collections.abc import Callable, Collection
+from typing import Final
 
 from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
 from hubbub.sdk.media.encryption import CallEncryption, GroupError
 from hubbub.sdk.media.voice_payloads import DaveTransition
 from hubbub.sdk.media.voice_socket import VoiceSocket, decode_voice_payload
+
+NEW_GROUP_EPOCH: Final = 1
+"""Epoch of a new group, which the client must join with a new key package."""
 
 
 async def process_group_message(
@@ -35,13 +39,13 @@ async def process_group_message(
             )
             await _send_transition_ready(voice, transition_id)
         elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
-            if decode_voice_payload(data, DaveTransition).epoch == 1:
+            if decode_voice_payload(data, DaveTransition).epoch == NEW_GROUP_EPOCH:
                 await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.reset())
         elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
-            transition_payload = decode_voice_payload(data, DaveTransition)
-            if transition_payload.protocol_version < DAVE_VERSION:
+            transition = decode_voice_payload(data, DaveTransition)
+            if transition.protocol_version < DAVE_VERSION:
                 return False
-            await _send_transition_ready(voice, transition_payload.transition_id)
+            await _send_transition_ready(voice, transition.transition_id)
     except GroupError as error:
         log(f"Could not process a group message, rejoining the group: {error}")
         await voice.send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition_id})

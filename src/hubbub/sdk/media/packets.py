@@ -9,6 +9,9 @@ from hubbub.protocol.voice import ENCRYPTION_MODES
 SUPPORTED_MODES: Final = tuple(mode for mode in ENCRYPTION_MODES if mode in CIPHERS)
 """Encryption modes of the client. Every server offers both current modes, so one is enough."""
 
+RTP_VERSION: Final = 2
+"""Version in the two highest bits of an RTP or RTCP packet."""
+
 
 class AudioPacket(NamedTuple):
     """An audio packet after transport decryption; its frame is still end-to-end encrypted."""
@@ -35,7 +38,7 @@ class PacketCodec:
 
     def open(self, packet: bytes) -> AudioPacket | None:
         """Decrypt a packet; return None for authentic packets without audio, and raise `PacketError` for others."""
-        if len(packet) < rtp.FIXED_HEADER_BYTES or packet[0] >> 6 != 2:
+        if len(packet) < rtp.FIXED_HEADER_BYTES or packet[0] >> 6 != RTP_VERSION:
             raise PacketError
         is_control = packet[1] in rtp.RTCP_TYPES
         header_bytes = rtp.RTCP_HEADER_BYTES if is_control else rtp.header_length(packet)

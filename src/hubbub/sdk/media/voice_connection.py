@@ -40,7 +40,7 @@ CONNECT_TIMEOUT_SECONDS: Final = 20.0
 RECONNECT_TIMEOUT_SECONDS: Final = 120.0
 """Maximum time that a call is reconnecting, in seconds."""
 MOVE_TIMEOUT_SECONDS: Final = 5.0
-"""Maximum time to wait for a new ticket after the close code 4014."""
+"""Maximum time to wait for a new ticket after `VoiceCloseCode.DISCONNECTED`, in seconds."""
 GROUP_TIMEOUT_SECONDS: Final = 5.0
 """Maximum time to wait for the encryption group before the status becomes Connected; audio needs the group."""
 SILENT_FRAMES_MAX: Final = 1000
@@ -49,9 +49,16 @@ CHECK_INTERVAL_SECONDS: Final = 1.0
 """Interval of the connection checks."""
 STABLE_AFTER_SECONDS: Final = 10.0
 """Time after which a connection counts as stable and its failure count is reset."""
-BACKOFF_MIN_SECONDS: Final = 0.25
-BACKOFF_MAX_SECONDS: Final = 8.0
-CLOSE_TIMEOUT_SECONDS: Final = 0.25
+RECONNECT_DELAY_MIN_SECONDS: Final = 0.25
+RECONNECT_DELAY_MAX_SECONDS: Final = 8.0
+SOCKET_CLOSE_TIMEOUT_SECONDS: Final = 0.25
+"""Maximum time to wait for a connection to close before the next one is opened, in seconds."""
+EXPELLED_CHECKS_MAX: Final = 2
+"""Number of connection checks during which the voice server may close the connection of a removed user itself."""
+SECRET_KEY_BYTES: Final = 32
+"""Length in bytes of the key of the transport encryption."""
+SERVER_CLOSE_CODE_MIN: Final = 4000
+"""Lowest close code of the voice protocol; lower codes are those of WebSocket."""
 SPEAKING_INTERVAL_SECONDS: Final = 0.25
 """Minimum interval between Speaking messages in seconds; other clients detect speech from audio packets sooner."""
 FINAL_CLOSE_CODES: Final = frozenset(
@@ -65,12 +72,12 @@ FINAL_CLOSE_CODES: Final = frozenset(
     )
 )
 """Close codes after which the client does not reconnect."""
-STALE_CLOSE_CODES: Final = frozenset(range(4001, 4012)) - FINAL_CLOSE_CODES
-"""Close codes after which the session cannot be resumed."""
+STALE_CLOSE_CODES: Final = frozenset(range(VoiceCloseCode.UNKNOWN_OPCODE, VoiceCloseCode.SERVER_NOT_FOUND + 1))
+"""Close codes after which the session cannot be resumed; servers may send some that `VoiceCloseCode` does not list."""
 
 
 class StartMode(Enum):
-    """How a connection is started."""
+    """Way in which a connection is started."""
 
     RESUME = auto()
     """Resume the previous session."""
@@ -120,8 +127,8 @@ class VoiceConnection:
         self._engine = engine
         self._http = http
         self._tls = tls
-        self._platform = call_gateway
-        self._post = post_to_loop
+        self._call_gateway = call_gateway
+        self._post_to_loop = post_to_loop
         self._log = log
         self._socket: VoiceSocket | None = None
         self._seq = -1
@@ -202,12 +209,12 @@ class VoiceConnection:
             else:
                 start_mode = StartMode.RESUME if self._stream is not None else StartMode.IDENTIFY
             if failures and not self._was_accepted and code not in STALE_CLOSE_CODES:
-                await self._platform.ping(self._state)
+                await self._call_gateway.ping(self._state)
             await asyncio.sleep(_backoff_seconds(failures))
             failures += 1
             if start_mode is StartMode.REJOIN:
                 await self._wait_for_session(deadline, code)
-                await self._platform.rejoin(self._state)
+                await self._call_gateway.rejoin(self._state)
                 ticket, start_mode = (
                     await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code),
                     StartMode.IDENTIFY,
@@ -243,7 +250,9 @@ class VoiceConnection:
         self._state.updated.clear()
 
     async def _wait_for_move(self, ticket: VoiceTicket, deadline: float) -> VoiceTicket:
-        """Wait for a new ticket after the close code 4014; the timeout is paused while the platform cannot send one."""
+        """Wait for a new ticket after `VoiceCloseCode.DISCONNECTED`.
+
+        The timeout starts again while the gateway session is not ready or the platform assigns another voice server."""
         state, loop = self._state, asyncio.get_running_loop()
         give_up_at = loop.time() + MOVE_TIMEOUT_SECONDS
         while state.ticket is None or state.ticket == ticket:
@@ -256,9 +265,13 @@ class VoiceConnection:
         return state.ticket
 
     def _raise_if_expelled(self, code: int) -> None:
-        """Raise `CallEnded` if the platform removed the user; `code` is the close code of the connection, or 0."""
+        """Raise `CallEnded` if the platform removed the user.
+
+        `code` is the close code of the connection, or 0; the error has it only if the voice server sent it."""
         if self._state.is_expelled:
-            server_code = code if code >= 4000 and code != UNRESPONSIVE_CLOSE_CODE else VoiceCloseCode.DISCONNECTED
+            server_code = int(VoiceCloseCode.DISCONNECTED)
+            if code >= SERVER_CLOSE_CODE_MIN and code != UNRESPONSIVE_CLOSE_CODE:
+                server_code = code
             raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, server_code)
 
     # Single connection
@@ -266,14 +279,14 @@ class VoiceConnection:
     async def _run_connection(self, ticket: VoiceTicket, start_mode: StartMode) -> int:
         """Run one connection until it ends, and return its close code, or 0."""
         self._was_accepted = self._is_sending_speaking = False
-        resumed = start_mode is StartMode.RESUME
-        if not resumed:
+        is_resume = start_mode is StartMode.RESUME
+        if not is_resume:
             self._release()
         voice = self._socket = VoiceSocket(self._http, ticket.endpoint, self._tls, self._seq)
         close_code = LEAVE_CLOSE_CODE
         watch_task: asyncio.Task[None] | None = None
         try:
-            self._state.log(f"{'resuming' if resumed else 'connecting'} at {ticket.endpoint}")
+            self._state.log(f"{'resuming' if is_resume else 'connecting'} at {ticket.endpoint}")
             await voice.open()
             watch_task = asyncio.create_task(self._watch_connection(voice, ticket))
             credentials = {
@@ -281,7 +294,7 @@ class VoiceConnection:
                 "session_id": ticket.session_id,
                 "token": ticket.token,
             }
-            if resumed:
+            if is_resume:
                 await voice.send(VoiceOpcode.RESUME, credentials | {"seq_ack": voice.seq})
             else:
                 credentials |= {"user_id": str(self._user_id)}
@@ -304,7 +317,7 @@ class VoiceConnection:
             await asyncio.gather(*tasks, return_exceptions=True)
             close_task = asyncio.ensure_future(voice.close(LEAVE_CLOSE_CODE if self._state.is_expelled else close_code))
             try:
-                await asyncio.wait([close_task], timeout=CLOSE_TIMEOUT_SECONDS)
+                await asyncio.wait([close_task], timeout=SOCKET_CLOSE_TIMEOUT_SECONDS)
             finally:
                 close_task.cancel()
                 await asyncio.gather(close_task, return_exceptions=True)
@@ -323,7 +336,7 @@ class VoiceConnection:
             if (
                 is_udp_lost
                 or is_too_slow
-                or checks_since_expelled > 2
+                or checks_since_expelled > EXPELLED_CHECKS_MAX
                 or (state.ticket is not None and state.ticket != ticket)
             ):
                 if is_udp_lost:
@@ -364,7 +377,7 @@ class VoiceConnection:
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
             allowed_ids, was_ready = self._other_user_ids | {self._user_id}, self._encryption.ready
             if not await process_group_message(voice, self._encryption, op, data, allowed_ids, self._log):
-                self._log("Leaving the call: the voice server wants to continue without end-to-end encryption")
+                self._log("Leaving the call: the voice server continues without end-to-end encryption")
                 raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
             if self._encryption.ready and not was_ready:
                 self._state.log("joined the encryption group")
@@ -407,7 +420,7 @@ class VoiceConnection:
             raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
         if (
             description.mode not in SUPPORTED_MODES
-            or len(description.secret_key) != 32
+            or len(description.secret_key) != SECRET_KEY_BYTES
             or not all(0 <= byte < 256 for byte in description.secret_key)
         ):
             raise VoiceSocketClosed(0)
@@ -462,7 +475,7 @@ class VoiceConnection:
         self._state.log(f"user {user_id} {'speaks' if speaks else 'is silent'}", LoggingSeverity.VERBOSE)
         self._state.record_speaking(user_id, speaks)
         if user_id == self._user_id:
-            self._post(self._update_speaking, speaks)
+            self._post_to_loop(self._update_speaking, speaks)
 
     def _update_speaking(self, speaks: bool) -> None:
         """Record whether the current user speaks, and send a change to the voice server."""
@@ -496,4 +509,6 @@ def _backoff_seconds(failures: int) -> float:
     """Return the delay before a retry: 0 for the first, then growing exponentially with jitter."""
     if failures == 0:
         return 0.0
-    return float(min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2**failures) * (0.5 + random.random() / 2))
+    return float(
+        min(RECONNECT_DELAY_MAX_SECONDS, RECONNECT_DELAY_MIN_SECONDS * 2**failures) * (0.5 + random.random() / 2)
+    )

@@ -1,4 +1,8 @@
-"""Wire models of the voice gateway, reduced to the fields that the SDK reads."""
+"""Payloads of the voice gateway, with only the fields that the SDK reads.
+
+The models in `protocol.voice` are those that the server sends, and their fields are required. A client must also accept
+older and newer servers, so these models ignore the fields that the SDK does not read (decisions/0041).
+"""
 
 from msgspec import Struct
 

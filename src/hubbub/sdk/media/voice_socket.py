@@ -16,8 +16,13 @@ T = TypeVar("T")
 VOICE_GATEWAY_VERSION: Final = 8
 OPEN_TIMEOUT_SECONDS: Final = 10.0
 """Maximum time to connect and receive Hello, in seconds."""
-CLOSE_TIMEOUT_SECONDS: Final = 0.5
+CLOSE_HANDSHAKE_TIMEOUT_SECONDS: Final = 0.5
+"""Timeout of the WebSocket closing handshake in seconds."""
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
+BINARY_HEADER_BYTES: Final = 3
+"""Length in bytes of the header of a received binary message: a sequence number of two bytes and the opcode."""
+UNACKNOWLEDGED_HEARTBEATS_MAX: Final = 2
+"""Number of heartbeats without an acknowledgment after which the connection is closed."""
 LEAVE_CLOSE_CODE: Final = 1000
 """Close code with which the client leaves the call."""
 UNRESPONSIVE_CLOSE_CODE: Final = 4000
@@ -28,8 +33,11 @@ class VoiceFrame(msgspec.Struct):
     """A text message of the voice gateway."""
 
     op: int
+    """Opcode."""
     d: msgspec.Raw = msgspec.Raw(b"null")
+    """Payload, not yet decoded."""
     seq: int | None = None
+    """Sequence number; None for a message that is not sent again after Resume."""
 
 
 class _Hello(msgspec.Struct):
@@ -71,7 +79,7 @@ class VoiceSocket:
                     self._url,
                     ssl=self._tls,
                     max_msg_size=MESSAGE_BYTES_MAX,
-                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT_SECONDS),
+                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_HANDSHAKE_TIMEOUT_SECONDS),
                 )
                 op, data = await self.receive()
         except (aiohttp.ClientError, OSError) as error:
@@ -95,9 +103,9 @@ class VoiceSocket:
                     self._unacknowledged = 0
                     continue
                 return frame.op, bytes(frame.d)
-            if message.type is aiohttp.WSMsgType.BINARY and len(message.data) >= 3:
+            if message.type is aiohttp.WSMsgType.BINARY and len(message.data) >= BINARY_HEADER_BYTES:
                 self.seq = int.from_bytes(message.data[:2], "big")
-                return message.data[2], message.data[3:]
+                return message.data[2], message.data[BINARY_HEADER_BYTES:]
             if message.type is aiohttp.WSMsgType.BINARY:
                 continue
             code = message.data if message.type is aiohttp.WSMsgType.CLOSE else self._socket.close_code
@@ -127,10 +135,10 @@ class VoiceSocket:
             await self._socket.close(code=code)
 
     async def _heartbeat(self, interval_seconds: float) -> None:
-        """Send heartbeats; close the connection if two are not acknowledged."""
+        """Send heartbeats; close the connection if `UNACKNOWLEDGED_HEARTBEATS_MAX` of them are not acknowledged."""
         await asyncio.sleep(interval_seconds * random.random())
         while True:
-            if self._unacknowledged >= 2:
+            if self._unacknowledged >= UNACKNOWLEDGED_HEARTBEATS_MAX:
                 assert self._socket is not None
                 await self._socket.close(code=UNRESPONSIVE_CLOSE_CODE)
                 return
