@@ -61,12 +61,12 @@ class ActivityAssets(Record):
 
 
 class ActivityTimestamps(Record):
-    """Start and end of an activity, in Unix milliseconds."""
+    """Start and end of an activity, as Unix milliseconds; smaller numbers are taken as Unix seconds (decisions/0041)."""
 
     start: int = 0
-    """Start time; 0 if unset."""
+    """Start time as Unix milliseconds; 0 if unset."""
     end: int = 0
-    """End time; 0 if unset."""
+    """End time as Unix milliseconds; 0 if unset."""
 
 
 class ActivityParty(Record):
@@ -112,7 +112,7 @@ class Activity(Record):
     state_url: str | None = None
     """URL opened by clicking the state, 2 to 256 characters."""
     details: str | None = None
-    """What the player is doing in the game, 2 to 128 characters."""
+    """Current action of the player in the game, 2 to 128 characters."""
     details_url: str | None = None
     """URL opened by clicking the details, 2 to 256 characters."""
     application_id: int | None = None
@@ -208,8 +208,8 @@ def _text_at_path(activity: Activity, path: str) -> str | None:
     return node or None
 
 
-def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> dict[str, Any]:
-    """Encode an activity for the gateway or, with `local`, for the chat client, which takes buttons with their URLs."""
+def to_wire(activity: Activity, application_id: int, *, for_chat_client: bool = False) -> dict[str, Any]:
+    """Encode an activity for the gateway, or for the local chat client, which expects each button as label and URL."""
     payload: dict[str, Any] = {
         "name": activity.name or None,
         "type": int(activity.type),
@@ -221,7 +221,7 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
         "assets": _nonempty_fields(activity.assets),
         "secrets": _nonempty_fields(activity.secrets),
     }
-    if not local:
+    if not for_chat_client:
         payload["application_id"] = str(application_id)
     if activity.timestamps:
         timestamps = {
@@ -233,7 +233,7 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
     if party and party.id:
         payload["party"] = {"id": party.id, "privacy": int(party.privacy)}
         # A maximum of 0 means that there is no maximum; the chat client rejects a party size with a maximum of 0.
-        if party.max_size or not local:
+        if party.max_size or not for_chat_client:
             payload["party"]["size"] = [party.current_size, party.max_size]
     if activity.supported_platforms:
         payload["supported_platforms"] = [
@@ -241,7 +241,7 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
             for platform in ActivityGamePlatforms
             if platform in activity.supported_platforms and platform.name
         ]
-    if activity.buttons and local:
+    if activity.buttons and for_chat_client:
         payload["buttons"] = [{"label": button.label, "url": button.url} for button in activity.buttons]
     elif activity.buttons:
         payload["buttons"] = [button.label for button in activity.buttons]
@@ -269,9 +269,9 @@ def from_wire(payload: "ActivityPayload", make: Callable[..., Any] = _construct)
     """Decode the activity of a user; secrets and button URLs are never sent to other users.
 
     `make(kind, **fields)` creates a record of a class; pass `Core.make` to create the client's variant of the class."""
-    platforms = ActivityGamePlatforms(0)
+    platforms = NO_PLATFORMS
     for name in payload.supported_platforms or ():
-        platforms |= ActivityGamePlatforms.__members__.get(name.upper(), ActivityGamePlatforms(0))
+        platforms |= ActivityGamePlatforms.__members__.get(name.upper(), NO_PLATFORMS)
     party_size = (payload.party.size or []) if payload.party else []
     activity: Activity = make(
         Activity,

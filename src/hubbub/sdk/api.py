@@ -220,7 +220,9 @@ def _major_parameter(parameters: Mapping[str, int | str]) -> str:
 
 
 def _request_body(operation: "Operation[Any, Any]", body: Any, files: Sequence[File]) -> RequestBody | None:
-    """Encode the body of an operation as JSON or as a form; return None for an operation without a body."""
+    """Encode the body of an operation as JSON or as a form; return None for an operation without a body.
+
+    An operation with a body sends an empty object if `body` is None."""
     if files:
         payload = None if body is None else codec.encode(body).decode()
         return RequestBody("", lambda: _upload_form(operation, payload, files))

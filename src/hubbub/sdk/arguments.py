@@ -32,7 +32,7 @@ class Range(NamedTuple):
 UINT64: Final = Range(0, UINT64_MAX)
 """Range of integers without another range, such as IDs."""
 Int32 = Annotated[int, Range(-(2**31), 2**31 - 1)]
-"""An integer that may be negative: a priority, a position or a size."""
+"""A 32-bit integer, which may be negative."""
 UInt8 = Annotated[int, Range(0, 255)]
 """An integer from 0 to 255."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from hubbub.protocol.rpc import RpcErrorCode
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
@@ -24,10 +25,10 @@ STANDARD_SCHEME: Final = "hubbub"
 COMMUNICATION_SCOPES: Final = "openid sdk.social_layer"
 PRESENCE_SCOPES: Final = "openid sdk.social_layer_presence"
 MOBILE_PLATFORMS: Final = ("android", "ios")
-OAUTH2_ERROR_CODE: Final = 5000
-"""Error code of the chat client for a failed authorization; the error message is then the OAuth2 error code."""
 STATE_BYTES: Final = 32
-"""Length of a random OAuth2 state in bytes."""
+"""Number of random bytes in an OAuth2 state."""
+VERIFIER_BYTES: Final = 32
+"""Number of random bytes in a PKCE verifier."""
 
 UrlOpener = Callable[[str], object]
 """Function that opens a URL in a browser; it raises OSError if no browser can be started."""
@@ -51,7 +52,7 @@ class Authorization:
     def __init__(self, core: Core, rpc: Callable[[], RpcClient], open_url: UrlOpener | None = None) -> None:
         self._core = core
         self._rpc = rpc
-        self._opener = open_url or open_browser
+        self._open_url = open_url or open_browser
         self._authorization_task: asyncio.Task[Authorized] | None = None
         """The running authorization, or None."""
         self._redirect_query: asyncio.Future[dict[str, str]] | None = None
@@ -75,7 +76,7 @@ class Authorization:
 
     def create_authorization_code_verifier(self) -> AuthorizationCodeVerifier:
         """Create a random PKCE verifier and its challenge."""
-        verifier = secrets.token_urlsafe(32)
+        verifier = secrets.token_urlsafe(VERIFIER_BYTES)
         digest = hashlib.sha256(verifier.encode()).digest()
         self._core.logs.add_secrets(verifier)
         return self._core.make(
@@ -197,7 +198,8 @@ class Authorization:
                 "AUTHORIZE", {name: value for name, value in rpc_args.items() if value is not None}
             )
         except SdkError as error:
-            if error.result.error_code == OAUTH2_ERROR_CODE:
+            if error.result.error_code == RpcErrorCode.OAUTH2_ERROR:
+                # The message of this error is the OAuth2 error code.
                 raise authorization_error(error.result.error) from None
             raise
         code = str(response.get("code", "")) if isinstance(response, dict) else ""
@@ -225,7 +227,7 @@ class Authorization:
     async def _open_page(self, url: str) -> None:
         # Finding and starting a browser blocks, so it runs on another thread.
         try:
-            await run_in_daemon_thread(self._opener, url)
+            await run_in_daemon_thread(self._open_url, url)
         except OSError as error:
             # Without a browser the authorization would never complete.
             raise sdk_error(ErrorType.AUTHORIZATION_FAILED, str(error)) from None
@@ -249,6 +251,7 @@ def authorization_error(error_code: str) -> SdkError:
 
 
 def open_browser(url: str) -> None:
+    """Open a URL in the system's browser; raise OSError if no browser can be started."""
     import webbrowser
 
     if not webbrowser.open(url):

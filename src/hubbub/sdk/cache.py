@@ -1,7 +1,8 @@
 """In-memory cache of users, relationships, channels, lobbies and recent messages.
 
 The cache holds data only. The caller holds the client's lock, and `events.py` decides which callbacks a change
-triggers. Payloads are merged into records of the cache: a missing field leaves the cached value, and null clears it.
+triggers. Payloads are merged into records of the cache: a missing field usually leaves the cached value. The methods
+that merge payloads describe the exceptions.
 """
 
 import weakref
@@ -90,7 +91,7 @@ class CachedMember(Struct):
     metadata: dict[str, str] = {}
     flags: int = 0
     connected: bool | None = None
-    """Whether the member is connected; None if it is unknown, because HTTP responses do not tell."""
+    """Whether the member is connected; None if it is unknown, because HTTP responses do not contain it."""
     additional_name: str | None = None
 
 
@@ -158,14 +159,14 @@ class CachedMessage(Struct, eq=False, weakref=True):
     """Value of `DisclosureTypes` for a message that the SDK inserted; None for a message of a user."""
 
     def update(self, payload: "AnyMessage") -> None:
-        """Merge a payload into the message; fields that are missing or null in the payload stay unchanged."""
+        """Merge a payload into the message; missing and null fields stay unchanged, except a null `moderation_metadata`."""
         self.channel_id = payload.channel_id or self.channel_id
         self.author_id = payload.author.id if payload.author else self.author_id
         self.content = value_or(payload.content, self.content)
         self.edited_timestamp = payload.edited_timestamp or self.edited_timestamp
         self.flags = value_or(payload.flags, self.flags)
         self.metadata = value_or(payload.metadata, self.metadata)
-        # Unlike for other fields a null has a meaning: the moderation metadata was removed.
+        # A null means that the moderation metadata was removed.
         self.moderation_metadata = sent_or(payload.moderation_metadata, self.moderation_metadata) or {}
         self.application_id = payload.application_id or self.application_id
         if payload.lobby_member:
@@ -253,7 +254,7 @@ class Cache:
     # Users
 
     def update_user(self, payload: "User | PartialUser | None") -> bool:
-        """Merge a user into the cache; return whether anything changed."""
+        """Merge a user into the cache, where null clears the display name and the avatar; return whether anything changed."""
         if not payload:
             return False
         cached = self.users.get(payload.id)
@@ -304,15 +305,19 @@ class Cache:
         self.presences[user_id] = presence
         return True
 
-    def activity_of(self, user_id: int, applications: frozenset[int], parent: int = 0) -> "Activity | None":
-        """Return a user's activity in one of the applications or in a child application of `parent`, or None."""
+    def activity_of(
+        self, user_id: int, application_ids: frozenset[int], parent_application_id: int = 0
+    ) -> "Activity | None":
+        """Return a user's activity in one of the applications or in a child of the parent application, or None."""
         presence = self.presences.get(user_id)
         for activity in presence.activities if presence is not None else ():
-            if activity.application_id in applications or (parent and activity.parent_application_id == parent):
+            if activity.application_id in application_ids or (
+                parent_application_id and activity.parent_application_id == parent_application_id
+            ):
                 return activity
         return None
 
-    def session_of(self, user_id: int, party_id: str) -> str:
+    def session_id_of(self, user_id: int, party_id: str) -> str:
         """Return the ID of the session in which a user is in a party; empty if it is not visible."""
         presence = self.presences.get(user_id)
         for activity in presence.activities if presence is not None else ():
@@ -327,39 +332,39 @@ class Cache:
     ) -> CachedRelationship:
         """Store a platform relationship; `keeps_type` ignores the type in the payload."""
         self.update_user(payload.user or None)
-        relation = self.relationships.setdefault(payload.id, CachedRelationship())
+        relationship = self.relationships.setdefault(payload.id, CachedRelationship())
         if has_value(payload.type) and not keeps_type:
             # The spam flag is sent with each new type, and only if it is set.
-            relation.platform, relation.is_spam = payload.type, bool(payload.is_spam_request)
+            relationship.platform, relationship.is_spam = payload.type, bool(payload.is_spam_request)
         else:
-            relation.is_spam = value_or(payload.is_spam_request, relation.is_spam)
-        relation.has_played = value_or(payload.has_played_game, relation.has_played)
-        return relation
+            relationship.is_spam = value_or(payload.is_spam_request, relationship.is_spam)
+        relationship.has_played = value_or(payload.has_played_game, relationship.has_played)
+        return relationship
 
     def update_game_relationship(self, payload: "GameRelationship") -> CachedRelationship:
         """Store a game relationship."""
         self.update_user(payload.user or None)
         self.update_profiles(payload.id, payload.user_application_profiles)
-        relation = self.relationships.setdefault(payload.id, CachedRelationship())
-        relation.game = payload.type or 0
-        return relation
+        relationship = self.relationships.setdefault(payload.id, CachedRelationship())
+        relationship.game = payload.type or 0
+        return relationship
 
-    def remove_relationship(self, user_id: int, *, game: bool) -> None:
+    def remove_relationship(self, user_id: int, *, is_game_relationship: bool) -> None:
         """Remove the game relationship or the platform relationship to a user."""
-        relation = self.relationships.get(user_id)
-        if relation is None:
+        relationship = self.relationships.get(user_id)
+        if relationship is None:
             return
-        if game:
-            relation.game = 0
+        if is_game_relationship:
+            relationship.game = 0
         else:
-            relation.platform, relation.is_spam = 0, False
-        if not relation.game and not relation.platform:
+            relationship.platform, relationship.is_spam = 0, False
+        if not relationship.game and not relationship.platform:
             del self.relationships[user_id]
 
     def is_friend(self, user_id: int) -> bool:
         """Return whether a user is a friend on the platform or in the game."""
-        relation = self.relationships.get(user_id)
-        return relation is not None and RelationshipType.FRIEND in (relation.platform, relation.game)
+        relationship = self.relationships.get(user_id)
+        return relationship is not None and RelationshipType.FRIEND in (relationship.platform, relationship.game)
 
     # Channels
 
@@ -372,7 +377,9 @@ class Cache:
     # Lobbies
 
     def update_lobby(self, payload: "GatewayLobby | Lobby") -> tuple[CachedLobby, bool]:
-        """Merge a lobby into the cache; return the lobby and whether it is new."""
+        """Merge a lobby into the cache; return the lobby and whether it is new.
+
+        Missing flags count as 0, and a missing linked channel removes the link."""
         lobby = self.lobbies.get(payload.id)
         is_new = lobby is None
         if lobby is None:
@@ -440,7 +447,7 @@ class Cache:
             return None
         return message
 
-    def other_participant(self, payload: "DispatchedUserMessage") -> int:
+    def other_participant_id(self, payload: "DispatchedUserMessage") -> int:
         """Return the ID of the other user in a direct message conversation; 0 for a guild channel or a group."""
         if payload.guild_id:
             return 0
@@ -462,7 +469,7 @@ class Cache:
 
     def add_direct_message(self, payload: "DispatchedUserMessage") -> CachedMessage:
         """Add a new direct message to the recent messages of its channel and to the history with its other participant."""
-        message = self.shared_message(payload, other_user_id=self.other_participant(payload))
+        message = self.shared_message(payload, other_user_id=self.other_participant_id(payload))
         if self._add_recent_message(message) and message.other_user_id:
             self.histories.setdefault(message.other_user_id, MessageHistory()).add(message)
         return message

@@ -63,17 +63,17 @@ class CallState:
         self.on_settings_changed: Callable[[], None] = lambda: None
         """Called when `self_mute` or `self_deaf` changes."""
         self.should_be_joined = False
-        """Whether the platform has been asked to join the call."""
+        """Whether the client wants to be in the call; `CallSignaling` sends these calls to the platform."""
         self.ticket: VoiceTicket | None = None
         """Credentials for the voice server; None until they arrive."""
         self.is_expelled = False
         """Whether the platform removed the current user from the call."""
         self.updated = asyncio.Event()
-        """Set when `ticket` or `is_expelled` changes."""
+        """Set when `ticket` or `is_expelled` changes, or a gateway session becomes ready."""
         self._speaking: dict[int, bool] = {}
-        """Whether a user speaks, by user ID."""
-        self._delivered_speaking: dict[int, bool] = {}
-        """The users who speak according to the last callback, by user ID; the values are True."""
+        """Whether a user speaks now, by user ID."""
+        self._delivered_speakers: set[int] = set()
+        """User IDs of the users who speak according to the callbacks delivered so far."""
         self._is_speaking_queued = False
         """Whether `_deliver_speaking` is in the callback queue."""
 
@@ -127,14 +127,13 @@ class CallState:
     def _deliver_speaking(self) -> None:
         with self._core.lock:
             self._is_speaking_queued = False
-            delivered = self._delivered_speaking
             changes = [
                 (user_id, speaks)
                 for user_id, speaks in self._speaking.items()
-                if delivered.get(user_id, False) != speaks
+                if (user_id in self._delivered_speakers) != speaks
             ]
-            self._delivered_speaking = {user_id: True for user_id, speaks in self._speaking.items() if speaks}
-            self._speaking = dict(self._delivered_speaking)
+            self._delivered_speakers = {user_id for user_id, speaks in self._speaking.items() if speaks}
+            self._speaking = dict.fromkeys(self._delivered_speakers, True)
         for user_id, speaks in changes:
             self._run_callback("speaking", (user_id, speaks))
 

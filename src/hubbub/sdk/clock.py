@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from hubbub.protocol.ids import EPOCH_MS
+from hubbub.protocol.ids import Snowflake
 
 Clock = Callable[[], int]
-"""Function that returns the current time in Unix milliseconds."""
+"""Function that returns the current time as Unix milliseconds."""
 
 DATE_TOLERANCE_MS: Final = 3000
 """Tolerance of the Date header, which has whole seconds and arrives late: within it a more exact estimate is kept."""
@@ -20,7 +20,7 @@ JUMP_MIN_MS: Final = 1000
 
 
 def machine_ms() -> int:
-    """Return the machine's time in Unix milliseconds."""
+    """Return the machine's time as Unix milliseconds."""
     return time.time_ns() // 1_000_000
 
 
@@ -37,7 +37,7 @@ class PlatformClock:
         """Functions called after the estimate jumps by `JUMP_MIN_MS` or more."""
 
     def __call__(self) -> int:
-        """Return the estimated time in Unix milliseconds."""
+        """Return the estimated time as Unix milliseconds."""
         if self._offset_ms is None:
             return self._machine()
         return int(self._offset_ms + self.monotonic() * 1000)
@@ -53,7 +53,7 @@ class PlatformClock:
 
     def update_from_id(self, id: int) -> None:
         """Update the estimate from an ID just created by the platform, whose time cannot be earlier than the ID's."""
-        created_ms = (id >> 22) + EPOCH_MS
+        created_ms = Snowflake(id).created_ms
         if id and (self._offset_ms is None or created_ms > self()):
             self._set_estimate(created_ms)
 
@@ -67,7 +67,9 @@ class PlatformClock:
 
 
 def _time_of_rate_limit(headers: Mapping[str, str]) -> int | None:
-    """Return the time of a response as the bucket's reset time minus its reset delay, exact to 1 ms (spec/http.md#1.14)."""
+    """Return the time of a response as Unix milliseconds, or None: the bucket's reset time minus its reset delay.
+
+    The result is exact to 1 ms (spec/http.md#1.14)."""
     try:
         return round((float(headers["X-RateLimit-Reset"]) - float(headers["X-RateLimit-Reset-After"])) * 1000)
     except (KeyError, ValueError, OverflowError):
@@ -75,7 +77,7 @@ def _time_of_rate_limit(headers: Mapping[str, str]) -> int | None:
 
 
 def _time_of_date(headers: Mapping[str, str]) -> int | None:
-    """Return the time of the Date header in Unix milliseconds, or None if the response has no usable one."""
+    """Return the time of the Date header as Unix milliseconds, or None if the response has no usable one."""
     date = headers.get("Date")
     if date is None or "Age" in headers:
         # A response with an Age header comes from a cache, so its Date is in the past.

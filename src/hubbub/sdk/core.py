@@ -217,12 +217,12 @@ class Core:
     def _start_operation(
         self,
         callback: Callable[..., object] | None,
-        empty: tuple[Any, ...],
+        failure_outputs: tuple[Any, ...],
         function: Callable[..., Any],
         *args: Any,
         **kwargs: Any,
     ) -> Completion[Any]:
-        """Start an operation on the network loop; `empty` are the callback arguments of a failure."""
+        """Start an operation on the network loop; `failure_outputs` are the outputs of a failure."""
         self.callback_queue.check_thread()
         completion: Completion[Any] = Completion()
         one_shot = self.hold_callback(callback)
@@ -238,7 +238,7 @@ class Core:
         def on_done(task: "asyncio.Task[Any] | None") -> None:
             if task is not None:
                 self.tasks.discard(task)
-            self._complete(task, completion, one_shot, empty)
+            self._complete(task, completion, one_shot, failure_outputs)
 
         self.driver.spawn(run_operation, on_done)
         return completion
@@ -248,24 +248,27 @@ class Core:
         task: "asyncio.Task[Any] | None",
         completion: Completion[Any],
         one_shot: OneShotCallback,
-        empty: tuple[Any, ...],
+        failure_outputs: tuple[Any, ...],
     ) -> None:
         """Complete an operation and queue its callback; `task` is None if the operation was never started."""
         value, result = self._outcome(task)
         if isinstance(result, ClientResult):
             result = self._to_variant(result)
-            self.call_once(one_shot, result, *(callback_outputs(value, len(empty)) if result.successful else empty))
+            outputs = callback_outputs(value, len(failure_outputs)) if result.successful else failure_outputs
+            self.call_once(one_shot, result, *outputs)
             if result.successful:
                 completion.succeed(value)
             else:
                 completion.fail(SdkError(result))
             return
         self.logs.error(f"An operation raised an unexpected exception: {result!r}")
-        self.call_once(one_shot, self._to_variant(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
+        self.call_once(
+            one_shot, self._to_variant(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *failure_outputs
+        )
         completion.fail(result)
 
     def call_once(self, one_shot: OneShotCallback, *args: Any) -> bool:
-        """Queue the callback with its arguments, and return False if it was already called or reset."""
+        """Queue the callback with its arguments; return False if there is none, or it was already called or reset."""
         # The lock keeps `reset` from running between taking the callback and queueing it.
         with self.lock:
             callback, one_shot.callback = one_shot.callback, None

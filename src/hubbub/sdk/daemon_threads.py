@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 T = TypeVar("T")
 
-THREAD_NAME: Final = "hubbub-aside"
+THREAD_NAME: Final = "hubbub-blocking-call"
 """Name of the daemon threads."""
 
 

@@ -12,13 +12,13 @@ class Diagnostics:
         self._core = core
 
     def add_log_callback(self, callback: LogCallback, min_severity: LoggingSeverity) -> None:
-        """Add a callback for log records of at least `min_severity`, except those of voice.
+        """Add a callback for log messages of at least `min_severity`, except those of the voice log.
 
         `callback(message, severity)` runs inside `run_callbacks`. Several callbacks may be added."""
         self._core.logs.add_callback(callback, min_severity)
 
     def add_voice_log_callback(self, callback: LogCallback, min_severity: LoggingSeverity) -> None:
-        """Add a callback for voice log records of at least `min_severity`.
+        """Add a callback for messages of the voice log of at least `min_severity`.
 
         `callback(message, severity)` runs inside `run_callbacks`. Several callbacks may be added."""
         self._core.logs.add_callback(callback, min_severity, voice=True)

@@ -24,7 +24,7 @@ E = TypeVar("E", bound=IntEnum)
 DisclosureTypes = DisclosureType
 """Kind of disclosure that the SDK inserts into a conversation."""
 IntegrationType = ApplicationIntegrationType
-"""Where an application is installed: in a guild or for a user."""
+"""Installation context of an application: a guild or a user."""
 StatusDisplayTypes = StatusDisplayType
 """Field of an activity that member lists show."""
 
@@ -171,7 +171,7 @@ class HttpStatusCode(Enumeration):
 
 
 class AuthenticationCodeChallengeMethod(Enumeration):
-    """How a PKCE challenge is derived from its verifier."""
+    """Method of deriving a PKCE challenge from its verifier."""
 
     S256 = 0
 
@@ -217,7 +217,7 @@ class AudioSystem(Enumeration):
 
 
 class AudioModeType(Enumeration):
-    """When the microphone is transmitted in a call."""
+    """Condition under which the microphone is transmitted in a call."""
 
     MODE_UNINIT = 0
     MODE_VAD = 1

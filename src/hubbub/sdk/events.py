@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UnsetType
 
-from hubbub.protocol.ids import EPOCH_MS
+from hubbub.protocol.ids import Snowflake
 from hubbub.sdk import resources
 from hubbub.sdk.cache import (
     OFFLINE_STATUS,
@@ -72,10 +72,10 @@ class Events:
         self.accepted_message_ids: Final[set[int]] = set()
         """Message IDs of the invites that this client accepted; only acceptances on other devices are emitted."""
         self.is_disclosed = False
-        """Whether the player has been notified that the chat client shows the same messages."""
+        """Whether the disclosure was shown to the player: the chat client shows the same messages as the game."""
         self.on_disclosed: Callable[[], None] = lambda: None
-        """Called when the disclosure was shown to the player."""
-        self.on_voice_state: VoiceStateListener = lambda lobby_id, user_id, new, old: None
+        """Called when `is_disclosed` becomes true."""
+        self.on_voice_state: VoiceStateListener = lambda lobby_id, user_id, new, previous: None
         """Called when a voice state in a lobby's call changed."""
         self.on_voice_server: Callable[[LobbyVoiceServer], None] = lambda payload: None
         """Called with the voice server of a lobby's call."""
@@ -236,7 +236,7 @@ class Events:
     @event_table.handles(lambda: resources.relationships.RELATIONSHIP_REMOVE)
     def relationship_remove(self, payload: "RemovedRelationship") -> EmittedEvents:
         """Remove a platform relationship."""
-        self.cache.remove_relationship(payload.id, game=False)
+        self.cache.remove_relationship(payload.id, is_game_relationship=False)
         yield "relationship_deleted", payload.id, True
         yield "relationship_groups_updated", payload.id
         yield from self._hide_presence(payload.id)
@@ -251,7 +251,7 @@ class Events:
     @event_table.handles(lambda: resources.relationships.GAME_RELATIONSHIP_REMOVE)
     def game_relationship_remove(self, payload: "GameRelationship") -> EmittedEvents:
         """Remove a game relationship."""
-        self.cache.remove_relationship(payload.id, game=True)
+        self.cache.remove_relationship(payload.id, is_game_relationship=True)
         yield "relationship_deleted", payload.id, False
         yield "relationship_groups_updated", payload.id
         yield from self._hide_presence(payload.id)
@@ -409,7 +409,7 @@ class Events:
             parent_application_id=(application.parent_id if application else 0) or 0,
             party_id=activity.party_id or "",
             # A message does not have the session ID; the sender's presence does.
-            session_id=activity.session_id or self.cache.session_of(author.id, activity.party_id or ""),
+            session_id=activity.session_id or self.cache.session_id_of(author.id, activity.party_id or ""),
             is_valid=True,
         )
         invite.is_valid = self._is_still_valid(invite)
@@ -580,4 +580,4 @@ class Events:
 
 def _invite_end_ms(invite: ActivityInvite) -> int:
     """Return the last time at which an invite is valid, in Unix milliseconds."""
-    return (invite.message_id >> 22) + EPOCH_MS + resources.user_messages.ACTIVITY_INVITE_LIFETIME_MS
+    return Snowflake(invite.message_id).created_ms + resources.user_messages.ACTIVITY_INVITE_LIFETIME_MS

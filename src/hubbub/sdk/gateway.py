@@ -18,7 +18,7 @@ from hubbub import __version__
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.protocol.shared_enums import TERMINAL_CLOSE_CODES, CloseCode, GatewayOpcode
-from hubbub.sdk import resources
+from hubbub.sdk import resources, version
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import new_session
 from hubbub.sdk.enums import ClientError, ClientStatus
@@ -30,6 +30,7 @@ CAPABILITIES: Final = (
     | Capabilities.AUTO_CALL_CONNECT
     | Capabilities.AUTO_LOBBY_CONNECT
 )
+"""Capabilities that the client sends in Identify."""
 INTENTS: Final = (
     Intents.DIRECT_MESSAGES
     | Intents.PRIVATE_CHANNELS
@@ -39,6 +40,7 @@ INTENTS: Final = (
     | Intents.LOBBIES
     | Intents.LOBBY_DELETE
 )
+"""Intents that the client sends in Identify."""
 SESSION_LOST_CLOSE_CODES: Final = frozenset(
     (CloseCode.NOT_AUTHENTICATED, CloseCode.INVALID_SEQ, CloseCode.SESSION_TIMED_OUT)
 )
@@ -121,6 +123,8 @@ class Gateway:
         """Set once the client is ready or has failed to connect."""
         self._is_restarting = False
         """Whether the client closes the connection itself to start a new session."""
+        self._loss = ConnectionLost(ClientError.CONNECTION_CANCELED)
+        """The reason why the client is disconnected, which a waiting `connect` raises."""
         self.get_presence: Callable[[], dict[str, Any] | None] = lambda: None
         """Function that returns the presence for Identify, or None to send none."""
         self.identify_fields: dict[str, Any] = {
@@ -131,7 +135,7 @@ class Gateway:
                 "browser": "hubbub-sdk",
                 "device": "console",
                 "version": __version__,
-                "client_build_number": 18687,
+                "client_build_number": version.PATCH,
             },
         }
         """Fields of Identify, except the token and the presence."""
@@ -166,16 +170,13 @@ class Gateway:
         if self._core.status is ClientStatus.DISCONNECTED:
             raise self._loss
 
-    _loss = ConnectionLost(ClientError.CONNECTION_CANCELED)
-    """The reason why the client is disconnected, which a waiting `connect` raises."""
-
     async def disconnect(self) -> None:
         """Disconnect and end the session."""
         task = self._task
         if task is None or task.done():
             return
-        interrupted = self._core.status in (ClientStatus.CONNECTING, ClientStatus.HTTP_WAIT)
-        error = ClientError.CONNECTION_CANCELED if interrupted else ClientError.NONE
+        is_interrupted = self._core.status in (ClientStatus.CONNECTING, ClientStatus.HTTP_WAIT)
+        error = ClientError.CONNECTION_CANCELED if is_interrupted else ClientError.NONE
         self._core.set_status(ClientStatus.DISCONNECTING)
         self._loss = ConnectionLost(ClientError.CONNECTION_CANCELED)
         task.cancel()
@@ -373,7 +374,9 @@ class Gateway:
             self._is_heartbeat_acknowledged = True
 
     async def _read_platform_time(self) -> None:
-        """Update the estimate of the platform's clock from a response: the platform requests heartbeats when it jumps."""
+        """Update the estimate of the platform's clock from a response.
+
+        The platform requests a heartbeat when its clock jumps."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
             await self._core.request(resources.gateway.GET_GATEWAY, token="", tries=1)
 

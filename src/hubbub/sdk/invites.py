@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hubbub.protocol.resources.presence import Activity
 
 ResultCallback = Callable[[ClientResult], object]
-MESSAGES_SCOPE = "dm_channels.messages.write"
+MESSAGES_SCOPE: Final = "dm_channels.messages.write"
 """Scope that allows text in an invite message."""
 RETRY_DELAYS_SECONDS: Final = (0.1, 0.3, 0.9)
 """Delays between retries in seconds while the platform has not processed the sender's presence yet."""
@@ -168,7 +168,7 @@ class Invites:
                 "A join request cannot be accepted; reply to it with send_activity_join_request_reply()"
             )
         with self._core.lock:
-            session_id = self._core.cache.session_of(invite.sender_id, invite.party_id) or invite.session_id
+            session_id = self._core.cache.session_id_of(invite.sender_id, invite.party_id) or invite.session_id
         if not session_id:
             raise validation_error("The sender is no longer in the activity of the invite")
         accepted_message_ids = self._events.accepted_message_ids
@@ -199,5 +199,6 @@ class Invites:
 def _is_joinable(activity: "Activity") -> bool:
     """Return whether a user's activity is joinable (spec/sdk.md#10.3); its secret is not visible, only the flag for it."""
     party_size = (activity.party.size or []) if activity.party else []
-    is_full = len(party_size) > 1 and 0 < party_size[1] <= party_size[0]
+    current_size, max_size = party_size[:2] if len(party_size) >= 2 else (0, 0)
+    is_full = 0 < max_size <= current_size
     return not is_full and bool(value_or(activity.flags, ActivityFlags.JOIN) & ActivityFlags.JOIN)

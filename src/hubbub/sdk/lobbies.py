@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 ResultCallback = Callable[[ClientResult], object]
 LobbyIdCallback = Callable[[ClientResult, int], object]
 
-VOICE_TYPES: Final = (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE)
-"""Types of channels that the chat client shows below the others."""
+VOICE_CHANNEL_TYPES: Final = (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE)
+"""Types of voice channels, which the chat client shows below the other channels of their category."""
 
 
 class Lobbies:
@@ -66,9 +66,8 @@ class Lobbies:
         The lobby is created if it does not exist. Each metadata has at most 25 keys and 1000 characters in total.
         Completes with the lobby ID."""
         name = "CreateOrJoinLobbyWithMetadata"
-        lobby_fields, member_fields = dict(lobby_metadata), dict(member_metadata)
         return self._core.run_in_session(
-            name, callback, (0,), self._create_or_join, secret, lobby_fields, member_fields
+            name, callback, (0,), self._create_or_join, secret, dict(lobby_metadata), dict(member_metadata)
         )
 
     def leave_lobby(self, lobby_id: int, callback: ResultCallback | None = None) -> Completion[None]:
@@ -264,7 +263,7 @@ def _display_order(channels: "list[Channel]") -> "Callable[[Channel], tuple[int,
     }
 
     def sort_key(channel: "Channel") -> tuple[int, ...]:
-        within_group = (channel.type in VOICE_TYPES, channel.position, channel.id)
+        within_group = (channel.type in VOICE_CHANNEL_TYPES, channel.position, channel.id)
         if channel.id in categories:
             return (1, *categories[channel.id], 0)
         if channel.parent_id in categories:

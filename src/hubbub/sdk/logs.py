@@ -14,19 +14,20 @@ from hubbub.sdk.enums import LoggingSeverity
 LogCallback = Callable[[str, LoggingSeverity], object]
 """Callback for log messages; it receives the message and its severity."""
 
-PLATFORM: Final = "hubbub"
+LOG_NAME_PREFIX: Final = "hubbub"
 """First part of the names of log files."""
 VOICE_FILES_MAX: Final = 5
-"""Number of voice log files that are rotated."""
+"""Number of voice log files of the previous run that are renamed."""
 MASK: Final = "[filtered]"
-# Authorization headers, and tokens after their usual field names, even if they were never passed to `add_secrets`.
-_SECRET_PATTERNS: Final = (
-    re.compile(r"(?i)\b(bearer|bot)\s+[\w\-.~+/=]{8,}"),
-    re.compile(
-        r"(?i)(\"?(?:access_token|refresh_token|id_token|external_auth_token|parent_access_token|code_verifier|client_secret"
-        r"|device_code|code|token)\"?\s*[=:]\s*\"?)[\w\-.~+/=]{8,}"
-    ),
+SECRET_LENGTH_MIN: Final = 8
+"""Minimum length of a secret that is masked; shorter values would mask ordinary text."""
+_AUTHORIZATION_PATTERN: Final = re.compile(r"(?i)\b(bearer|bot)\s+[\w\-.~+/=]{8,}")
+"""Matches an Authorization header, even if its token was never passed to `add_secrets`."""
+_SECRET_FIELD_PATTERN: Final = re.compile(
+    r"(?i)(\"?(?:access_token|refresh_token|id_token|external_auth_token|parent_access_token|code_verifier|client_secret"
+    r"|device_code|code|token)\"?\s*[=:]\s*\"?)[\w\-.~+/=]{8,}"
 )
+"""Matches a secret after its usual field name, even if it was never passed to `add_secrets`."""
 
 
 class Logs:
@@ -54,17 +55,17 @@ class Logs:
         """Directory of the log file; None until `set_directory` succeeds."""
 
     def add_secrets(self, *secrets: str | None) -> None:
-        """Mask these secrets in all messages; values shorter than 8 characters are ignored."""
+        """Mask these secrets in all messages; values shorter than `SECRET_LENGTH_MIN` characters are ignored."""
         with self._guard:
-            self._secrets.update(secret for secret in secrets if secret and len(secret) >= 8)
+            self._secrets.update(secret for secret in secrets if secret and len(secret) >= SECRET_LENGTH_MIN)
 
     def mask_secrets(self, message: str) -> str:
         """Return the message with secrets masked."""
         with self._guard:
             for secret in self._secrets:
                 message = message.replace(secret, MASK)
-        message = _SECRET_PATTERNS[0].sub(rf"\1 {MASK}", message)
-        return _SECRET_PATTERNS[1].sub(rf"\1{MASK}", message)
+        message = _AUTHORIZATION_PATTERN.sub(rf"\1 {MASK}", message)
+        return _SECRET_FIELD_PATTERN.sub(rf"\1{MASK}", message)
 
     def verbose(self, message: str) -> None:
         """Log a message that is useful for debugging only."""
@@ -127,7 +128,7 @@ class Logs:
                 return True
             directory = Path(path) if path else Path(__file__).parent
             try:
-                self._file = (directory / f"{PLATFORM}.log").open("w", encoding="utf-8")
+                self._file = (directory / f"{LOG_NAME_PREFIX}.log").open("w", encoding="utf-8")
             except OSError:
                 return False
             self.directory = directory
@@ -144,10 +145,10 @@ class Logs:
             directory = Path(path) if path else Path(__file__).parent
             try:
                 for number in range(VOICE_FILES_MAX):
-                    file = directory / f"{PLATFORM}-webrtc_{number}"
+                    file = directory / f"{LOG_NAME_PREFIX}-webrtc_{number}"
                     if file.exists():
-                        file.replace(directory / f"{PLATFORM}-last-webrtc_{number}")
-                self._voice_file = (directory / f"{PLATFORM}-webrtc_0").open("w", encoding="utf-8")
+                        file.replace(directory / f"{LOG_NAME_PREFIX}-last-webrtc_{number}")
+                self._voice_file = (directory / f"{LOG_NAME_PREFIX}-webrtc_0").open("w", encoding="utf-8")
             except OSError as error:
                 failure = error
             else:

@@ -1,4 +1,4 @@
-"""Operations that require a full account: the game is asked to merge the provisional account and reports back."""
+"""Merge of a provisional account, for operations that require a full account: the game merges it and reports the outcome."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from hubbub.sdk.results import sdk_error
 
 
 class Merges:
-    """Client part with the operations that wait for an account merge."""
+    """Client part through which operations wait for an account merge of the game."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -8,7 +8,7 @@ import aiohttp
 import msgspec
 
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.ids import EPOCH_MS
+from hubbub.protocol.ids import Snowflake
 from hubbub.sdk import resources
 from hubbub.sdk.arguments import Int32
 from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
@@ -259,7 +259,7 @@ class Messages:
             history = core.cache.histories.get(recipient_id)
             if history is not None and history.can_serve(limit):
                 since_ms = core.clock() - resources.user_messages.USER_HISTORY_MS
-                cached = [message for message in history.messages if (message.id >> 22) + EPOCH_MS >= since_ms]
+                cached = [message for message in history.messages if Snowflake(message.id).created_ms >= since_ms]
                 return [core.make(MessageHandle, core, message) for message in cached[:limit]]
         response = await core.request(
             resources.user_messages.LIST_USER_MESSAGES, query={"limit": limit}, user_id=recipient_id

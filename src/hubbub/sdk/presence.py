@@ -26,7 +26,7 @@ WIRE_STATUSES: Final = {
     StatusType.DND: "dnd",
     StatusType.INVISIBLE: "invisible",
 }
-"""Online statuses that a game can set, with their values on the wire."""
+"""Values on the wire of the online statuses that a game can set."""
 SESSION_STATUSES: Final = frozenset(
     (
         ClientStatus.CONNECTING,
@@ -50,13 +50,13 @@ class Presence:
         self._rpc = rpc
         self.activity: Activity | None = None
         """The activity that is currently shown, or None."""
-        self._status = StatusType.ONLINE
+        self._online_status = StatusType.ONLINE
         self._is_showing_chat = False
         self._is_shown_locally = False
         """Whether the chat client on this machine shows the activity."""
         self._shown_application_id = 0
         """Application ID under which the chat client shows the activity; that of the session may differ."""
-        self._previous_status = ClientStatus.DISCONNECTED
+        self._previous_client_status = ClientStatus.DISCONNECTED
         self._sent_at: deque[float] = deque(maxlen=PRESENCE_UPDATES_MAX)
         """Loop times of the last updates, oldest first."""
         self._revision = 0
@@ -87,7 +87,7 @@ class Presence:
         self, status: StatusType, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Set the online status of the current user: `ONLINE`, `IDLE`, `DND` or `INVISIBLE`."""
-        return self._core.run_in_session("SetOnlineStatus", callback, (), self._set_status, status)
+        return self._core.run_in_session("SetOnlineStatus", callback, (), self._set_online_status, status)
 
     def set_showing_chat(self, showing_chat: bool) -> None:
         """Set whether the game displays chat, so that the chat client does not notify about the same messages."""
@@ -115,7 +115,7 @@ class Presence:
     # Implementation
 
     def _status_changed(self, status: ClientStatus) -> None:
-        previous_status, self._previous_status = self._previous_status, status
+        previous_status, self._previous_client_status = self._previous_client_status, status
         if status is ClientStatus.CONNECTING and previous_status is not ClientStatus.HTTP_WAIT:
             # Connecting clears the previous activity (spec/sdk.md#10.2), in the chat client as well.
             self.activity = None
@@ -137,7 +137,7 @@ class Presence:
         activity = self.activity
         payload: dict[str, Any] = {
             "since": None,
-            "status": WIRE_STATUSES[self._status],
+            "status": WIRE_STATUSES[self._online_status],
             "afk": False,
             "activities": [] if activity is None else [to_wire(activity, self._core.application_id)],
         }
@@ -148,7 +148,7 @@ class Presence:
     def _presence_for_identify(self) -> dict[str, Any] | None:
         """Return the presence to send in Identify, or None if it is the default."""
         self._sent_revision = self._revision
-        if self.activity is None and self._status == StatusType.ONLINE and not self._is_showing_chat:
+        if self.activity is None and self._online_status == StatusType.ONLINE and not self._is_showing_chat:
             return None
         return self._presence_payload()
 
@@ -167,7 +167,9 @@ class Presence:
             if status is ClientStatus.READY:
                 await self._send_presence()
             return
-        activity_payload = None if activity is None else to_wire(activity, self._core.application_id, local=True)
+        activity_payload = (
+            None if activity is None else to_wire(activity, self._core.application_id, for_chat_client=True)
+        )
         client_id = self._core.application_id
         await self._rpc().command(
             "SET_ACTIVITY", {"pid": os.getpid(), "activity": activity_payload}, client_id=client_id
@@ -194,10 +196,10 @@ class Presence:
             args = {"pid": os.getpid(), "activity": None}
             await self._rpc().command("SET_ACTIVITY", args, client_id=self._shown_application_id)
 
-    async def _set_status(self, status: StatusType) -> None:
+    async def _set_online_status(self, status: StatusType) -> None:
         if status not in WIRE_STATUSES:
             raise validation_error("Status must be Online, Idle, Dnd or Invisible")
-        self._status = status
+        self._online_status = status
         self._revision += 1
         await self._send_presence()
 

@@ -119,7 +119,7 @@ class AuthorizationCodeChallenge(Record):
     """PKCE challenge of an authorization, derived from a verifier."""
 
     method: AuthenticationCodeChallengeMethod = AuthenticationCodeChallengeMethod.S256
-    """How the challenge is derived from the verifier."""
+    """Method of deriving the challenge from the verifier."""
     challenge: str = ""
     """The challenge, base64url-encoded."""
 
@@ -147,7 +147,7 @@ class AuthorizationArgs(Record):
     code_challenge: AuthorizationCodeChallenge | None = None
     """PKCE challenge; required if the code is exchanged with `get_token`."""
     integration_type: IntegrationType | None = None
-    """Where the application is installed: for a user or a guild."""
+    """Installation context of the application: a user or a guild; None leaves it to the platform."""
     custom_scheme_param: str | None = None
     """URL scheme of the redirect: with scheme S it is `S:/authorize/callback`."""
 
@@ -181,7 +181,7 @@ class ActivityInvite(Record):
     session_id: str = ""
     """ID of the sender's gateway session whose activity the invite is for."""
     is_valid: bool = False
-    """False once the invite is six hours old or the sender left the activity."""
+    """Whether the invite can be accepted: False once it is six hours old or the sender left the activity."""
 
 
 class GuildMinimal(Record):

@@ -19,9 +19,9 @@ Kind = Literal["platform", "game"]
 PLATFORM: Final = "platform"
 GAME: Final = "game"
 EDIT_DISTANCE_MAX: Final = 3
-"""Maximum edit distance of a match in a search.
-
-The number is used twice: the distance is also limited to one edit for every three characters of the query."""
+"""Maximum edit distance of a match in a search."""
+CHARACTERS_PER_EDIT: Final = 3
+"""Number of characters of the query that allow one edit: a short query must match more exactly."""
 
 
 class RelationshipOperations(NamedTuple):
@@ -47,7 +47,9 @@ class Relationships:
         """Send a friend request to a user by username.
 
         If that user already sent a request to the current user, both become friends immediately."""
-        return self._core.run_in_session("SendPlatformFriendRequest", callback, (), self._post, PLATFORM, username)
+        return self._core.run_in_session(
+            "SendPlatformFriendRequest", callback, (), self._request_friend, PLATFORM, username
+        )
 
     def send_platform_friend_request_by_id(
         self, user_id: int, callback: ResultCallback | None = None
@@ -61,7 +63,7 @@ class Relationships:
 
     def send_game_friend_request(self, username: str, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by username."""
-        return self._core.run_in_session("SendGameFriendRequest", callback, (), self._post, GAME, username)
+        return self._core.run_in_session("SendGameFriendRequest", callback, (), self._request_friend, GAME, username)
 
     def send_game_friend_request_by_id(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by ID."""
@@ -158,7 +160,7 @@ class Relationships:
         with core.lock:
             application_ids = frozenset({core.application_id})
             sort_keys: list[tuple[bool, str, int]] = []
-            for user_id, relation in core.cache.relationships.items():
+            for user_id, relationship in core.cache.relationships.items():
                 if not core.cache.is_friend(user_id):
                     continue
                 presence = core.cache.presences.get(user_id)
@@ -171,7 +173,7 @@ class Relationships:
                     group = RelationshipGroupType.ONLINE_ELSEWHERE
                 if group != group_type:
                     continue
-                has_played = relation.has_played or bool(presence and presence.has_played_game)
+                has_played = relationship.has_played or bool(presence and presence.has_played_game)
                 sorts_last = group is RelationshipGroupType.ONLINE_ELSEWHERE and not has_played
                 user = find_user(core, user_id)
                 sort_keys.append((sorts_last, user.display_name.casefold() if user else "", user_id))
@@ -193,7 +195,7 @@ class Relationships:
                 continue
             names = {user.username.casefold(), user.display_name.casefold()}
             distance = min(_edit_distance(query, name) for name in names)
-            if distance <= min(EDIT_DISTANCE_MAX, len(query) // EDIT_DISTANCE_MAX):
+            if distance <= min(EDIT_DISTANCE_MAX, len(query) // CHARACTERS_PER_EDIT):
                 matches.append((distance, user.display_name.casefold(), user))
         return [user for _, _, user in sorted(matches, key=lambda match: match[:2])]
 
@@ -222,7 +224,7 @@ class Relationships:
         handle = self.get_relationship_handle(user_id)
         return handle.platform_relationship_type if kind == PLATFORM else handle.game_relationship_type
 
-    async def _post(self, kind: Kind, username: str) -> None:
+    async def _request_friend(self, kind: Kind, username: str) -> None:
         if not username:
             raise validation_error("A username is required")
         body = resources.relationships.RequestFriend(username=username)

@@ -15,16 +15,16 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol import rpc
-from hubbub.protocol.rpc import Opcode
+from hubbub.protocol.rpc import Opcode, RpcErrorCode
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ErrorType
 from hubbub.sdk.results import sdk_error
 
-FRAME_BYTES_MAX: Final = 1 << 20
-"""Maximum size of a received payload in bytes."""
+RECEIVED_FRAME_BYTES_MAX: Final = 1 << 20
+"""Maximum size of a received payload in bytes; the chat client accepts less (`rpc.FRAME_BYTES_MAX`)."""
 RECONNECT_SECONDS: Final = 5.0
 """Delay before the connection with the event subscriptions is reopened, in seconds."""
-NO_CHAT_CLIENT: Final = "The chat client is not running on this machine"
+NO_CHAT_CLIENT_MESSAGE: Final = "The chat client is not running on this machine"
 
 
 def socket_paths() -> list[str]:
@@ -167,7 +167,7 @@ class RpcConnection:
             self._fail_pending("The connection to the chat client was reopened")
             self.closed.clear()
             try:
-                writer.write(rpc.encode_frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(self._client_id)}))
+                writer.write(rpc.encode_frame(Opcode.HANDSHAKE, {"v": rpc.VERSION, "client_id": str(self._client_id)}))
                 async with asyncio.timeout(rpc.HANDSHAKE_TIMEOUT_SECONDS):
                     opcode, payload = await _read_frame(reader)
             except (OSError, EOFError, TimeoutError) as error:
@@ -179,7 +179,7 @@ class RpcConnection:
                 raise sdk_error(
                     ErrorType.RPC_ERROR,
                     str(error_data.get("message", "The chat client rejected the connection")),
-                    code=int(error_data.get("code", 1000)),
+                    code=int(error_data.get("code", RpcErrorCode.UNKNOWN)),
                 )
             self.user = (payload.get("data") or {}).get("user")
             self._writer = writer
@@ -189,10 +189,10 @@ class RpcConnection:
         """Connect to the first socket on which a chat client listens; raise SdkError if there is none."""
         for path in socket_paths():
             try:
-                return await _open_pipe(path)
+                return await _connect_to_path(path)
             except OSError:
                 continue
-        raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT, retryable=True)
+        raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT_MESSAGE, retryable=True)
 
     async def _read_frames(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Handle received frames until the connection ends, and fail the pending commands then."""
@@ -224,7 +224,9 @@ class RpcConnection:
                 error_data = data if isinstance(data, dict) else {}
                 response.set_exception(
                     sdk_error(
-                        ErrorType.RPC_ERROR, str(error_data.get("message", "")), code=int(error_data.get("code", 1000))
+                        ErrorType.RPC_ERROR,
+                        str(error_data.get("message", "")),
+                        code=int(error_data.get("code", RpcErrorCode.UNKNOWN)),
                     )
                 )
             else:
@@ -235,7 +237,7 @@ class RpcConnection:
 
     def _write(self, opcode: int, payload: Any) -> None:
         if self._writer is None:
-            raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT, retryable=True)
+            raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT_MESSAGE, retryable=True)
         self._writer.write(rpc.encode_frame(opcode, payload))
 
     def _fail_pending(self, reason: str) -> None:
@@ -257,13 +259,13 @@ class RpcConnection:
 async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, Any]:
     """Return the opcode and the payload of the next frame; except in a ping or pong, the payload is a dict."""
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
-    if length > FRAME_BYTES_MAX:
+    if length > RECEIVED_FRAME_BYTES_MAX:
         raise ValueError(f"RPC frame of {length} bytes is too long")
     payload = msgspec.json.decode(await reader.readexactly(length))
     return opcode, payload if opcode in (Opcode.PING, Opcode.PONG) else payload if isinstance(payload, dict) else {}
 
 
-async def _open_pipe(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _connect_to_path(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to a named pipe on Windows, or to a Unix socket elsewhere."""
     if sys.platform == "win32":
         loop = asyncio.get_running_loop()

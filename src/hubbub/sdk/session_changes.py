@@ -1,6 +1,6 @@
 """Comparison of the cache before and after a new session, to emit the changes that the client missed.
 
-The platform does not send events for what happened between two sessions. The READY handler emits added and removed
+The platform does not send events for changes between two sessions. The READY handler emits added and removed
 lobbies itself.
 """
 
@@ -19,7 +19,7 @@ class CacheSnapshot:
         self._users = dict(cache.users)
         self._profiles = dict(cache.profiles)
         self._presences = dict(cache.presences)
-        self._relations = dict(cache.relationships)
+        self._relationships = dict(cache.relationships)
         self._lobbies = dict(cache.lobbies)
 
     def changes(self, cache: Cache) -> EmittedEvents:
@@ -30,7 +30,7 @@ class CacheSnapshot:
             if user_id != self.current_user_id and cache.is_friend(user_id):
                 # READY contains only the presences of online users, so a friend without one is now offline.
                 cache.presences[user_id] = CachedPresence()
-        regrouped_user_ids = set(self._changed_relations(cache))
+        regrouped_user_ids = set(self._changed_relationships(cache))
         for user_id in self._changed_users(cache):
             yield "user_updated", user_id
             if cache.is_friend(user_id):
@@ -57,21 +57,21 @@ class CacheSnapshot:
                 changed.add(user_id)
         return sorted(changed)
 
-    def _relation_pairs(self, cache: Cache) -> Iterator[tuple[int, CachedRelationship, CachedRelationship]]:
+    def _relationship_pairs(self, cache: Cache) -> Iterator[tuple[int, CachedRelationship, CachedRelationship]]:
         """Yield user IDs with the previous and the new relationship, which is empty if there is none."""
         no_relationship = CachedRelationship()
-        for user_id in sorted(self._relations.keys() | cache.relationships.keys()):
+        for user_id in sorted(self._relationships.keys() | cache.relationships.keys()):
             yield (
                 user_id,
-                self._relations.get(user_id, no_relationship),
+                self._relationships.get(user_id, no_relationship),
                 cache.relationships.get(user_id, no_relationship),
             )
 
-    def _changed_relations(self, cache: Cache) -> Iterator[int]:
-        return (user_id for user_id, previous, current in self._relation_pairs(cache) if previous != current)
+    def _changed_relationships(self, cache: Cache) -> Iterator[int]:
+        return (user_id for user_id, previous, current in self._relationship_pairs(cache) if previous != current)
 
     def _relationship_changes(self, cache: Cache) -> EmittedEvents:
-        for user_id, previous, current in self._relation_pairs(cache):
+        for user_id, previous, current in self._relationship_pairs(cache):
             for is_platform, previous_type, current_type in (
                 (True, previous.platform, current.platform),
                 (False, previous.game, current.game),

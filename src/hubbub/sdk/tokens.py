@@ -28,6 +28,8 @@ EXPIRY_LEAD_SECONDS: Final = 600.0
 """Longest time from the expiration callback to the expiry of a token, in seconds."""
 EXPIRY_SHARE: Final = 0.1
 """Longest time from the expiration callback to the expiry of a token, as a share of the token's lifetime."""
+TIMER_SECONDS_MAX: Final = 30 * 86_400.0
+"""Longest delay of a timer in seconds; the selector does not accept timeouts much longer than a month."""
 NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
 """Callback arguments of a failed token exchange."""
 
@@ -90,7 +92,7 @@ class Tokens:
         self._expiry_timer: asyncio.TimerHandle | None = None
         """Timer of the expiration callback; None if none is scheduled."""
         self._expiry_callback_at_ms: float | None = None
-        """Time of the expiration callback by the platform's clock, in Unix milliseconds; None if none is scheduled."""
+        """Time of the expiration callback by the platform's clock, as Unix milliseconds; None if none is scheduled."""
         self._lifetimes: dict[str, int] = {}
         """Lifetimes in seconds of the access tokens that this client got itself."""
         self.restart_session: Callable[[], Any] | None = None
@@ -279,7 +281,7 @@ class Tokens:
     def set_token_expiration_callback(self, callback: Callable[[], object]) -> None:
         """Set the callback that announces the expiry of the access token, once per token.
 
-        It runs 10 minutes before the token expires, or in the last tenth of a shorter lifetime."""
+        It runs 10 minutes before the token expires, or when a tenth of the lifetime is left if that is less."""
         self._core.set_callback("token_expiration", callback)
 
     # Implementation
@@ -455,9 +457,8 @@ class Tokens:
         if self._expiry_timer is not None:
             self._expiry_timer.cancel()
         wait_seconds = (self._expiry_callback_at_ms - self._core.clock()) / 1000
-        # The selector does not accept timeouts much longer than a month, and no token lives that long.
         self._expiry_timer = asyncio.get_running_loop().call_later(
-            max(0.0, min(wait_seconds, 30 * 86_400.0)), self._on_expiry
+            max(0.0, min(wait_seconds, TIMER_SECONDS_MAX)), self._on_expiry
         )
 
     def _on_expiry(self) -> None:

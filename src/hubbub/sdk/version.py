@@ -17,7 +17,7 @@ MAJOR, MINOR, PATCH = version_tuple(NEWEST_RELEASE)
 def is_supported(version: str, now_ms: int | None = None) -> bool:
     """Return whether a release of the SDK is in the support window.
 
-    `now_ms` is a time in Unix milliseconds; None uses the machine's clock."""
+    `now_ms` is a time as Unix milliseconds; None uses the machine's clock."""
     return releases.is_supported(version, machine_ms() if now_ms is None else now_ms)
 
 

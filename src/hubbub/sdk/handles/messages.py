@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import EPOCH_MS
+from hubbub.protocol.ids import Snowflake
 from hubbub.sdk.cache import CachedChannel, CachedMessage
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import AdditionalContentType, ChannelType, DisclosureTypes, member_or_default
@@ -23,6 +23,7 @@ _CONTENT_PRECEDENCE: Final = (
     AdditionalContentType.STICKER,
     AdditionalContentType.EMBED,
 )
+"""Kinds of additional content in the order of their precedence: a handle returns only the first kind."""
 _MENTION_PATTERN: Final = re.compile(r"<@!?(\d{1,20})>")
 _CHANNEL_PATTERN: Final = re.compile(r"<#(\d{1,20})>")
 _EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
@@ -108,12 +109,12 @@ class MessageHandle(Handle):
 
     @property
     def sent_timestamp(self) -> int:
-        """Time at which the message was sent, in Unix milliseconds."""
-        return (self.id >> 22) + EPOCH_MS if self.id else 0
+        """Time at which the message was sent, as Unix milliseconds; 0 after the client is destroyed."""
+        return Snowflake(self.id).created_ms if self.id else 0
 
     @property
     def edited_timestamp(self) -> int:
-        """Time of the last edit in Unix milliseconds; 0 if the message was not edited."""
+        """Time of the last edit as Unix milliseconds; 0 if the message was not edited."""
         return _unix_ms(self._data().edited_timestamp)
 
     @property

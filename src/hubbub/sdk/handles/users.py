@@ -21,7 +21,7 @@ from hubbub.sdk.handles.base import Handle
 if TYPE_CHECKING:
     from hubbub.protocol.resources.identities import ExternalId, UserApplicationProfile
 
-STATUSES: Final = {
+STATUSES_BY_WIRE_VALUE: Final = {
     "online": StatusType.ONLINE,
     "idle": StatusType.IDLE,
     "dnd": StatusType.DND,
@@ -88,7 +88,7 @@ class UserHandle(Handle):
             return StatusType.OFFLINE
         with self._core.lock:
             presence = self._core.cache.presences.get(self._id)
-        return STATUSES.get(presence.status, StatusType.UNKNOWN) if presence else StatusType.OFFLINE
+        return STATUSES_BY_WIRE_VALUE.get(presence.status, StatusType.UNKNOWN) if presence else StatusType.OFFLINE
 
     @property
     def game_activity(self) -> Activity | None:
