@@ -21,6 +21,8 @@ SILENCE_FRAME: Final = b"\xf8\xff\xfe"
 
 SERVER_SSRC: Final = 1
 """SSRC of the server in its reports; no client has it."""
+_SOURCE_COUNT_MASK, _EXTENSION_BIT, _PADDING_BIT = 0x0F, 0x10, 0x20
+"""Parts of the first byte of an RTP packet: number of contributing sources, extension flag and padding flag."""
 _AUDIO_HEADER_FORMAT: Final = struct.Struct(">BBHII")
 _REPORT_FORMAT: Final = struct.Struct(">BBHIIIIIII")
 _BYE_FORMAT: Final = struct.Struct(">BBHI")
@@ -46,7 +48,7 @@ def header_length(packet: bytes) -> int:
     """Return the length in bytes of a packet's unencrypted RTP header.
 
     It includes the contributing sources and the first four bytes of an extension."""
-    return FIXED_HEADER_BYTES + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
+    return FIXED_HEADER_BYTES + 4 * (packet[0] & _SOURCE_COUNT_MASK) + (4 if packet[0] & _EXTENSION_BIT else 0)
 
 
 def extract_frame(packet: bytes, header_bytes: int) -> bytes | None:
@@ -54,9 +56,9 @@ def extract_frame(packet: bytes, header_bytes: int) -> bytes | None:
 
     `header_bytes` is the length in bytes of the header, as `header_length` returns it."""
     start, end = header_bytes, len(packet)
-    if packet[0] & 0x10:
+    if packet[0] & _EXTENSION_BIT:
         start += 4 * int.from_bytes(packet[header_bytes - 2 : header_bytes], "big")
-    if packet[0] & 0x20 and end > header_bytes:
+    if packet[0] & _PADDING_BIT and end > header_bytes:
         end -= packet[-1]
     return packet[start:end] if start <= end else None
 
@@ -93,11 +95,11 @@ def requested_key_frames(compound: bytes) -> list[int]:
     """Return the SSRCs of the streams whose key frames a decrypted compound RTCP packet requests."""
     ssrcs: list[int] = []
     offset = 0
-    while offset + 12 <= len(compound):
+    while offset + _FEEDBACK_FORMAT.size <= len(compound):
         size = 4 + 4 * int.from_bytes(compound[offset + 2 : offset + 4], "big")
         packet = compound[offset : offset + size]
         offset += size
-        if packet[1] != _PAYLOAD_FEEDBACK or len(packet) < 12:
+        if packet[1] != _PAYLOAD_FEEDBACK or len(packet) < _FEEDBACK_FORMAT.size:
             continue
         feedback_format = packet[0] & 0x1F
         if feedback_format == _PICTURE_LOSS:
