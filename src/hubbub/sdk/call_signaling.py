@@ -74,7 +74,7 @@ class CallSignaling:
                 await asyncio.sleep(UPDATE_INTERVAL_SECONDS)
 
     async def leave(self, state: CallState) -> None:
-        """Leave a call."""
+        """Leave a call by sending the list of calls without it."""
         await self._send_calls([call for call in self._call_payloads() if call["lobby_id"] != str(state.lobby_id)])
 
     async def rejoin(self, state: CallState) -> None:

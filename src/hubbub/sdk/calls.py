@@ -238,11 +238,11 @@ class Call(Copyable):
 
     @checks_arguments
     def set_ptt_release_delay(self, release_delay_ms: Int32) -> None:
-        """Set how long the microphone is transmitted after the push-to-talk key is released, in milliseconds."""
+        """Set the time in milliseconds for which the microphone is transmitted after the push-to-talk key is released."""
         self._state.ptt_release_delay_ms = max(0, release_delay_ms)
 
     def get_ptt_release_delay(self) -> int:
-        """Return how long the microphone is transmitted after the push-to-talk key is released, in milliseconds."""
+        """Return the time in milliseconds for which the microphone is transmitted after the push-to-talk key is released."""
         return self._state.ptt_release_delay_ms
 
     @checks_arguments

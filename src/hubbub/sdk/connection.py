@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Final
 
 from hubbub.protocol.shared_enums import CloseCode
 from hubbub.sdk import resources
@@ -23,7 +23,7 @@ from hubbub.sdk.rpc import RpcClient
 from hubbub.sdk.tokens import Tokens
 from hubbub.sdk.tolerant_models import convert
 
-AUTHORIZATION_CLOSE_CODES = frozenset(
+AUTHORIZATION_CLOSE_CODES: Final = frozenset(
     (CloseCode.AUTHENTICATION_FAILED, CloseCode.INVALID_INTENTS, CloseCode.DISALLOWED_INTENTS)
 )
 """Gateway close codes for a rejected token and for rejected intents."""

@@ -25,6 +25,7 @@ class EventTable(Generic[OwnerT]):
         self._declared: Final[
             list[tuple[Callable[[], Event[Any]], Callable[[], Any] | None, Handler[OwnerT, Any]]]
         ] = []
+        """Functions that return the event and the model of its payload, if it is not the declared one, with the handler."""
         self._handlers: dict[str, tuple[type[Any], Handler[OwnerT, Any]]] = {}
 
     @overload

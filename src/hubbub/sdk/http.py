@@ -79,7 +79,9 @@ class RateLimitWindow:
         """Loop time at which the window ends."""
 
     def wait_seconds(self, now: float) -> float:
-        """Return how long the next request has to wait, in seconds; `now` is the loop time."""
+        """Return the time in seconds that the next request has to wait; start a new window if the last one has ended.
+
+        `now` is the loop time."""
         if self.limit is None:
             return 0.0
         if now >= self.resets_at:

@@ -18,7 +18,7 @@ from hubbub.sdk.media.audio_stream import AudioStream
 T = TypeVar("T")
 P = ParamSpec("P")
 
-THREAD_NAME: Final = "hubbub-voice"
+VOICE_THREAD_NAME: Final = "hubbub-voice"
 FRAME_SECONDS: Final = FRAME_MS / 1000
 LAG_MAX_SECONDS: Final = 0.2
 """Maximum delay in seconds that the thread catches up; after a longer delay it skips the missed frames."""
@@ -85,7 +85,7 @@ class AudioEngine:
         with self._guard:
             self._streams.append(stream)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
+                self._thread = threading.Thread(target=self._run, name=VOICE_THREAD_NAME, daemon=True)
                 self._thread.start()
 
     def remove(self, stream: AudioStream) -> None:

@@ -23,7 +23,7 @@ async def process_group_message(
     """Process a group message of the voice server and send the response; rejoin the group if that fails.
 
     `op` and `data` are the opcode and the payload of the message, and `user_ids` the users in the call, who may be
-    added to the group. Return False if the voice server wants to continue without encryption."""
+    added to the group. Return False if the voice server announces to continue without end-to-end encryption."""
     transition_id = 0
     try:
         if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
