@@ -1,4 +1,4 @@
-/** The view of a channel: header, messages and composer. */
+/** The view of a channel: header, call, messages and composer. */
 
 import { ChannelFlags, MessageType, isPrivate, isVoice } from "./network/enums.js";
 import { h, setChildren } from "./ui/dom.js";
@@ -40,7 +40,7 @@ class ChannelView extends LayoutPart {
       channel = context.state.channels.get(context.channelId);
     if (channel === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return;
     // Rebuild the header only when its content changed, because one of its menus may be open.
-    const recipientStamps = (channel.recipients ?? []).map(
+    const recipientVersions = (channel.recipients ?? []).map(
       recipient => `${context.state.displayName(recipient, null)} ${context.state.statusOf(recipient.id)}`,
     );
     const version = JSON.stringify([
@@ -49,7 +49,7 @@ class ChannelView extends LayoutPart {
       channel.type,
       channel.parent_id,
       channel.member !== undefined,
-      recipientStamps,
+      recipientVersions,
       String(context.state.permissionsIn(channel.id)),
     ]);
     if (this.head.dataset.version === version) return;

@@ -12,7 +12,9 @@ import { channelTitle } from "../content/avatars.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 
-const LIST_MAX = 300;
+/** Largest number of channels or friends in a dialog. */
+const CHOICES_MAX = 300;
+const MESSAGE_LENGTH_MAX = 1500;
 /** Hosts whose links open without confirmation, kept while the page is open. */
 const trustedHosts = new Set();
 let isDialogOpen = false;
@@ -88,7 +90,11 @@ export function askConsent({ application, context }, preview) {
   );
 }
 
-/** Open an external page in a new window after the user confirmed it. */
+/**
+ * Open an external page in a new window and return whether it was opened.
+ *
+ * The user confirms the link first, unless they chose to trust its host.
+ */
 export async function confirmExternalLink({ application }, url) {
   const { host, origin } = new URL(url);
   const open = () => {
@@ -132,7 +138,7 @@ function activityUrl({ application, context }, { customId, linkId }) {
   return url.href;
 }
 
-/** Return the channels where the user can send messages: this one, private channels and the guild's channels. */
+/** Return the channels where the user can send messages: the activity's channel, private channels and the guild's channels. */
 function sendTargets({ context }) {
   const { state, channelId, guildId } = context;
   const channels = [
@@ -146,33 +152,35 @@ function sendTargets({ context }) {
         isMessageable(channel) &&
         (isPrivate(channel) || state.can(channel.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)),
     );
-  return channels.slice(0, LIST_MAX).map(channel => ({
+  return channels.slice(0, CHOICES_MAX).map(channel => ({
     value: channel.id,
     label: isPrivate(channel) ? channelTitle(channel, state) : `#${channel.name}`,
   }));
 }
 
 /**
- * Show a dialog that sends the activity's link to a channel or to the user `to`, or copies it.
+ * Show a dialog that sends the activity's link to `recipient` or to a channel that the user chooses, or copies it.
  *
  * @returns {Promise<{sent: boolean, copied: boolean}>}
  */
-export async function showShareDialog(session, { message, customId, linkId, to }) {
+export async function showShareDialog(session, { message, customId, linkId, recipient }) {
   const { context, application } = session;
   const url = activityUrl(session, { customId, linkId });
-  const text = h("textarea", { rows: 3, maxlength: 1500, "aria-label": "Message" });
+  const text = h("textarea", { rows: 3, maxlength: MESSAGE_LENGTH_MAX, "aria-label": "Message" });
   text.value = message;
   const targets = sendTargets(session);
-  const targetPicker = to ? null : createPicker({ label: "Send to", choices: targets, values: targets.slice(0, 1) });
+  const targetPicker = recipient
+    ? null
+    : createPicker({ label: "Send to", choices: targets, values: targets.slice(0, 1) });
   return await askUser(
-    to ? `Invite ${context.state.displayName(to)}` : `Share ${application.name}`,
+    recipient ? `Invite ${context.state.displayName(recipient)}` : `Share ${application.name}`,
     decide => [
       h("div", { class: "dialog-user" }, appIcon(application), h("p", null, "Message to send:")),
       text,
       h("p", { class: "dialog-address" }, url),
       targetPicker?.node,
       buttonRow(
-        to
+        recipient
           ? null
           : button(
               "Copy link",
@@ -181,7 +189,12 @@ export async function showShareDialog(session, { message, customId, linkId, to }
             ),
         button("Send", async event => {
           event.currentTarget.disabled = true;
-          const sent = await sendAsUser(session, to, targetPicker?.values[0]?.value, `${text.value}\n${url}`.trim());
+          const sent = await sendAsUser(
+            session,
+            recipient,
+            targetPicker?.values[0]?.value,
+            `${text.value}\n${url}`.trim(),
+          );
           if (sent) decide({ sent, copied: false });
           else event.target.disabled = false;
         }),
@@ -191,7 +204,7 @@ export async function showShareDialog(session, { message, customId, linkId, to }
   );
 }
 
-/** Show an invite to the activity's channel, with buttons that send it to friends. */
+/** Create an invite to the activity's channel and show it, with buttons that send it to friends. */
 export async function showInviteDialog(session) {
   const { context, application } = session;
   // Only invites to voice channels can target an activity.
@@ -203,7 +216,7 @@ export async function showInviteDialog(session) {
   const url = new URL(`/invite/${code}`, context.webUrl).href;
   const friends = [...context.state.relationships.values()]
     .filter(({ type }) => type === RelationshipType.FRIEND)
-    .slice(0, LIST_MAX);
+    .slice(0, CHOICES_MAX);
   await askUser(
     `Invite people to ${application.name}`,
     decide => [
@@ -234,7 +247,7 @@ export async function showInviteDialog(session) {
   );
 }
 
-/** Post an image of the activity in its channel after the user confirmed it. */
+/** Ask the user to share an image in the activity's channel, and return whether it was sent. */
 export async function showShareImageDialog(session, url) {
   const { context, application } = session;
   const path = cdnPath(url, context.webUrl);
@@ -242,7 +255,7 @@ export async function showShareImageDialog(session, url) {
   return await askUser(
     `Share an image from ${application.name}`,
     decide => [
-      h("img", { class: "dialog-time", src: path, alt: "Image to share" }),
+      h("img", { class: "dialog-image", src: path, alt: "Image to share" }),
       buttonRow(
         button("Cancel", () => decide(false), "button quiet"),
         button("Share in this channel", async () => decide(await sendAsUser(session, null, context.channelId, url))),
@@ -269,12 +282,12 @@ export function chooseImage({ application }) {
   );
 }
 
-/** Send a message as the user, to a user or a channel, and return whether it was sent. Call only after a click of the user. */
-async function sendAsUser(session, to, channelId, content) {
+/** Send a message as the user to `recipient`, or to a channel if it is null; return whether it was sent. Call only after a click. */
+async function sendAsUser(session, recipient, channelId, content) {
   const { api } = session.context;
   try {
-    const id = to
-      ? (await api.request("POST", "/users/@me/channels", { json: { recipient_id: to.id } })).id
+    const id = recipient
+      ? (await api.request("POST", "/users/@me/channels", { json: { recipient_id: recipient.id } })).id
       : channelId;
     if (!id) return false;
     await api.request("POST", `/channels/${id}/messages`, {

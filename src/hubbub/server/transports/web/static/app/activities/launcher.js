@@ -22,6 +22,7 @@ const FRAME_PAGE = "/.platform/frame.html";
 /** Layout modes: large, or small in a corner (picture-in-picture). */
 const FOCUSED = 0;
 const PIP = 1;
+const PARTICIPANT_NAMES_MAX = 8;
 
 let currentFrame = null;
 let presence = null;
@@ -97,7 +98,7 @@ export async function openActivity(context, { applicationId, customId, referrerI
 
 /** The frame of an activity, with its title bar. */
 class ActivityFrame {
-  /** Whether the client is joining again, so that losing the participation is expected. */
+  /** Whether a new session is joining the activity again; until it has joined, the user is not a participant. */
   isRejoining = false;
   #mode = FOCUSED;
   #hasEnded = false;
@@ -199,7 +200,7 @@ class ActivityFrame {
     this.host.subscriptions.layoutChanged();
   }
 
-  /** Join again with the new session. Leave if the instance is not the same one. */
+  /** Join the activity again with the new session, and leave it if another instance runs now. */
   async rejoin() {
     const { api, gateway, channelId } = this.context;
     this.isRejoining = true;
@@ -263,8 +264,8 @@ class ActivityFrame {
     );
     setChildren(
       this.participantList,
-      names.slice(0, 8).map(name => h("li", null, name)),
-      names.length > 8 ? h("li", null, `and ${names.length - 8} more`) : null,
+      names.slice(0, PARTICIPANT_NAMES_MAX).map(name => h("li", null, name)),
+      names.length > PARTICIPANT_NAMES_MAX ? h("li", null, `and ${names.length - PARTICIPANT_NAMES_MAX} more`) : null,
     );
   }
 }

@@ -10,8 +10,8 @@ const shortText = string(2, 128);
 const url = httpUrl(256);
 const image = string(1, 300);
 const secret = string(2, 128);
-/** Number of digits by which a time in seconds is shorter than one in milliseconds. */
-const SECONDS_DIGITS = 3;
+/** Number of digits that Unix milliseconds have more than Unix seconds. */
+const MILLISECOND_DIGITS = 3;
 
 const activityFields = object({
   type: oneOf(ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING),
@@ -34,11 +34,11 @@ const activityFields = object({
   instance: boolean,
 });
 
-/** Validate an activity and add the application's fields. Throw RpcError 4000 with a schema message. */
+/** Validate an activity and add the application's fields. Throw an RpcError with the code INVALID_PAYLOAD if it is invalid. */
 export function readActivity(input, application) {
   const activity = activityFields(input, "activity");
   const [current, max] = activity.party?.size ?? [0, 0];
-  if (current > max) throw invalidField("size", "must not hold more than there is room for");
+  if (current > max) throw invalidField("size", "must not exceed the maximum party size");
   const result = {
     application_id: application.id,
     name: application.name.slice(0, 128),
@@ -53,12 +53,12 @@ export function readActivity(input, application) {
   );
 }
 
-/** Convert a Unix time in seconds to milliseconds; a time in milliseconds is returned unchanged. */
+/** Return a time as Unix milliseconds. Games may send Unix seconds, which have fewer digits. */
 function toMilliseconds(value) {
-  return String(value).length <= String(Date.now()).length - SECONDS_DIGITS ? value * 1000 : value;
+  return String(value).length <= String(Date.now()).length - MILLISECOND_DIGITS ? value * 1000 : value;
 }
 
-/** The presence set by activities. Updates that exceed the limit are merged into one. */
+/** The presence that activities set. Updates above the rate limit are delayed, and only the last one is sent. */
 export class ActivityPresence {
   #gateway;
   #sentAt = [];

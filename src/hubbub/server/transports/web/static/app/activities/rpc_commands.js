@@ -1,5 +1,6 @@
 /** The RPC commands of activities, with the scopes they require (spec/activities.md#7). */
 
+import { ActivityType } from "../generated/enums.js";
 import { isPrivate, Permissions, RelationshipType } from "../network/enums.js";
 import {
   askConsent,
@@ -16,12 +17,10 @@ import { requestAsApp } from "./app_requests.js";
 import { expandScopes } from "./scopes.js";
 import * as payloads from "./rpc_payloads.js";
 
-export { hasScopes } from "./scopes.js";
-
 const AUTHENTICATED = ["rpc.authenticated"];
 const TEXT_LENGTH_MAX = 2048;
 const PURCHASE_TIMEOUT_MS = 300_000;
-/** Scopes that install something in a guild or channel, which this dialog does not support. */
+/** Scopes that install something in a guild or channel, which the consent dialog does not support. */
 const UNSUPPORTED_SCOPES = ["bot", "webhook.incoming"];
 
 const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
@@ -29,7 +28,7 @@ const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
 /**
  * A command: the scopes that it requires, and the function that runs it.
  *
- * @typedef {{requiredScopes?: string[], run: (session: import("./rpc_host.js").ActivitySession, payload: any) => any}} RpcCommand
+ * @typedef {{requiredScopes?: string[], run: (session: import("./rpc_host.js").ActivitySession, args: any) => any}} RpcCommand
  */
 
 /** @type {Record<string, RpcCommand>} */
@@ -67,12 +66,12 @@ export const RPC_COMMANDS = Object.freeze({
   },
   ENCOURAGE_HW_ACCELERATION: { run: () => ({ enabled: true }) },
   SET_CONFIG: {
-    run: (_, payload) => ({
-      use_interactive_pip: Boolean(readArguments(payload, { use_interactive_pip: boolean }).use_interactive_pip),
+    run: (_, args) => ({
+      use_interactive_pip: Boolean(readArguments(args, { use_interactive_pip: boolean }).use_interactive_pip),
     }),
   },
   SET_ORIENTATION_LOCK_STATE: {
-    run: (_, payload) => void readArguments(payload, { lock_state: integer(1, 3) }, "lock_state"),
+    run: (_, args) => void readArguments(args, { lock_state: integer(1, 3) }, "lock_state"),
   },
   GET_PLATFORM_BEHAVIORS: { run: () => ({}) },
 });
@@ -93,8 +92,8 @@ const AUTHORIZE_ARGUMENTS = {
   code_challenge_method: oneOf("S256"),
 };
 
-async function authorize(session, payload) {
-  const request = readArguments(payload, AUTHORIZE_ARGUMENTS, "client_id");
+async function authorize(session, args) {
+  const request = readArguments(args, AUTHORIZE_ARGUMENTS, "client_id");
   if (request.client_id !== session.application.id)
     throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
   const scopes = request.scope ?? request.scopes;
@@ -118,8 +117,8 @@ async function authorize(session, payload) {
   }
 }
 
-async function authenticate(session, payload) {
-  const { access_token: token } = readArguments(payload, { access_token: string(1, TEXT_LENGTH_MAX) });
+async function authenticate(session, args) {
+  const { access_token: token } = readArguments(args, { access_token: string(1, TEXT_LENGTH_MAX) });
   const invalid = new RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token");
   if (!token) throw invalid;
   const response = await requestAsApp(token, "/oauth2/@me");
@@ -146,8 +145,8 @@ async function authenticate(session, payload) {
 
 // Queries
 
-function getChannel({ context, scopes }, payload) {
-  const { channel_id: id } = readArguments(payload, { channel_id: snowflake }, "channel_id");
+function getChannel({ context, scopes }, args) {
+  const { channel_id: id } = readArguments(args, { channel_id: snowflake }, "channel_id");
   const channel = context.state.channels.get(id);
   if (!channel) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
   if (isPrivate(channel) && !scopes.has("dm_channels.read"))
@@ -168,8 +167,8 @@ function getRelationships({ context }) {
   };
 }
 
-async function getUser({ context }, payload) {
-  const { id } = readArguments(payload, { id: string(1, 64) }, "id");
+async function getUser({ context }, args) {
+  const { id } = readArguments(args, { id: string(1, 64) }, "id");
   const cachedUser = context.state.user(id);
   if (cachedUser) return payloads.user(cachedUser);
   snowflake(id, "id");
@@ -179,19 +178,19 @@ async function getUser({ context }, payload) {
 
 // Presence, links and sharing
 
-function setActivity(session, payload) {
-  const input = payload?.activity;
+function setActivity(session, args) {
+  const input = args?.activity;
   if (input === undefined || input === null) {
     session.presence.set(null);
-    return { name: session.application.name, type: 0 };
+    return { name: session.application.name, type: ActivityType.PLAYING };
   }
   const activity = readActivity(input, session.application);
   session.presence.set(activity);
   return activity;
 }
 
-async function openExternalLink(session, payload) {
-  const { url } = readArguments(payload, { url: httpUrl(TEXT_LENGTH_MAX) }, "url");
+async function openExternalLink(session, args) {
+  const { url } = readArguments(args, { url: httpUrl(TEXT_LENGTH_MAX) }, "url");
   return { opened: await confirmExternalLink(session, url) };
 }
 
@@ -206,25 +205,25 @@ async function openInviteDialog(session) {
   return null;
 }
 
-async function inviteUser(session, payload) {
-  const { user_id: id, content } = readArguments(payload, { user_id: snowflake, content: string(0, 1024) }, "user_id");
+async function inviteUser(session, args) {
+  const { user_id: id, content } = readArguments(args, { user_id: snowflake, content: string(0, 1024) }, "user_id");
   const friend = session.context.state.relationships.get(id);
   if (friend?.type !== RelationshipType.FRIEND) throw new RpcError(RpcErrorCode.INVALID_USER, "Invalid user id");
-  await showShareDialog(session, { message: content ?? "", to: friend.user ?? session.context.state.user(id) });
+  await showShareDialog(session, { message: content ?? "", recipient: friend.user ?? session.context.state.user(id) });
   return null;
 }
 
-async function openShareMomentDialog(session, payload) {
-  const { mediaUrl } = readArguments(payload, { mediaUrl: httpUrl(1024) }, "mediaUrl");
+async function openShareMomentDialog(session, args) {
+  const { mediaUrl } = readArguments(args, { mediaUrl: httpUrl(1024) }, "mediaUrl");
   await showShareImageDialog(session, mediaUrl);
   return null;
 }
 
-async function shareLink(session, payload) {
+async function shareLink(session, args) {
   // The platform sets the referrer. A request that contains one fails without an error (spec/webhooks-and-interactions.md#9).
-  if (payload?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
+  if (args?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
   const request = readArguments(
-    payload,
+    args,
     { message: string(0, 1000), custom_id: string(1, 64), link_id: string(1, 64) },
     "message",
   );
@@ -267,15 +266,15 @@ async function fetchEntitlements({ context, application }) {
 }
 
 /** Open the store page in a new window and wait for ENTITLEMENT_CREATE on the gateway. */
-async function startPurchase(session, payload) {
-  const { sku_id: sku } = readArguments(payload, { sku_id: snowflake }, "sku_id");
+async function startPurchase(session, args) {
+  const { sku_id: skuId } = readArguments(args, { sku_id: snowflake }, "sku_id");
   const { gateway } = session.context;
-  if (!(await fetchSkus(session)).some(listedSku => listedSku.id === sku))
+  if (!(await fetchSkus(session)).some(listedSku => listedSku.id === skuId))
     throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
   let cleanUp;
   const purchase = new Promise((resolve, reject) => {
     const onEntitlement = ({ detail }) =>
-      detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([payloads.entitlement(detail)]);
+      detail.sku_id === skuId && detail.user_id === session.context.me.id && resolve([payloads.entitlement(detail)]);
     gateway.addEventListener("ENTITLEMENT_CREATE", onEntitlement);
     const timer = setTimeout(
       () => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled")),
@@ -290,7 +289,7 @@ async function startPurchase(session, payload) {
   try {
     const opened = await confirmExternalLink(
       session,
-      new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href,
+      new URL(`/application-directory/${session.application.id}/store/${skuId}`, location.origin).href,
     );
     if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
     return await purchase;

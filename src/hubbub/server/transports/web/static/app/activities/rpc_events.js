@@ -1,5 +1,6 @@
 /** Events that activities can subscribe to (spec/activities.md#7). */
 
+import { RelationshipType } from "../generated/enums.js";
 import { requestAsApp } from "./app_requests.js";
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { readArguments, snowflake } from "./rpc_validation.js";
@@ -8,23 +9,23 @@ import * as payloads from "./rpc_payloads.js";
 
 const SUBSCRIPTIONS_MAX = 64;
 
-/** Every event: required scopes, the argument that selects its subject, and the initial payload. */
+/** Every event: required scopes, the argument that selects its subject, and the function that builds its payload from the current state. */
 const EVENTS = Object.freeze({
   ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE: {
-    initialPayload: async session => ({ participants: await payloads.participants(session) }),
+    currentPayload: async session => ({ participants: await payloads.participants(session) }),
   },
-  ACTIVITY_LAYOUT_MODE_UPDATE: { initialPayload: session => ({ layout_mode: session.layout() }) },
-  ORIENTATION_UPDATE: { initialPayload: screenOrientation },
-  THERMAL_STATE_UPDATE: { initialPayload: () => ({ thermal_state: 0 }) },
+  ACTIVITY_LAYOUT_MODE_UPDATE: { currentPayload: session => ({ layout_mode: session.layout() }) },
+  ORIENTATION_UPDATE: { currentPayload: screenOrientation },
+  THERMAL_STATE_UPDATE: { currentPayload: () => ({ thermal_state: 0 }) },
   VOICE_STATE_UPDATE: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
-  // The client receives no audio, so it never emits these (decisions/0057).
+  // Activities can subscribe to SPEAKING_START, SPEAKING_STOP and ACTIVITY_JOIN, but the client does not send them.
   SPEAKING_START: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
   SPEAKING_STOP: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
-  CURRENT_USER_UPDATE: { requiredScopes: ["identify"], initialPayload: currentUser },
+  CURRENT_USER_UPDATE: { requiredScopes: ["identify"], currentPayload: currentUser },
   CURRENT_GUILD_MEMBER_UPDATE: {
     subject: "guild_id",
     requiredScopes: ["identify", "guilds.members.read"],
-    initialPayload: ({ context }, subjectId) => payloads.member(context, subjectId),
+    currentPayload: ({ context }, subjectId) => payloads.member(context, subjectId),
   },
   RELATIONSHIP_UPDATE: { requiredScopes: ["relationships.read"] },
   ENTITLEMENT_CREATE: { requiredScopes: ["rpc.authenticated"] },
@@ -55,11 +56,11 @@ export class Subscriptions {
     this.#session = session;
     this.#send = send;
     const { gateway, state } = session.context;
-    this.#on(session.instances, "change", () => this.#resend("ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE"));
-    this.#on(window, "resize", () => this.#resend("ORIENTATION_UPDATE"));
-    this.#on(gateway, "USER_UPDATE", () => this.#resend("CURRENT_USER_UPDATE"));
+    this.#on(session.instances, "change", () => this.#sendCurrent("ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE"));
+    this.#on(window, "resize", () => this.#sendCurrent("ORIENTATION_UPDATE"));
+    this.#on(gateway, "USER_UPDATE", () => this.#sendCurrent("CURRENT_USER_UPDATE"));
     this.#on(gateway, "GUILD_MEMBER_UPDATE", ({ detail }) => {
-      if (detail.user.id === state.me.id) this.#resend("CURRENT_GUILD_MEMBER_UPDATE", detail.guild_id);
+      if (detail.user.id === state.me.id) this.#sendCurrent("CURRENT_GUILD_MEMBER_UPDATE", detail.guild_id);
     });
     this.#on(gateway, "VOICE_STATE_UPDATE", ({ detail }) => {
       // A user who leaves has no channel, so notify the subscribers of the previous one.
@@ -70,7 +71,7 @@ export class Subscriptions {
     });
     for (const name of ["RELATIONSHIP_ADD", "RELATIONSHIP_UPDATE", "RELATIONSHIP_REMOVE"]) {
       this.#on(gateway, name, ({ detail }) => {
-        const type = name === "RELATIONSHIP_REMOVE" ? 0 : detail.type;
+        const type = name === "RELATIONSHIP_REMOVE" ? RelationshipType.NONE : detail.type;
         if (this.#has("RELATIONSHIP_UPDATE"))
           send("RELATIONSHIP_UPDATE", payloads.relationship(session.context, { ...detail, type }));
       });
@@ -88,8 +89,8 @@ export class Subscriptions {
   }
 
   /** Subscribe to an event. Subscribing twice has no further effect. */
-  add(evt, payload) {
-    const { key, event, subjectId } = this.#read(evt, payload);
+  add(evt, args) {
+    const { key, event, subjectId } = this.#read(evt, args);
     if (!hasScopes(event.requiredScopes, this.#session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
@@ -100,22 +101,22 @@ export class Subscriptions {
       for (const voiceState of this.#session.context.state.voiceStatesIn(subjectId))
         this.#voiceChannels.set(voiceState.user_id, subjectId);
     // Send the initial payload after the response, because activities expect the response first.
-    if (event.initialPayload) setTimeout(() => this.#resend(evt, subjectId));
+    if (event.currentPayload) setTimeout(() => this.#sendCurrent(evt, subjectId));
     return { evt };
   }
 
   /** Unsubscribe from an event. */
-  remove(evt, payload) {
-    this.#subscribed.delete(this.#read(evt, payload).key);
+  remove(evt, args) {
+    this.#subscribed.delete(this.#read(evt, args).key);
     return { evt };
   }
 
-  /** Send an event after the frame was resized. */
+  /** Send ACTIVITY_LAYOUT_MODE_UPDATE after the layout mode of the frame changed. */
   layoutChanged() {
-    this.#resend("ACTIVITY_LAYOUT_MODE_UPDATE");
+    this.#sendCurrent("ACTIVITY_LAYOUT_MODE_UPDATE");
   }
 
-  /** Remove all subscriptions, after a new handshake. */
+  /** Remove all subscriptions, because a new handshake starts without any. */
   clear() {
     this.#subscribed.clear();
     this.#voiceChannels.clear();
@@ -137,21 +138,21 @@ export class Subscriptions {
   }
 
   /** Send an event with its current payload, if the activity subscribed to it. */
-  async #resend(evt, subjectId) {
+  async #sendCurrent(evt, subjectId) {
     if (!this.#has(evt, subjectId)) return;
-    const data = await EVENTS[evt].initialPayload(this.#session, subjectId);
+    const data = await EVENTS[evt].currentPayload(this.#session, subjectId);
     if (this.#has(evt, subjectId)) this.#send(evt, data);
   }
 
   /** Validate an event name and its arguments; return the event, the subscription key and the subject's ID. */
-  #read(evt, payload) {
+  #read(evt, args) {
     const event = typeof evt === "string" && Object.hasOwn(EVENTS, evt) ? EVENTS[evt] : null;
     if (!event) throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${String(evt).slice(0, 64)}`);
     if (!event.subject) return { key: `${evt}:`, event };
     const { state } = this.#session.context;
-    if (evt.startsWith("SPEAKING") && payload?.lobby_id)
-      return { key: `${evt}:${readArguments(payload, { lobby_id: snowflake }).lobby_id}`, event };
-    const subjectId = readArguments(payload, { [event.subject]: snowflake }, event.subject)[event.subject];
+    if (evt.startsWith("SPEAKING") && args?.lobby_id)
+      return { key: `${evt}:${readArguments(args, { lobby_id: snowflake }).lobby_id}`, event };
+    const subjectId = readArguments(args, { [event.subject]: snowflake }, event.subject)[event.subject];
     if (event.subject === "guild_id" && !state.guilds.has(subjectId))
       throw new RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id");
     if (event.subject === "channel_id" && !state.channels.has(subjectId))

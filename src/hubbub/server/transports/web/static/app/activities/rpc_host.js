@@ -6,19 +6,23 @@
  */
 
 import { RpcOpcode } from "../generated/enums.js";
-import { RPC_COMMANDS, hasScopes } from "./rpc_commands.js";
+import { RPC_COMMANDS } from "./rpc_commands.js";
 import { RpcCloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { Subscriptions } from "./rpc_events.js";
+import { hasScopes } from "./scopes.js";
 
 const { HANDSHAKE, FRAME, CLOSE } = RpcOpcode;
-const VERSION = 1;
+const RPC_VERSION = 1;
 
 const FRAME_LENGTH_MAX = 64 * 1024;
 const RATE_WINDOW_MS = 10_000;
 /** Commands per window (spec/activities.md#10). */
 const COMMANDS_MAX = 60;
+/** CAPTURE_LOG commands per window, which COMMANDS_MAX does not count. */
 const LOGS_MAX = 200;
+const COMMAND_NAME_LENGTH_MAX = 64;
 const NONCE_LENGTH_MAX = 128;
+const CLOSE_MESSAGE_LENGTH_MAX = 300;
 
 /** Counts calls in a fixed time window. */
 class RateCounter {
@@ -41,16 +45,20 @@ class RateCounter {
 }
 
 /**
- * The connection of one activity.
+ * The state of one activity, which commands and subscriptions read and change.
  *
- * @typedef {object} ActivitySession what commands operate on
+ * @typedef {object} ActivitySession
  * @property {import("../state/context.js").Context} context bound to the activity's channel
  * @property {{id: string, name: string, icon: string|null, description: string, rpc_origins?: string[]}} application
  * @property {object} instance the newest EMBEDDED_ACTIVITY_UPDATE_V2 payload
  * @property {Set<string>} scopes scopes of the app's token; empty before AUTHENTICATE
  * @property {string|null} token the app's own access token
- * @property {(code: number, message: string) => void} close
+ * @property {import("./presence.js").ActivityPresence} presence
+ * @property {import("./instances.js").ActivityInstances} instances
+ * @property {() => number} layout returns the layout mode of the frame
  */
+
+/** The RPC connection of one activity. */
 export class RpcHost {
   #frame;
   #origin;
@@ -103,7 +111,7 @@ export class RpcHost {
   /** Handle a handshake. A page that was reloaded in the frame starts without the scopes of the previous one. */
   #handshake({ v, encoding, client_id: client, frame_id: frame }) {
     if (frame !== this.#frameId) return;
-    if (Number(v) !== VERSION) return this.#reject(RpcCloseCode.INVALID_VERSION, "Invalid Version");
+    if (Number(v) !== RPC_VERSION) return this.#reject(RpcCloseCode.INVALID_VERSION, "Invalid Version");
     if (encoding !== undefined && encoding !== "json")
       return this.#reject(RpcCloseCode.INVALID_ENCODING, "Invalid Encoding");
     if (client !== this.session.application.id)
@@ -115,7 +123,7 @@ export class RpcHost {
     const { host } = new URL(this.session.context.webUrl);
     // Omit `user`: the SDK treats a user with a null avatar as no user (spec/activities.md#6).
     const config = { cdn_host: `${host}/cdn`, api_endpoint: `//${host}/api`, environment: "production" };
-    this.#send(FRAME, { cmd: "DISPATCH", evt: "READY", nonce: null, data: { v: VERSION, config } });
+    this.#send(FRAME, { cmd: "DISPATCH", evt: "READY", nonce: null, data: { v: RPC_VERSION, config } });
   }
 
   #reject(code, message) {
@@ -125,12 +133,17 @@ export class RpcHost {
 
   #handleClose({ code, message }) {
     const closeCode = Number.isInteger(code) ? code : RpcCloseCode.NORMAL;
-    this.onClose(closeCode, typeof message === "string" ? message.slice(0, 300) : "");
+    this.onClose(closeCode, typeof message === "string" ? message.slice(0, CLOSE_MESSAGE_LENGTH_MAX) : "");
   }
 
   async #handleCommand(payload) {
     const { cmd, nonce } = payload;
-    if (typeof cmd !== "string" || typeof nonce !== "string" || cmd.length > 64 || nonce.length > NONCE_LENGTH_MAX)
+    if (
+      typeof cmd !== "string" ||
+      typeof nonce !== "string" ||
+      cmd.length > COMMAND_NAME_LENGTH_MAX ||
+      nonce.length > NONCE_LENGTH_MAX
+    )
       return;
     const now = performance.now();
     if (cmd === "CAPTURE_LOG") {
@@ -141,7 +154,7 @@ export class RpcHost {
     try {
       if (!this.#commands.allows(now))
         throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
-      if (!isWithinLimit(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
+      if (!isWithinSizeLimit(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
       const data = await this.#execute(payload);
       this.#send(FRAME, { cmd, data: data ?? null, evt: null, nonce });
     } catch (error) {
@@ -161,7 +174,7 @@ export class RpcHost {
   }
 }
 
-function isWithinLimit(payload) {
+function isWithinSizeLimit(payload) {
   try {
     return JSON.stringify(payload).length <= FRAME_LENGTH_MAX;
   } catch {

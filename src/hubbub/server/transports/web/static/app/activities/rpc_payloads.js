@@ -1,6 +1,8 @@
 /** RPC representations of objects, in the exact shape that the public SDK validates (spec/activities.md#6). */
 
-/** Return a user. `premiumType` is known of the current user only, and only with its scope. */
+import { RelationshipType } from "../generated/enums.js";
+
+/** Return a user. `premiumType` is known only for the current user, and only if the app's token may read it. */
 export function user(source, premiumType = 0) {
   return {
     id: source.id,
@@ -35,7 +37,7 @@ export function relationship({ state }, source) {
   const presence = state.presences.get(source.id);
   const activity = presence?.activities?.[0] ?? null;
   return {
-    type: source.type ?? 0,
+    type: source.type ?? RelationshipType.NONE,
     user: user(source.user ?? state.user(source.id) ?? { id: source.id }),
     presence: { status: presence?.status ?? "offline", activity: activity && withoutNulls(activity) },
   };
@@ -72,12 +74,12 @@ export function channel(context, source) {
     bitrate: source.bitrate ?? 0,
     user_limit: source.user_limit ?? 0,
     position: source.position ?? 0,
-    voice_states: state.voiceStatesIn(source.id).map(source => voiceState(context, source)),
+    voice_states: state.voiceStatesIn(source.id).map(entry => voiceState(context, entry)),
     messages: [],
   };
 }
 
-/** Return the current user's member in a guild. */
+/** Return the current user's member object of a guild. */
 export function member({ state }, guildId) {
   const ownMember = state.member(guildId, state.me.id);
   return {

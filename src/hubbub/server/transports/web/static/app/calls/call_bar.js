@@ -13,6 +13,10 @@ import { openCallSettings } from "./call_settings.js";
 
 const STATE_LABELS = { connecting: "Connecting…", connected: "Voice connected", reconnecting: "Reconnecting…" };
 
+/** Round trips below these limits make a good or a fair connection. */
+const GOOD_ROUND_TRIP_MAX_MS = 120;
+const FAIR_ROUND_TRIP_MAX_MS = 300;
+
 /** Return the state of the client's call: `connecting`, `connected` or `reconnecting`. */
 export function callState(calls) {
   return calls.call?.state ?? "connecting";
@@ -21,9 +25,9 @@ export function callState(calls) {
 /**
  * Return the buttons of a call: mute, deafen, camera, screen, settings and leave. A listener on a stage sends nothing.
  *
- * @param {{hasVideo?: boolean, isListener?: boolean, further?: any[]}} [options] `further` buttons come before Leave
+ * @param {{hasVideo?: boolean, isListener?: boolean, extraButtons?: any[]}} [options] `extraButtons` come before Leave
  */
-export function callButtons(context, { hasVideo = true, isListener = false, further = [] } = {}) {
+export function callButtons(context, { hasVideo = true, isListener = false, extraButtons = [] } = {}) {
   const calls = getCalls(context);
   const { muted, deaf } = calls.devices.settings;
   const { video } = calls;
@@ -46,7 +50,7 @@ export function callButtons(context, { hasVideo = true, isListener = false, furt
         calls.toggleVideo("screen"),
       ),
     iconButton("settings", "Voice settings", () => openCallSettings(context), { dataset: { focus: "settings" } }),
-    ...further,
+    ...extraButtons,
     iconButton("hang_up", "Leave voice", () => calls.leave(), {
       class: "icon-button hang-up",
       dataset: { focus: "leave" },
@@ -66,7 +70,7 @@ class CallBar extends LayoutPart {
     const connection = callState(calls);
     const quality = qualityOf(calls);
     const isListener = state.myVoiceState()?.suppress ?? false;
-    const stamp = JSON.stringify([
+    const version = JSON.stringify([
       channel?.id,
       channel?.name,
       muted,
@@ -76,8 +80,8 @@ class CallBar extends LayoutPart {
       calls.video.type,
       isListener,
     ]);
-    if (this.dataset.stamp === stamp) return;
-    this.dataset.stamp = stamp;
+    if (this.dataset.version === version) return;
+    this.dataset.version = version;
     const focused = this.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.focus
       : undefined;
@@ -101,7 +105,7 @@ class CallBar extends LayoutPart {
                 dataset: { focus: "quality" },
                 onclick: () => openCallDetails(this.context),
               },
-              signal(quality.level),
+              signalIcon(quality.level),
             ),
             h(
               "a",
@@ -129,8 +133,8 @@ class CallBar extends LayoutPart {
 
   #moreButton(isListener) {
     const calls = getCalls(this.context);
-    const item = (type, on, off) => ({
-      label: calls.video.type === type ? off : on,
+    const item = (type, startLabel, stopLabel) => ({
+      label: calls.video.type === type ? stopLabel : startLabel,
       icon: type === "video" ? "camera" : "screen",
       onClick: () => calls.toggleVideo(type),
     });
@@ -151,12 +155,12 @@ class CallBar extends LayoutPart {
 /** Return the quality of the connection: a level from 0 to 3 and a label. */
 export function qualityOf(calls) {
   if (callState(calls) !== "connected") return { level: 0, label: "not connected" };
-  const milliseconds = calls.call.roundTripMs;
-  if (milliseconds === null || milliseconds < 120) return { level: 3, label: "good" };
-  return milliseconds < 300 ? { level: 2, label: "fair" } : { level: 1, label: "poor" };
+  const { roundTripMs } = calls.call;
+  if (roundTripMs === null || roundTripMs < GOOD_ROUND_TRIP_MAX_MS) return { level: 3, label: "good" };
+  return roundTripMs < FAIR_ROUND_TRIP_MAX_MS ? { level: 2, label: "fair" } : { level: 1, label: "poor" };
 }
 
-function signal(level) {
+function signalIcon(level) {
   const node = icon("signal");
   node.classList.add(`signal-${level}`);
   return node;

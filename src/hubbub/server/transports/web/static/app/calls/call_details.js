@@ -6,18 +6,18 @@ import { getCalls } from "../voice/calls.js";
 
 const REFRESH_MS = 1_000;
 
-/** Open the dialog. */
+/** Open the dialog with the privacy code and statistics of the current call. */
 export function openCallDetails(context) {
   const calls = getCalls(context);
-  const code = h("div", { class: "privacy" });
-  const numbers = h("dl", { class: "call-numbers" });
+  const privacy = h("div", { class: "privacy" });
+  const statistics = h("dl", { class: "call-numbers" });
   const refresh = async () => {
-    setChildren(code, privacySection(calls));
-    setChildren(numbers, await statisticsRows(calls));
+    setChildren(privacy, privacySection(calls));
+    setChildren(statistics, await statisticsRows(calls));
   };
   const timer = setInterval(refresh, REFRESH_MS);
   refresh();
-  openDialog("Call details", () => [code, h("h3", null, "Connection"), numbers], {
+  openDialog("Call details", () => [privacy, h("h3", null, "Connection"), statistics], {
     onClose: () => clearInterval(timer),
   });
 }
@@ -40,7 +40,7 @@ function privacySection({ call }) {
     h(
       "p",
       { class: "privacy-code" },
-      // Screen readers read groups of digits one by one.
+      // Screen readers read a short group of digits at a time.
       groupsOf(call.privacyCode).map(group => h("span", null, group)),
     ),
   ];

@@ -1,4 +1,4 @@
-/** The dialog with microphone, speaker, level meter, voice activity and push to talk. */
+/** The voice settings: devices, level meter, sensitivity, push to talk, noise suppression and echo cancellation. */
 
 import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
@@ -6,7 +6,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { runAndReport } from "../ui/notices.js";
 import { getCalls } from "../voice/calls.js";
 
-/** Open the dialog. The microphone stays open for the level meter until the dialog closes. */
+/** Open the voice settings. The microphone stays open for the level meter until the dialog closes. */
 export function openCallSettings(context) {
   const calls = getCalls(context),
     { devices } = calls;
@@ -19,7 +19,7 @@ export function openCallSettings(context) {
   };
   devices.addEventListener("level", showLevel);
   const { fields, showChosen } = settingsFields(devices, meter);
-  // A device that cannot be used is replaced by another one.
+  // The devices change when one of them fails and the default device replaces it.
   devices.addEventListener("change", showChosen);
   const wasOpen = devices.microphone.track !== null;
   openDialog("Voice settings", () => h("div", { class: "call-settings" }, fields), {

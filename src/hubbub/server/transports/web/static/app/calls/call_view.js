@@ -1,4 +1,4 @@
-/** The call of the channel in view, above its messages: people, controls, and what is missing to join. */
+/** The call of the channel in view, above its messages: participants, controls, and the reason why the user cannot join. */
 
 import { ChannelType, Permissions, isPrivate } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
@@ -39,22 +39,23 @@ class CallView extends LayoutPart {
     if (channel === undefined) return;
     const calls = getCalls(this.context);
     const voiceStates = state.voiceStatesIn(channelId);
-    const ringing = isPrivate(channel) ? privateCall(this.context, channelId) : null;
-    this.hidden = isPrivate(channel) && ringing === null && calls.channelId !== channelId;
-    const isHere = calls.channelId === channelId;
-    this.section.classList.toggle("joined", isHere);
-    this.#drawPeople(channel, calls, voiceStates, isHere);
-    this.hint.textContent = this.#hintText(channel, voiceStates, isHere, calls) || this.#ringingText(ringing, isHere);
-    this.#drawActions(channel, calls, voiceStates, isHere, ringing);
+    const channelCall = isPrivate(channel) ? privateCall(this.context, channelId) : null;
+    this.hidden = isPrivate(channel) && channelCall === null && calls.channelId !== channelId;
+    const hasJoined = calls.channelId === channelId;
+    this.section.classList.toggle("joined", hasJoined);
+    this.#drawPeople(channel, calls, voiceStates, hasJoined);
+    this.hint.textContent =
+      this.#hintText(channel, voiceStates, hasJoined, calls) || this.#ringingText(channelCall, hasJoined);
+    this.#drawActions(channel, calls, voiceStates, hasJoined, channelCall);
   }
 
-  /** Draw the tiles. The audience of a stage has smaller ones below the speakers. */
-  #drawPeople(channel, calls, voiceStates, isHere) {
+  /** Draw the tiles. The audience of a stage has smaller tiles below those of the speakers. */
+  #drawPeople(channel, calls, voiceStates, hasJoined) {
     const isStage = channel.type === ChannelType.GUILD_STAGE_VOICE;
     const speakers = isStage ? voiceStates.filter(({ suppress }) => !suppress) : voiceStates;
     const audience = isStage ? voiceStates.filter(({ suppress }) => suppress) : [];
     const ids = speakers.map(({ user_id: id }) => id);
-    this.mainId = isHere ? getLayout(this.context).mainId(calls, ids, this.context.me.id) : null;
+    this.mainId = hasJoined ? getLayout(this.context).mainId(calls, ids, this.context.me.id) : null;
     for (const [list, people, mainId] of /** @type {const} */ ([
       [this.tiles, speakers, this.mainId],
       [this.audience, audience, null],
@@ -68,17 +69,17 @@ class CallView extends LayoutPart {
     this.audienceTitle.textContent = `Audience · ${audience.length}`;
   }
 
-  /** Return the sentence below the people: what is missing, or the state of the call. */
-  #hintText(channel, voiceStates, isHere, calls) {
+  /** Return the sentence below the tiles: the reason why the user cannot join or be heard, or the state of the call. */
+  #hintText(channel, voiceStates, hasJoined, calls) {
     const obstacle = callObstacle();
-    if (!isHere && obstacle !== null) return obstacle;
-    if (!isHere && channel.guild_id && !this.context.state.can(channel.id, Permissions.CONNECT))
+    if (!hasJoined && obstacle !== null) return obstacle;
+    if (!hasJoined && channel.guild_id && !this.context.state.can(channel.id, Permissions.CONNECT))
       return "You do not have permission to join this channel.";
-    if (!isHere && !voiceStates.length && channel.guild_id)
+    if (!hasJoined && !voiceStates.length && channel.guild_id)
       return channel.type === ChannelType.GUILD_STAGE_VOICE
         ? "No one is on this stage."
         : "No one is in this voice channel.";
-    if (!isHere) return "";
+    if (!hasJoined) return "";
     if (callState(calls) === "reconnecting") return "The connection was lost. Reconnecting…";
     if (this.#ownState(voiceStates)?.suppress)
       return channel.type === ChannelType.GUILD_STAGE_VOICE
@@ -92,9 +93,9 @@ class CallView extends LayoutPart {
     return "";
   }
 
-  #ringingText(ringing, isHere) {
+  #ringingText(channelCall, hasJoined) {
     const { state, me } = this.context;
-    const others = isHere ? (ringing?.ringing ?? []).filter(id => id !== me.id) : [];
+    const others = hasJoined ? (channelCall?.ringing ?? []).filter(id => id !== me.id) : [];
     const names = others.map(id => state.displayName(state.user(id) ?? { id }, null));
     return names.length ? `Calling ${names.join(", ")}…` : "";
   }
@@ -103,15 +104,15 @@ class CallView extends LayoutPart {
     return voiceStates.find(({ user_id: id }) => id === this.context.me.id);
   }
 
-  #drawActions(channel, calls, voiceStates, isHere, ringing) {
+  #drawActions(channel, calls, voiceStates, hasJoined, channelCall) {
     const { state, me } = this.context;
     const { muted, deaf } = calls.devices.settings;
     const canConnect = callObstacle() === null && (!channel.guild_id || state.can(channel.id, Permissions.CONNECT));
     const ownState = this.#ownState(voiceStates);
-    const isRinging = ringing?.ringing?.includes(me.id) ?? false;
-    const isEncrypted = isHere && (calls.call?.isEncrypted ?? false);
-    const stamp = JSON.stringify([
-      isHere,
+    const isRinging = channelCall?.ringing?.includes(me.id) ?? false;
+    const isEncrypted = hasJoined && (calls.call?.isEncrypted ?? false);
+    const version = JSON.stringify([
+      hasJoined,
       canConnect,
       muted,
       deaf,
@@ -123,12 +124,12 @@ class CallView extends LayoutPart {
       voiceStates.length > 1,
       this.mainId !== null,
     ]);
-    if (this.actions.dataset.stamp === stamp) return;
-    this.actions.dataset.stamp = stamp;
+    if (this.actions.dataset.version === version) return;
+    this.actions.dataset.version = version;
     const focused = this.actions.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.focus
       : undefined;
-    if (isHere)
+    if (hasJoined)
       setChildren(
         this.actions,
         h(
@@ -136,7 +137,7 @@ class CallView extends LayoutPart {
           { class: "call-buttons" },
           callButtons(this.context, {
             isListener: ownState?.suppress ?? false,
-            further: [
+            extraButtons: [
               ownState?.suppress ? null : soundboardButton(this.context, channel),
               ...this.#layoutButtons(voiceStates),
             ],

@@ -38,19 +38,19 @@ class CallLayout {
 }
 
 /** @type {WeakMap<object, CallLayout>} */
-const layoutsOfStates = new WeakMap();
+const layoutsByState = new WeakMap();
 
 /** Return the layout of the client's calls. @returns {CallLayout} */
 export function getLayout(context) {
-  let layout = layoutsOfStates.get(context.state);
+  let layout = layoutsByState.get(context.state);
   if (layout === undefined) {
     layout = new CallLayout();
-    layoutsOfStates.set(context.state, layout);
+    layoutsByState.set(context.state, layout);
   }
   return layout;
 }
 
-/** Show another layout, and redraw the call. */
+/** Change the mode or the pinned user of the layout, and redraw the call. */
 export function changeLayout(context, changes) {
   Object.assign(getLayout(context), changes);
   context.state.emitChange("call");

@@ -1,4 +1,4 @@
-/** The options of one person in a call: volume, pinning, picture in picture, and what moderators can do. */
+/** The options of one participant of a call: volume, pinning, picture in picture, and the actions of moderators. */
 
 import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
@@ -7,7 +7,7 @@ import { closePopup, openMenu, openPopup } from "../ui/popups.js";
 import { getCalls } from "../voice/calls.js";
 import { changeLayout, getLayout } from "./layout.js";
 
-/** Open the options of a person beside an element of their tile. */
+/** Open the options of a participant beside an element of their tile. */
 export function openParticipantOptions(anchor, context, user) {
   const { state, guildId, me } = context;
   const name = state.displayName(user, guildId);
@@ -81,7 +81,7 @@ function pictureAction(video) {
   };
 }
 
-/** Return what a moderator can do with a member of a guild's voice or stage channel. */
+/** Return the actions on a member of a guild's voice or stage channel that the current user's permissions allow. */
 function moderatorActions(anchor, context, { id: userId }) {
   const { state, api, channelId } = context;
   const channel = state.channels.get(channelId);
@@ -92,26 +92,26 @@ function moderatorActions(anchor, context, { id: userId }) {
   if (voiceState === undefined) return [];
   const changeMember = changes => () =>
     runAndReport(() => api.request("PATCH", `/guilds/${guildId}/members/${userId}`, { json: changes }));
-  const changeStage = suppress => () =>
+  const setSuppressed = suppress => () =>
     runAndReport(() =>
       api.request("PATCH", `/guilds/${guildId}/voice-states/${userId}`, { json: { channel_id: channel.id, suppress } }),
     );
   const isStage = channel.type === ChannelType.GUILD_STAGE_VOICE;
-  const others = [...state.channels.values()].filter(
-    each => each.guild_id === guildId && each.id !== channel.id && isVoice(each),
+  const otherChannels = [...state.channels.values()].filter(
+    other => other.guild_id === guildId && other.id !== channel.id && isVoice(other),
   );
   const move = () =>
     openMenu(
       anchor,
       "Move to",
-      others.map(({ id, name }) => ({ label: name, icon: "voice", onClick: changeMember({ channel_id: id }) })),
+      otherChannels.map(({ id, name }) => ({ label: name, icon: "voice", onClick: changeMember({ channel_id: id }) })),
     );
   return [
     isStage && can(Permissions.MUTE_MEMBERS) && voiceState.suppress
-      ? { label: "Let speak", iconName: "microphone", onClick: changeStage(false) }
+      ? { label: "Let speak", iconName: "microphone", onClick: setSuppressed(false) }
       : null,
     isStage && can(Permissions.MUTE_MEMBERS) && !voiceState.suppress
-      ? { label: "Move to audience", iconName: "people", onClick: changeStage(true) }
+      ? { label: "Move to audience", iconName: "people", onClick: setSuppressed(true) }
       : null,
     can(Permissions.MUTE_MEMBERS)
       ? {
@@ -120,7 +120,7 @@ function moderatorActions(anchor, context, { id: userId }) {
           onClick: changeMember({ mute: !voiceState.mute }),
         }
       : null,
-    can(Permissions.MOVE_MEMBERS) && others.length
+    can(Permissions.MOVE_MEMBERS) && otherChannels.length
       ? { label: "Move to another channel", iconName: "leave", onClick: move }
       : null,
     can(Permissions.MOVE_MEMBERS)

@@ -1,4 +1,4 @@
-/** Tiles of the people in a call: avatar or video, name, marks, and a border while they speak. */
+/** Tiles of the participants of a call: avatar or video, name, marks, and a border while they speak. */
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
@@ -8,24 +8,24 @@ import { getCalls } from "../voice/calls.js";
 import { canFullscreen, toggleFullscreen } from "./layout.js";
 import { openParticipantOptions } from "./participant_options.js";
 
-/** Return the entries of `reconcile` for the people in a channel. Names and marks follow with `updateTiles`. */
+/** Return the entries of `reconcile` for the participants in a channel. `updateTiles` adds names and marks. */
 export function participantEntries(context, voiceStates) {
   const { me } = context;
   const calls = getCalls(context);
-  const isHere = calls.channelId === context.channelId;
+  const hasJoined = calls.channelId === context.channelId;
   return voiceStates.map(({ user_id: userId }) => {
     const { user, name } = personOf(context, userId);
-    const video = isHere ? videoOf(calls, userId, me.id) : null;
+    const video = hasJoined ? videoOf(calls, userId, me.id) : null;
     return {
       key: userId,
       // A tile is built again only if its picture changes: a new element would leave full screen.
-      version: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, isHere]),
-      build: () => tile(context, { user, name, video, isHere }),
+      version: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, hasJoined]),
+      build: () => tile(context, { user, name, video, hasJoined }),
     };
   });
 }
 
-/** Update names, marks, who speaks and the large tile, without building the tiles again. */
+/** Update names, marks, speaking borders and the large tile, without building the tiles again. */
 export function updateTiles(list, context, voiceStates, mainId) {
   const { call, channelId } = getCalls(context);
   const speaking = channelId === context.channelId ? (call?.speakingIds ?? new Set()) : new Set();
@@ -41,9 +41,9 @@ export function updateTiles(list, context, voiceStates, mainId) {
     const { name } = personOf(context, userId);
     const marks = marksOf(statesById.get(userId) ?? {});
     const label = item.querySelector(".tile-name");
-    const stamp = JSON.stringify([name, marks]);
-    if (label.dataset.stamp === stamp) continue;
-    label.dataset.stamp = stamp;
+    const version = JSON.stringify([name, marks]);
+    if (label.dataset.version === version) continue;
+    label.dataset.version = version;
     item.querySelector(".tile-person").textContent = name;
     setChildren(
       item.querySelector(".tile-marks"),
@@ -83,7 +83,7 @@ function marksOf({
   return marks;
 }
 
-function tile(context, { user, name, video, isHere }) {
+function tile(context, { user, name, video, hasJoined }) {
   const isOther = user.id !== context.me.id;
   const item = h(
     "li",
@@ -105,7 +105,7 @@ function tile(context, { user, name, video, isHere }) {
             dataset: { focus: "expand" },
           })
         : null,
-      isHere && (isOther || video)
+      hasJoined && (isOther || video)
         ? iconButton(
             "more",
             `Options for ${name}`,

@@ -1,5 +1,6 @@
 /** Calls in direct messages and groups: starting, ringing, accepting and declining (decisions/0059). */
 
+import { GatewayOpcode } from "../generated/enums.js";
 import { h } from "../ui/dom.js";
 import { openDialog } from "../ui/dialogs.js";
 import { announce } from "../ui/live_region.js";
@@ -8,11 +9,9 @@ import { channelPath } from "../ui/router.js";
 import { channelTitle, conversationIcon } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 
-const CALL_CONNECT = 13;
-
-/** The calls of private channels and the dialogs of those that ring. */
+/** The calls of private channels, and the dialogs of incoming calls. */
 class PrivateCalls {
-  /** `{channel_id, ringing, ...}` by channel. @type {Map<string, any>} */
+  /** CALL_CREATE and CALL_UPDATE payloads by channel ID. @type {Map<string, any>} */
   #calls = new Map();
   /** @type {Map<string, HTMLDialogElement>} */
   #dialogs = new Map();
@@ -60,9 +59,9 @@ class PrivateCalls {
     const channel = context.state.channels.get(channelId);
     if (channel === undefined || this.#dialogs.has(channelId)) return;
     const title = this.#title(channelId);
-    let answered = false;
+    let isAnswered = false;
     const answer = action => () => {
-      answered = true;
+      isAnswered = true;
       this.#dialogs.get(channelId)?.close();
       action();
     };
@@ -70,7 +69,7 @@ class PrivateCalls {
       context.go(channelPath(channel));
       getCalls(context).join(channel);
     };
-    const box = openDialog(
+    const dialog = openDialog(
       "Incoming call",
       () =>
         h(
@@ -92,41 +91,42 @@ class PrivateCalls {
       {
         // Escape and the close button decline too, unless the call stopped ringing.
         onClose: () => {
-          const isOpen = this.#dialogs.delete(channelId);
-          if (isOpen && !answered) declineCall(context, channelId);
+          // `#closeDialog` removes the dialog before it closes it.
+          const isRinging = this.#dialogs.delete(channelId);
+          if (isRinging && !isAnswered) declineCall(context, channelId);
         },
       },
     );
-    this.#dialogs.set(channelId, box);
+    this.#dialogs.set(channelId, dialog);
     announce(`${title} is calling you.`);
   }
 
   #closeDialog(channelId) {
-    const box = this.#dialogs.get(channelId);
+    const dialog = this.#dialogs.get(channelId);
     this.#dialogs.delete(channelId);
-    box?.close();
+    dialog?.close();
   }
 }
 
 /** @type {WeakMap<object, PrivateCalls>} */
-const callsOfClients = new WeakMap();
+const callsByState = new WeakMap();
 
-/** Follow the calls of private channels. Call once, before the gateway connects. */
+/** Listen for calls of private channels. Call once, before the gateway connects. */
 export function startPrivateCalls(context) {
-  callsOfClients.set(context.state, new PrivateCalls(context));
+  callsByState.set(context.state, new PrivateCalls(context));
 }
 
 /** Return the running call of a private channel, or null. */
 export function privateCall(context, channelId) {
-  return callsOfClients.get(context.state)?.find(channelId) ?? null;
+  return callsByState.get(context.state)?.find(channelId) ?? null;
 }
 
-/** Ask whether a private channel has a call; the answer is an event. */
+/** Request the call of a private channel. The gateway sends CALL_CREATE if there is one. */
 export function requestPrivateCall(context, channelId) {
-  context.gateway.send(CALL_CONNECT, { channel_id: channelId });
+  context.gateway.send(GatewayOpcode.CALL_CONNECT, { channel_id: channelId });
 }
 
-/** Start a call in a private channel and ring the others. */
+/** Start a call in a private channel and ring the other recipients, or join the running call. */
 export async function startPrivateCall(context, channel) {
   const isRunning = privateCall(context, channel.id) !== null;
   const path = `/channels/${channel.id}/call`;

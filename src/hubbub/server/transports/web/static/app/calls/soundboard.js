@@ -1,4 +1,4 @@
-/** The soundboard of a voice channel: playing sounds for everyone in the call, and hearing those of others. */
+/** The soundboard of a voice channel: the popup that sends sounds to the call, and the playback of received sounds. */
 
 import { Permissions, isVoice } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
@@ -10,7 +10,7 @@ import { soundPath } from "../content/cdn_paths.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { getCalls } from "../voice/calls.js";
 
-/** Play the sounds that others send to the call of this client. Call once, before the gateway connects. */
+/** Play the sounds that participants send to the current call. Call once, before the gateway connects. */
 export function startSoundboard(context) {
   const { gateway, state } = context;
   gateway.addEventListener("VOICE_CHANNEL_EFFECT_SEND", ({ detail }) => {

@@ -1,11 +1,11 @@
-/** Startup of calls: announcements for screen readers, push to talk, calls of private channels. */
+/** Startup of calls: announcements for screen readers, push to talk, calls of private channels and the soundboard. */
 
 import { announce } from "../ui/live_region.js";
 import { getCalls } from "../voice/calls.js";
 import { startPrivateCalls } from "./private_calls.js";
 import { startSoundboard } from "./soundboard.js";
 
-const TALK_KEY = "ControlRight";
+const PUSH_TO_TALK_KEY = "ControlRight";
 
 /** Start the features of calls. Call once, before the gateway connects. */
 export function startCalls(context) {
@@ -23,9 +23,9 @@ export function startCalls(context) {
   calls.addEventListener("left", event =>
     announce(`${nameOf(/** @type {any} */ (event).detail.userId)} left the call.`),
   );
-  const setTalkKey = pressed => event => event.code === TALK_KEY && calls.devices.setTalkKey(pressed);
-  document.addEventListener("keydown", setTalkKey(true));
-  document.addEventListener("keyup", setTalkKey(false));
-  // The release of the key is not seen while another window has the focus.
+  const onTalkKey = isPressed => event => event.code === PUSH_TO_TALK_KEY && calls.devices.setTalkKey(isPressed);
+  document.addEventListener("keydown", onTalkKey(true));
+  document.addEventListener("keyup", onTalkKey(false));
+  // The page receives no keyup event while another window has the focus.
   window.addEventListener("blur", () => calls.devices.setTalkKey(false));
 }

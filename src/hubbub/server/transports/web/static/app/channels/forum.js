@@ -16,7 +16,7 @@ class Forum extends LayoutPart {
     this.list = h("ul", { class: "posts" });
     this.archived = h("div", { class: "thread-entries" });
     this.actions = h("div", { class: "row spread" });
-    const show = () =>
+    const showArchived = () =>
       fetchArchivedThreads(this.context).then(
         threads =>
           setChildren(
@@ -29,7 +29,7 @@ class Forum extends LayoutPart {
       );
     setChildren(
       this.archived,
-      h("button", { type: "button", class: "button quiet small", onclick: show }, "Show archived posts"),
+      h("button", { type: "button", class: "button quiet small", onclick: showArchived }, "Show archived posts"),
     );
     this.replaceChildren(this.head, h("div", { class: "forum" }, this.actions, this.list, this.archived));
   }
@@ -40,11 +40,11 @@ class Forum extends LayoutPart {
     const channel = state.channels.get(channelId);
     if (channel === undefined) return;
     setChildren(this.head, channelHeader(context, channel));
-    const pinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
+    const isPinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
     const posts = state
       .threadsOf(channelId)
       .filter(thread => !thread.thread_metadata?.archived)
-      .sort((a, b) => pinned(b) - pinned(a) || compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
+      .sort((a, b) => isPinned(b) - isPinned(a) || compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
     const tags = new Map((channel.available_tags ?? []).map(tag => [tag.id, tag.name]));
     setChildren(
       this.actions,
@@ -74,11 +74,11 @@ class Forum extends LayoutPart {
             "li",
             { class: "post" },
             threadLink(post, state),
-            (post.applied_tags ?? []).length || pinned(post)
+            (post.applied_tags ?? []).length || isPinned(post)
               ? h(
                   "ul",
                   { class: "tags" },
-                  pinned(post) ? h("li", null, "Pinned") : null,
+                  isPinned(post) ? h("li", null, "Pinned") : null,
                   post.applied_tags.map(id => tags.has(id) && h("li", null, tags.get(id))),
                 )
               : null,

@@ -1,4 +1,4 @@
-/** The header of a channel: title, topic, tools and menu. */
+/** The header of a channel: title, topic, tools and menu; also the menu of a category. */
 
 import { CHANNEL_NAME_MAX, TOPIC_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, canHaveThreads, isForum, isPrivate, isThread } from "../network/enums.js";
@@ -72,11 +72,11 @@ export function openChannelMenu(anchor, context, channel) {
   const isThreadChannel = isThread(channel),
     canManage = state.can(channel.id, isThreadChannel ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
   const isGroup = channel.type === ChannelType.GROUP_DM;
-  const archive = () =>
+  const toggleArchived = () =>
     runAndReport(() =>
       api.request("PATCH", `/channels/${channel.id}`, { json: { archived: !channel.thread_metadata?.archived } }),
     );
-  const rename = () => openRename(context, channel);
+  const edit = () => openEditDialog(context, channel);
   openMenu(anchor, channelTitle(channel, state), [
     state.isUnread(channel.id) && {
       label: "Mark as read",
@@ -100,13 +100,13 @@ export function openChannelMenu(anchor, context, channel) {
       (canManage || channel.owner_id === me.id) && {
         label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread",
         icon: "lock",
-        onClick: archive,
+        onClick: toggleArchived,
       },
     (canManage || isGroup || (isThreadChannel && channel.owner_id === me.id)) &&
       channel.type !== ChannelType.DM && {
         label: channel.guild_id && !isThreadChannel ? "Edit channel" : "Rename",
         icon: "edit",
-        onClick: rename,
+        onClick: edit,
       },
     isGroup && { label: "Add people", icon: "invite", onClick: () => openAddPeople(context, channel) },
     isGroup && {
@@ -158,7 +158,7 @@ async function deleteChannel(context, channel, title, label) {
     context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
 }
 
-function openRename(context, channel) {
+function openEditDialog(context, channel) {
   openDialog(channel.guild_id && !isThread(channel) ? "Edit channel" : "Rename", close => {
     const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
     const name = formField(

@@ -19,8 +19,8 @@ export function openMentions(context) {
       const list = h("ol", { class: "search-result-list", "aria-label": "Mentions" });
       const status = h("p", { class: "muted small", role: "status" });
       const more = h("div", { class: "row" });
-      const everyone = h("input", { type: "checkbox", checked: true });
-      const roles = h("input", { type: "checkbox", checked: true });
+      const everyoneCheckbox = h("input", { type: "checkbox", checked: true });
+      const rolesCheckbox = h("input", { type: "checkbox", checked: true });
       let requestNumber = 0;
       const load = async before => {
         const current = (requestNumber += 1);
@@ -28,7 +28,7 @@ export function openMentions(context) {
         setChildren(more);
         status.textContent = "Loading…";
         try {
-          const query = { limit: PAGE_SIZE, before, everyone: everyone.checked, roles: roles.checked };
+          const query = { limit: PAGE_SIZE, before, everyone: everyoneCheckbox.checked, roles: rolesCheckbox.checked };
           const messages = await context.api.request("GET", "/users/@me/mentions", { query });
           await loadChannels(context, messages);
           if (current !== requestNumber) return;
@@ -46,15 +46,15 @@ export function openMentions(context) {
           if (current === requestNumber) status.textContent = messageErrorText(error);
         }
       };
-      for (const input of [everyone, roles]) input.addEventListener("change", () => load());
+      for (const input of [everyoneCheckbox, rolesCheckbox]) input.addEventListener("change", () => load());
       load();
       return [
         h(
           "fieldset",
           { class: "mention-filters" },
           h("legend", { class: "visually-hidden" }, "Show"),
-          h("label", { class: "choice" }, everyone, "@everyone and @here"),
-          h("label", { class: "choice" }, roles, "My roles"),
+          h("label", { class: "choice" }, everyoneCheckbox, "@everyone and @here"),
+          h("label", { class: "choice" }, rolesCheckbox, "My roles"),
         ),
         status,
         list,
@@ -64,7 +64,7 @@ export function openMentions(context) {
           { class: "row end" },
           h(
             "button",
-            { type: "button", class: "button quiet small", onclick: () => openOwnSettings(context) },
+            { type: "button", class: "button quiet small", onclick: () => openNotificationSettings(context) },
             "Notification settings",
           ),
         ),
@@ -74,7 +74,7 @@ export function openMentions(context) {
   );
 }
 
-async function openOwnSettings(context) {
+async function openNotificationSettings(context) {
   const module = await loadModule(() => import("../account/notifications.js"));
   if (module !== null) openDialog("Notifications", () => module.NOTIFICATIONS_SCREEN.build({ context }));
 }

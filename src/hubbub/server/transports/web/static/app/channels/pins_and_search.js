@@ -1,4 +1,4 @@
-/** Dialogs with messages: pins and search results. */
+/** Dialogs with the pinned messages of a channel and the message search of a guild. */
 
 import { messageErrorText } from "../state/outbox.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -9,7 +9,12 @@ import { userAvatar } from "../content/avatars.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
 
-/** Return a list entry for a message; `place` names its channel, if the channel's name is not enough. */
+const SEARCH_PAGE_SIZE = 25;
+/** Number of times that a search is repeated while the server indexes the guild. */
+const INDEXING_RETRIES_MAX = 8;
+const INDEXING_DELAY_MAX_SECONDS = 2;
+
+/** Return a list entry for a message; `place` replaces the channel's name, and `action` is a further element beside the link. */
 export function buildMessageResult(
   message,
   context,
@@ -53,13 +58,13 @@ export function buildMessageResult(
 }
 
 /** Open the pinned messages of a channel. */
-export function openPinnedMessages(context, mayUnpin) {
+export function openPinnedMessages(context, canUnpin) {
   const { api, channelId } = context;
   openDialog(
     "Pinned messages",
     close => {
       const list = h("ol", { class: "search-result-list" }, h("li", { class: "muted" }, "Loading…"));
-      const read = async () => {
+      const load = async () => {
         try {
           const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
           const unpin = message =>
@@ -70,7 +75,7 @@ export function openPinnedMessages(context, mayUnpin) {
                 class: "link",
                 onclick: async () => {
                   await api.request("DELETE", `/channels/${channelId}/messages/pins/${message.id}`).catch(() => {});
-                  read();
+                  load();
                 },
               },
               "Unpin",
@@ -79,7 +84,7 @@ export function openPinnedMessages(context, mayUnpin) {
             list,
             items.length
               ? items.map(({ message }) =>
-                  buildMessageResult(message, context, close, { action: mayUnpin ? unpin(message) : null }),
+                  buildMessageResult(message, context, close, { action: canUnpin ? unpin(message) : null }),
                 )
               : h("li", { class: "muted" }, "No pinned messages."),
           );
@@ -87,7 +92,7 @@ export function openPinnedMessages(context, mayUnpin) {
           setChildren(list, h("li", { class: "muted" }, messageErrorText(error)));
         }
       };
-      read();
+      load();
       return list;
     },
     { wide: true },
@@ -97,7 +102,6 @@ export function openPinnedMessages(context, mayUnpin) {
 /** Open the message search of a guild. */
 export function openSearch(context) {
   const { api, guildId, state } = context;
-  const PAGE = 25;
   openDialog(
     "Search",
     close => {
@@ -124,18 +128,23 @@ export function openSearch(context) {
           const query = {
             content,
             offset,
-            limit: PAGE,
+            limit: SEARCH_PAGE_SIZE,
             channel_id: inChannelCheckbox.checked ? context.channelId : undefined,
           };
           let page = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
-          // The server indexes a guild on its first search; `retry_after` estimates how long that takes.
+          // The server indexes a guild on its first search; `retry_after` is the estimated duration in seconds.
           for (
-            let tried = 0;
-            page.messages === undefined && tried < 8 && list.isConnected && currentRequest === requestId;
-            tried += 1
+            let retries = 0;
+            page.messages === undefined &&
+            retries < INDEXING_RETRIES_MAX &&
+            list.isConnected &&
+            currentRequest === requestId;
+            retries += 1
           ) {
             status.textContent = "Indexing messages…";
-            await new Promise(resolve => setTimeout(resolve, Math.min(Number(page.retry_after ?? 1), 2) * 1000));
+            await new Promise(resolve =>
+              setTimeout(resolve, Math.min(Number(page.retry_after ?? 1), INDEXING_DELAY_MAX_SECONDS) * 1000),
+            );
             page = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
           }
           if (currentRequest !== requestId) return;
@@ -149,12 +158,12 @@ export function openSearch(context) {
             page.messages === undefined
               ? "Messages are still being indexed. Try again in a moment."
               : `${total} ${total === 1 ? "message" : "messages"}`;
-          if (offset + PAGE < total)
+          if (offset + SEARCH_PAGE_SIZE < total)
             setChildren(
               nextPage,
               h(
                 "button",
-                { type: "button", class: "button quiet small", onclick: () => search(offset + PAGE) },
+                { type: "button", class: "button quiet small", onclick: () => search(offset + SEARCH_PAGE_SIZE) },
                 "Show more",
               ),
             );

@@ -112,21 +112,22 @@ class Sidebar extends LayoutPart {
         const title = channelTitle(channel, state),
           other = channel.recipients?.[0];
         const status = channel.type === ChannelType.DM && other ? state.statusOf(other.id) : undefined;
-        const unread = state.isMarkedUnread(channel.id),
-          mentions = state.mentionsIn(channel.id);
+        const isUnread = state.isMarkedUnread(channel.id),
+          mentionCount = state.mentionsIn(channel.id);
         return {
           key: channel.id,
           version: [
             state.isMuted(channel.id),
             title,
             status,
-            unread,
-            mentions,
+            isUnread,
+            mentionCount,
             channel.id === channelId,
             other?.avatar,
             channel.icon,
           ].join(" "),
-          build: () => this.#channelItem(channel, conversationIcon(channel, title, status), title, unread, mentions),
+          build: () =>
+            this.#channelItem(channel, conversationIcon(channel, title, status), title, isUnread, mentionCount),
         };
       }),
     ];
@@ -139,7 +140,7 @@ class Sidebar extends LayoutPart {
     if (guild.unavailable)
       return [
         {
-          key: "out",
+          key: "unavailable",
           version: "",
           build: () => h("li", { class: "muted side-text" }, "This guild is temporarily unavailable."),
         },
@@ -165,15 +166,15 @@ class Sidebar extends LayoutPart {
     const entries = uncategorized.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {
       const channels = channelsUnder(category.id);
-      const open = !collapsedCategoryIds.has(category.id);
+      const isOpen = !collapsedCategoryIds.has(category.id);
       entries.push({
         key: category.id,
-        version: `${category.name} ${open}`,
-        build: () => this.#categoryItem(category, open),
+        version: `${category.name} ${isOpen}`,
+        build: () => this.#categoryItem(category, isOpen),
       });
       for (const channel of channels)
         if (
-          open ||
+          isOpen ||
           state.isMarkedUnread(channel.id) ||
           state.mentionsIn(channel.id) ||
           channel.id === this.context.channelId
@@ -201,9 +202,9 @@ class Sidebar extends LayoutPart {
     return state.can(channel.id, Permissions.VIEW_CHANNEL);
   }
 
-  #categoryItem(category, open) {
+  #categoryItem(category, isOpen) {
     const onClick = () => {
-      if (open) collapsedCategoryIds.add(category.id);
+      if (isOpen) collapsedCategoryIds.add(category.id);
       else collapsedCategoryIds.delete(category.id);
       this.draw();
     };
@@ -215,7 +216,7 @@ class Sidebar extends LayoutPart {
         {
           type: "button",
           class: "category",
-          "aria-expanded": String(open),
+          "aria-expanded": String(isOpen),
           dataset: { focus: "fold" },
           onclick: onClick,
           oncontextmenu: event => {
@@ -231,8 +232,8 @@ class Sidebar extends LayoutPart {
 
   #channelEntries(channel) {
     const { state, channelId } = this.context;
-    const unread = isMessageable(channel) && state.isMarkedUnread(channel.id),
-      mentions = state.mentionsIn(channel.id);
+    const isUnread = isMessageable(channel) && state.isMarkedUnread(channel.id),
+      mentionCount = state.mentionsIn(channel.id);
     const entries = [
       {
         key: channel.id,
@@ -240,23 +241,24 @@ class Sidebar extends LayoutPart {
           state.isMuted(channel.id),
           channel.name,
           channel.type,
-          unread,
-          mentions,
+          isUnread,
+          mentionCount,
           channel.id === channelId,
           channel.status,
         ].join(" "),
-        build: () => this.#channelItem(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
+        build: () => this.#channelItem(channel, icon(channelIconName(channel)), channel.name, isUnread, mentionCount),
       },
     ];
     for (const thread of state.threadsOf(channel.id)) {
       const isCurrent = thread.id === channelId;
       if (!isCurrent && (!thread.member || thread.thread_metadata?.archived)) continue;
-      const unreadThread = state.isMarkedUnread(thread.id) && Boolean(thread.member),
-        count = state.mentionsIn(thread.id);
+      const isUnreadThread = state.isMarkedUnread(thread.id) && Boolean(thread.member),
+        threadMentionCount = state.mentionsIn(thread.id);
       entries.push({
         key: thread.id,
-        version: `${state.isMuted(thread.id)} ${thread.name} ${unreadThread} ${count} ${isCurrent}`,
-        build: () => this.#channelItem(thread, icon("thread"), thread.name, unreadThread, count, "inner"),
+        version: `${state.isMuted(thread.id)} ${thread.name} ${isUnreadThread} ${threadMentionCount} ${isCurrent}`,
+        build: () =>
+          this.#channelItem(thread, icon("thread"), thread.name, isUnreadThread, threadMentionCount, "inner"),
       });
     }
     if (isVoice(channel))
@@ -264,15 +266,15 @@ class Sidebar extends LayoutPart {
     return entries;
   }
 
-  #voiceEntry(channel, voice) {
+  #voiceEntry(channel, voiceState) {
     const { state } = this.context;
-    const user = state.user(voice.user_id) ?? { id: voice.user_id, username: "Unknown user" };
+    const user = state.user(voiceState.user_id) ?? { id: voiceState.user_id, username: "Unknown user" };
     const name = state.displayName(user, channel.guild_id);
-    const muted = voice.self_mute || voice.mute || voice.suppress,
-      deaf = voice.self_deaf || voice.deaf;
-    const isSpeaking = this.#isSpeaking(channel, voice.user_id);
+    const muted = voiceState.self_mute || voiceState.mute || voiceState.suppress,
+      deaf = voiceState.self_deaf || voiceState.deaf;
+    const isSpeaking = this.#isSpeaking(channel, voiceState.user_id);
     return {
-      key: `voice-${channel.id}-${voice.user_id}`,
+      key: `voice-${channel.id}-${voiceState.user_id}`,
       version: `${name} ${muted} ${deaf} ${isSpeaking} ${user.avatar}`,
       build: () =>
         h(
@@ -291,7 +293,7 @@ class Sidebar extends LayoutPart {
     return channelId === channel.id && (call?.speakingIds.has(userId) ?? false);
   }
 
-  /** A click on a voice channel shows it and joins its call. */
+  /** Join the call of a clicked voice channel; the link itself shows the channel. */
   #onChannelClick(event, channel) {
     if (!isVoice(channel) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     if (callObstacle() === null && this.context.state.can(channel.id, Permissions.CONNECT))
@@ -304,7 +306,7 @@ class Sidebar extends LayoutPart {
     openChannelMenu(event.currentTarget, bindToChannel(this.context, channel.id), channel);
   }
 
-  #channelItem(channel, mark, name, unread, mentions, kind = "") {
+  #channelItem(channel, iconElement, name, isUnread, mentionCount, kind = "") {
     const { state, channelId } = this.context;
     const isCurrent = channel.id === channelId,
       isMuted = state.isMuted(channel.id);
@@ -315,23 +317,23 @@ class Sidebar extends LayoutPart {
         "a",
         {
           href: channelPath(channel),
-          class: unread ? "entry unread" : isMuted ? "entry muted-channel" : "entry",
+          class: isUnread ? "entry unread" : isMuted ? "entry muted-channel" : "entry",
           "aria-current": isCurrent ? "page" : null,
           dataset: { focus: channel.id },
           onclick: event => this.#onChannelClick(event, channel),
           oncontextmenu: event => this.#openMenu(event, channel),
         },
-        mark,
+        iconElement,
         h("span", { class: "entry-name", dir: "auto" }, name),
         channel.status ? h("span", { class: "muted small entry-status", dir: "auto" }, channel.status) : null,
-        mentions
+        mentionCount
           ? h(
               "span",
               { class: "count" },
-              mentions,
-              h("span", { class: "visually-hidden" }, mentions === 1 ? " mention" : " mentions"),
+              mentionCount,
+              h("span", { class: "visually-hidden" }, mentionCount === 1 ? " mention" : " mentions"),
             )
-          : unread
+          : isUnread
             ? h("span", { class: "visually-hidden" }, " unread")
             : null,
         isMuted ? h("span", { role: "img", "aria-label": "muted", title: "Muted" }, icon("bell_off")) : null,

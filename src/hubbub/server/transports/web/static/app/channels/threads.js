@@ -111,7 +111,7 @@ export function openThreadForm(context, message) {
       if (isPost)
         Object.assign(json, {
           message: { content: content.input.value },
-          applied_tags: tagCheckboxes.filter(([, box]) => box.checked).map(([id]) => id),
+          applied_tags: tagCheckboxes.filter(([, checkbox]) => checkbox.checked).map(([id]) => id),
         });
       else if (message === null)
         json.type = privateCheckbox?.checked ? ChannelType.PRIVATE_THREAD : ChannelType.PUBLIC_THREAD;
@@ -151,8 +151,8 @@ export function openThreadForm(context, message) {
   });
 }
 
-/** Join the thread, or leave it if the user is a member. */
+/** Join the thread in view, or leave it if the user is a member. */
 export function toggleThreadMembership({ api, state, channelId }) {
-  const joined = Boolean(state.channels.get(channelId)?.member);
-  return runAndReport(() => api.request(joined ? "DELETE" : "PUT", `/channels/${channelId}/thread-members/@me`));
+  const isMember = Boolean(state.channels.get(channelId)?.member);
+  return runAndReport(() => api.request(isMember ? "DELETE" : "PUT", `/channels/${channelId}/thread-members/@me`));
 }

@@ -6,37 +6,39 @@ export const { USER: USER_COMMAND, MESSAGE: MESSAGE_COMMAND, PRIMARY_ENTRY_POINT
 
 const { CHAT_INPUT } = CommandType;
 const { SUB_COMMAND, SUB_COMMAND_GROUP } = CommandOptionType;
-const FRESH_MS = 20_000;
-const CHANNELS_MAX = 10;
+const CACHE_LIFETIME_MS = 20_000;
+const CACHED_CHANNELS_MAX = 10;
+/** Rank of an entry that does not match the query. */
+const NO_MATCH = 3;
 
 /**
- * Something that can be run: a command or a subcommand.
+ * A command or subcommand that the user can run.
  *
  * @typedef {{command: object, application: object, steps: object[], name: string, description: string, options: object[]}}
- *   Entry `steps` are the subcommand options that lead to it; `options` are its parameters
+ *   Entry `steps` are the subcommand group and subcommand below the command; `options` are the parameters
  */
 
-/** @type {WeakMap<object, Map<string, {when: number, index: Promise<Entry[]>}>>} */
+/** @type {WeakMap<object, Map<string, {fetchedAtMs: number, entries: Promise<Entry[]>}>>} */
 const cache = new WeakMap();
 
 /**
- * Return everything that can be run in a channel.
+ * Return the commands and subcommands that the user can run in a channel.
  *
  * @param {{api: object, channelId: string}} context
- * @param {boolean} [refresh] bypass the cache
+ * @param {{bypassCache?: boolean}} [options]
  * @returns {Promise<Entry[]>}
  */
-export function fetchCommands({ api, channelId }, refresh = false) {
+export function fetchCommands({ api, channelId }, { bypassCache = false } = {}) {
   if (!cache.has(api)) cache.set(api, new Map());
   const byChannel = cache.get(api);
   const cached = byChannel.get(channelId);
-  if (cached && !refresh && Date.now() - cached.when < FRESH_MS) return cached.index;
-  const index = api.request("GET", `/channels/${channelId}/application-command-index`).then(flatten);
+  if (cached && !bypassCache && Date.now() - cached.fetchedAtMs < CACHE_LIFETIME_MS) return cached.entries;
+  const entries = api.request("GET", `/channels/${channelId}/application-command-index`).then(flatten);
   byChannel.delete(channelId);
-  byChannel.set(channelId, { when: Date.now(), index });
-  index.catch(() => byChannel.delete(channelId));
-  if (byChannel.size > CHANNELS_MAX) byChannel.delete(byChannel.keys().next().value);
-  return index;
+  byChannel.set(channelId, { fetchedAtMs: Date.now(), entries });
+  entries.catch(() => byChannel.delete(channelId));
+  if (byChannel.size > CACHED_CHANNELS_MAX) byChannel.delete(byChannel.keys().next().value);
+  return entries;
 }
 
 function flatten({ applications, application_commands: commands }) {
@@ -56,8 +58,8 @@ function listEntries(command, application) {
 
   function walk(node, steps) {
     const inner = node.options ?? [];
-    const nests = inner.length && (inner[0].type === SUB_COMMAND || inner[0].type === SUB_COMMAND_GROUP);
-    if (nests) {
+    const hasSubcommands = inner.length && (inner[0].type === SUB_COMMAND || inner[0].type === SUB_COMMAND_GROUP);
+    if (hasSubcommands) {
       for (const option of inner) walk(option, [...steps, option]);
       return;
     }
@@ -91,11 +93,12 @@ export function findMatches(entries, typed) {
     const displayedName = name.toLowerCase();
     if (displayedName === query) return 0;
     if (displayedName.startsWith(query) || command.name.startsWith(query)) return 1;
-    return displayedName.includes(query) ? 2 : 3;
+    return displayedName.includes(query) ? 2 : NO_MATCH;
   };
   return entries
     .filter(
-      entry => (entry.command.type === CHAT_INPUT || entry.command.type === ENTRY_POINT_COMMAND) && rank(entry) < 3,
+      entry =>
+        (entry.command.type === CHAT_INPUT || entry.command.type === ENTRY_POINT_COMMAND) && rank(entry) < NO_MATCH,
     )
     .sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
 }
@@ -120,13 +123,13 @@ export function optionErrors({ steps }, values, errors) {
   const named = new Map();
   for (const [key, value] of Object.entries(node ?? {})) {
     const name = /^\d+$/.test(key) ? values[Number(key)]?.name : key;
-    if (name && name !== "_errors") named.set(name, sentence(value));
+    if (name && name !== "_errors") named.set(name, errorText(value));
   }
   return named;
 }
 
-function sentence(node) {
+function errorText(node) {
   if (node === null || typeof node !== "object") return "";
   if (Array.isArray(node._errors)) return node._errors.map(({ message }) => message).join(" ");
-  return Object.values(node).map(sentence).filter(Boolean).join(" ");
+  return Object.values(node).map(errorText).filter(Boolean).join(" ");
 }

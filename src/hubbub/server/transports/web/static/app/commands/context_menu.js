@@ -1,4 +1,4 @@
-/** User and message commands of apps, which context menus list, and running a command without options. */
+/** User and message commands of apps for context menus, and the function that runs a command without options. */
 
 import { APPLICATION_COMMAND, getInteractions } from "../network/interactions.js";
 import { bindToChannel } from "../state/context.js";
@@ -19,21 +19,21 @@ export function fetchMessageCommands(context, message) {
   return menuCommands(MESSAGE_COMMAND, bindToChannel(context, message.channel_id ?? context.channelId), message.id);
 }
 
-async function menuCommands(type, context, target) {
+async function menuCommands(type, context, targetId) {
   const entries = await fetchCommands(context);
   return entries
     .filter(({ command }) => command.type === type)
     .map(entry => ({
       label: entry.name,
       application: entry.application,
-      run: () => runCommand(entry, context, target),
+      run: () => runCommand(entry, context, targetId),
     }));
 }
 
-/** Run a context menu or entry point command and show a notice if it fails. */
-export async function runCommand(entry, context, target) {
+/** Run a context menu or entry point command; show a notice if it fails, and return whether it succeeded. */
+export async function runCommand(entry, context, targetId) {
   const data = interactionData(entry, []);
-  if (target) data.target_id = target;
+  if (targetId) data.target_id = targetId;
   try {
     await getInteractions(context).send(context, {
       type: APPLICATION_COMMAND,

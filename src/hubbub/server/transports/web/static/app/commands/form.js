@@ -150,7 +150,7 @@ export function createCommandForm(entry, context, done) {
     first?.focus();
     if (first) return;
     const outdated = error.errors?.data?._errors?.some(fieldError => fieldError.code === OUTDATED);
-    if (outdated) fetchCommands(context, true).catch(() => {});
+    if (outdated) fetchCommands(context, { bypassCache: true }).catch(() => {});
     setStatus(outdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
   }
 
