@@ -282,7 +282,11 @@ export function chooseImage({ application }) {
   );
 }
 
-/** Send a message as the user to `recipient`, or to a channel if it is null; return whether it was sent. Call only after a click. */
+/**
+ * Send a message as the user to `recipient`, or to a channel if it is null, and return whether it was sent.
+ *
+ * Call it only after the user clicked a button.
+ */
 async function sendAsUser(session, recipient, channelId, content) {
   const { api } = session.context;
   try {

@@ -9,7 +9,7 @@ import * as payloads from "./rpc_payloads.js";
 
 const SUBSCRIPTIONS_MAX = 64;
 
-/** Every event: required scopes, the argument that selects its subject, and the function that builds its payload from the current state. */
+/** Every event: required scopes, the argument that selects its subject, and the function that builds its current payload. */
 const EVENTS = Object.freeze({
   ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE: {
     currentPayload: async session => ({ participants: await payloads.participants(session) }),

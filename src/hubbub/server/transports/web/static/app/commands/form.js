@@ -12,14 +12,14 @@ import {
 } from "./available_commands.js";
 import { createOptionField, autocompleteValue } from "./option_fields.js";
 
-const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
+const OUTDATED_VERSION_CODE = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
 
 /**
  * Return the form with the options of a command.
  *
  * @param {import("./available_commands.js").Entry} entry
  * @param {object} context
- * @param {(ran: boolean) => void} done called after the command ran or the form was closed
+ * @param {(hasRun: boolean) => void} done called after the command ran or the form was closed
  * @returns {{node: HTMLElement, focus: () => void}}
  */
 export function createCommandForm(entry, context, done) {
@@ -27,7 +27,7 @@ export function createCommandForm(entry, context, done) {
   const rows = h("div", { class: "command-fields" });
   const optionButtons = h("div", { class: "command-more" });
   const status = h("p", { class: "command-status", role: "alert", hidden: true });
-  const send = h("button", { type: "submit", class: "button small" }, "Run");
+  const runButton = h("button", { type: "submit", class: "button small" }, "Run");
   const node = h(
     "form",
     {
@@ -44,7 +44,7 @@ export function createCommandForm(entry, context, done) {
       h("span", { class: "command-app" }, entry.application.name),
       h("span", { class: "command-text" }, entry.description),
       h("button", { type: "button", class: "button quiet small", onclick: () => done(false) }, "Cancel"),
-      send,
+      runButton,
     ),
     rows,
     optionButtons,
@@ -52,7 +52,7 @@ export function createCommandForm(entry, context, done) {
   );
   for (const option of entry.options) if (option.required) add(option);
   renderOptional();
-  return { node, focus: () => ([...fields.values()][0] ?? { focus: () => send.focus() }).focus() };
+  return { node, focus: () => ([...fields.values()][0] ?? { focus: () => runButton.focus() }).focus() };
 
   function add(option, { focus = false } = {}) {
     const field = createOptionField(option, context, typed => complete(option, typed));
@@ -61,9 +61,9 @@ export function createCommandForm(entry, context, done) {
     if (focus) field.focus();
   }
 
-  /** Show a button for each optional option that is not in the form yet. */
+  /** Show a button for each option that is not in the form yet. */
   function renderOptional() {
-    const left = entry.options.filter(({ name }) => !fields.has(name));
+    const remainingOptions = entry.options.filter(({ name }) => !fields.has(name));
     const button = option => {
       const title = option.description_localized ?? option.description;
       return h(
@@ -72,8 +72,8 @@ export function createCommandForm(entry, context, done) {
         `+ ${localizedName(option)}`,
       );
     };
-    setChildren(optionButtons, left.map(button));
-    optionButtons.hidden = !left.length;
+    setChildren(optionButtons, remainingOptions.map(button));
+    optionButtons.hidden = !remainingOptions.length;
   }
 
   function addOptional(option) {
@@ -109,7 +109,7 @@ export function createCommandForm(entry, context, done) {
 
   async function run(event) {
     event.preventDefault();
-    if (send.disabled) return;
+    if (runButton.disabled) return;
     for (const field of fields.values()) field.showError("");
     setStatus("");
     const missing = [...fields.values()].find(field => field.isMissing());
@@ -140,24 +140,24 @@ export function createCommandForm(entry, context, done) {
 
   function showErrors(error, values) {
     if (!node.isConnected) return showNotice(`/${entry.name}: ${error.message}`, "problem");
-    let first = null;
+    let firstInvalidField = null;
     for (const [name, text] of optionErrors(entry, values, error.errors)) {
       const option = entry.options.find(declared => declared.name === name);
       if (option && !fields.has(name)) addOptional(option);
       fields.get(name)?.showError(text);
-      first ??= fields.get(name);
+      firstInvalidField ??= fields.get(name);
     }
-    first?.focus();
-    if (first) return;
-    const outdated = error.errors?.data?._errors?.some(fieldError => fieldError.code === OUTDATED);
-    if (outdated) fetchCommands(context, { bypassCache: true }).catch(() => {});
-    setStatus(outdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
+    firstInvalidField?.focus();
+    if (firstInvalidField) return;
+    const isOutdated = error.errors?.data?._errors?.some(fieldError => fieldError.code === OUTDATED_VERSION_CODE);
+    if (isOutdated) fetchCommands(context, { bypassCache: true }).catch(() => {});
+    setStatus(isOutdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
   }
 
-  function setBusy(on) {
-    send.disabled = on;
-    send.classList.toggle("waiting", on);
-    node.setAttribute("aria-busy", String(on));
+  function setBusy(isBusy) {
+    runButton.disabled = isBusy;
+    runButton.classList.toggle("waiting", isBusy);
+    node.setAttribute("aria-busy", String(isBusy));
   }
 
   function setStatus(text) {

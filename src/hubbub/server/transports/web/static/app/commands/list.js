@@ -7,10 +7,10 @@ import { createCommandForm } from "./form.js";
 
 const RESULTS_MAX = 40;
 const COMMAND_PATTERN = /^\/([^\n]{0,80})$/;
-let count = 0;
+let listCount = 0;
 
 /**
- * Add the command picker to a composer. Call once per composer.
+ * Add the command list to a composer. Call once per composer.
  *
  * @param {{node: HTMLElement, field: HTMLTextAreaElement}} composer `node` contains `field` and shows the form in its place
  * @param {object|(() => object)} context {api, gateway, state, me, channelId, guildId}; a function if the composer outlives
@@ -20,12 +20,12 @@ let count = 0;
 export function attachCommandList(composer, context) {
   const { node, field } = composer;
   const currentContext = () => (typeof context === "function" ? context() : context);
-  const id = `commands-${(count += 1)}`;
+  const id = `commands-${(listCount += 1)}`;
   const list = h("ul", { class: "command-list", role: "listbox", id, "aria-label": "Commands" });
   const status = h("p", { class: "visually-hidden", role: "status" });
   const popup = h("div", { class: "command-popup", popover: "manual" }, list);
   let visibleCommands = [];
-  let active = 0;
+  let activeIndex = 0;
   let requestId = 0;
   let form = null;
   node.append(popup, status);
@@ -36,7 +36,7 @@ export function attachCommandList(composer, context) {
   return {
     close() {
       close();
-      restore("");
+      closeForm("");
     },
   };
 
@@ -53,7 +53,7 @@ export function attachCommandList(composer, context) {
     }
     if (currentRequest !== requestId) return;
     visibleCommands = findMatches(entries, typed[1].trimEnd()).slice(0, RESULTS_MAX);
-    active = 0;
+    activeIndex = 0;
     if (!visibleCommands.length) return close();
     draw();
   }
@@ -70,7 +70,7 @@ export function attachCommandList(composer, context) {
             class: "command-option",
             "aria-selected": "false",
             onmousedown: event => onMousedown(event, index),
-            onmousemove: () => point(index),
+            onmousemove: () => setActive(index),
           },
           appIcon(entry.application),
           h(
@@ -88,7 +88,7 @@ export function attachCommandList(composer, context) {
     field.setAttribute("aria-controls", id);
     field.setAttribute("aria-autocomplete", "list");
     status.textContent = `${visibleCommands.length} ${visibleCommands.length === 1 ? "command" : "commands"}`;
-    point(0);
+    setActive(0);
   }
 
   function position() {
@@ -99,10 +99,10 @@ export function attachCommandList(composer, context) {
     popup.style.maxHeight = `${Math.min(360, box.top - 16)}px`;
   }
 
-  function point(index) {
-    list.children[active]?.setAttribute("aria-selected", "false");
-    active = index;
-    const item = list.children[active];
+  function setActive(index) {
+    list.children[activeIndex]?.setAttribute("aria-selected", "false");
+    activeIndex = index;
+    const item = list.children[activeIndex];
     item?.setAttribute("aria-selected", "true");
     item?.scrollIntoView({ block: "nearest" });
     if (item) field.setAttribute("aria-activedescendant", item.id);
@@ -120,9 +120,9 @@ export function attachCommandList(composer, context) {
   function onKeydown(event) {
     if (form || event.target !== field || !visibleCommands.length || event.isComposing) return;
     const last = visibleCommands.length - 1;
-    if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);
-    else if (event.key === "ArrowUp") point(active <= 0 ? last : active - 1);
-    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(visibleCommands[active]);
+    if (event.key === "ArrowDown") setActive(activeIndex >= last ? 0 : activeIndex + 1);
+    else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? last : activeIndex - 1);
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(visibleCommands[activeIndex]);
     else if (event.key === "Escape") close();
     else return;
     event.preventDefault();
@@ -139,8 +139,8 @@ export function attachCommandList(composer, context) {
     close();
     field.value = "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
-    form = createCommandForm(entry, currentContext(), ran => {
-      restore(ran ? "" : typed);
+    form = createCommandForm(entry, currentContext(), hasRun => {
+      closeForm(hasRun ? "" : typed);
       field.focus();
     });
     node.classList.add("command-mode");
@@ -148,7 +148,7 @@ export function attachCommandList(composer, context) {
     form.focus();
   }
 
-  function restore(text) {
+  function closeForm(text) {
     if (!form) return;
     form.node.remove();
     form = null;

@@ -10,13 +10,14 @@ import { localizedName } from "./available_commands.js";
 
 const { STRING, INTEGER, BOOLEAN, NUMBER, ATTACHMENT } = CommandOptionType;
 /** Select component type of each entity option type. */
-const ENTITIES = new Map([
+const ENTITY_SELECT_TYPES = new Map([
   [CommandOptionType.USER, ComponentType.USER_SELECT],
   [CommandOptionType.CHANNEL, ComponentType.CHANNEL_SELECT],
   [CommandOptionType.ROLE, ComponentType.ROLE_SELECT],
   [CommandOptionType.MENTIONABLE, ComponentType.MENTIONABLE_SELECT],
 ]);
-let count = 0;
+const NUMBER_LENGTH_MAX = 32;
+let fieldCount = 0;
 
 /**
  * Return the field for one option of a command.
@@ -28,7 +29,7 @@ let count = 0;
  *   `files`
  */
 export function createOptionField(option, context, complete) {
-  const id = `option-${(count += 1)}`;
+  const id = `option-${(fieldCount += 1)}`;
   const label = localizedName(option);
   const control = controlOf(option, id, label, context, complete);
   const hint = option.description_localized ?? option.description;
@@ -43,9 +44,13 @@ export function createOptionField(option, context, complete) {
     showError(text) {
       error.textContent = text;
       error.hidden = !text;
-      control.input.toggleAttribute("aria-invalid", Boolean(text));
-      if (text) control.input.setAttribute("aria-describedby", error.id);
-      else control.input.removeAttribute("aria-describedby");
+      if (text) {
+        control.input.setAttribute("aria-invalid", "true");
+        control.input.setAttribute("aria-describedby", error.id);
+      } else {
+        control.input.removeAttribute("aria-invalid");
+        control.input.removeAttribute("aria-describedby");
+      }
     },
     focus: () => control.input.focus(),
   };
@@ -53,8 +58,8 @@ export function createOptionField(option, context, complete) {
 
 function controlOf(option, id, label, context, complete) {
   const { type } = option;
-  if (ENTITIES.has(type)) {
-    const component = { type: ENTITIES.get(type), channel_types: option.channel_types };
+  if (ENTITY_SELECT_TYPES.has(type)) {
+    const component = { type: ENTITY_SELECT_TYPES.get(type), channel_types: option.channel_types };
     return choiceControl({ find: query => findEntityChoices(component, context, query) }, id, label, value => value);
   }
   if (type === BOOLEAN) {
@@ -76,7 +81,7 @@ function controlOf(option, id, label, context, complete) {
     return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
   }
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
-  const maxlength = type === STRING ? (option.max_length ?? STRING_OPTION_MAX) : 32;
+  const maxlength = type === STRING ? (option.max_length ?? STRING_OPTION_MAX) : NUMBER_LENGTH_MAX;
   if (option.autocomplete) {
     const field = createSuggestField({
       label,
@@ -125,8 +130,8 @@ function parseValue(value, type) {
 
 /** Convert a value for autocomplete: incomplete or out-of-range numbers are text (spec/webhooks-and-interactions.md#2.1). */
 export function autocompleteValue(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
-  const read = parseValue(value, type) ?? "";
-  return typeof read === "number" && (read < min || read > max || (type === INTEGER && !Number.isInteger(read)))
+  const parsed = parseValue(value, type) ?? "";
+  return typeof parsed === "number" && (parsed < min || parsed > max || (type === INTEGER && !Number.isInteger(parsed)))
     ? String(value)
-    : read;
+    : parsed;
 }

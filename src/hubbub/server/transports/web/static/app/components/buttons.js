@@ -8,7 +8,7 @@ import { emojiElement } from "../content/emoji_element.js";
 import { fetchSkuLabel } from "./sku_labels.js";
 
 const { LINK, PREMIUM } = ButtonStyle;
-const STYLES = new Map([
+const STYLE_CLASSES = new Map([
   [ButtonStyle.PRIMARY, "primary"],
   [ButtonStyle.SECONDARY, "secondary"],
   [ButtonStyle.SUCCESS, "success"],
@@ -17,26 +17,26 @@ const STYLES = new Map([
 
 /** Return a button of a message. */
 export function renderButton(component, { message, context }) {
-  const { style, label, disabled, url, sku_id: sku } = component;
-  if (style === PREMIUM) return premiumButton(sku, Boolean(disabled), message, context);
+  const { style, label, disabled, url, sku_id: skuId } = component;
+  if (style === PREMIUM) return premiumButton(skuId, Boolean(disabled), message, context);
   const content = [component.emoji ? emojiElement(component.emoji) : null, label ? h("span", {}, label) : null];
   if (style === LINK) {
-    const safe = disabled ? null : safeUrl(url);
+    const href = disabled ? null : safeUrl(url);
     const attributes = { class: "component-button link", title: url };
-    if (!safe) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...content);
-    const out = h("span", { class: "external-mark", "aria-hidden": "true" }, "↗");
+    if (!href) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...content);
+    const externalMark = h("span", { class: "external-mark", "aria-hidden": "true" }, "↗");
     return h(
       "a",
-      { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" },
+      { ...attributes, href, target: "_blank", rel: "noopener noreferrer nofollow" },
       ...content,
-      out,
+      externalMark,
     );
   }
   const key = `${message.id}:${component.custom_id}`;
   const dataset = { key, focus: component.custom_id };
   const node = h(
     "button",
-    { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: onClick },
+    { type: "button", class: `component-button ${STYLE_CLASSES.get(style) ?? "secondary"}`, dataset, onclick: onClick },
     ...content,
   );
   if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? "Button");
@@ -49,7 +49,7 @@ export function renderButton(component, { message, context }) {
 }
 
 /**
- * Send a component interaction to the app. The message shows its progress and result.
+ * Send a component interaction to the app and return whether it succeeded. The message shows its progress and errors.
  *
  * @param {string[]|undefined} values selected values
  */
@@ -60,7 +60,13 @@ export async function sendComponentInteraction(component, values, { message, con
   interactions.clearErrors(`${message.id}:`);
   const data = { component_type: component.type, custom_id: component.custom_id };
   if (values) data.values = values;
-  const request = { type: MESSAGE_COMPONENT, applicationId: applicationOf(message), messageId: message.id, data, key };
+  const request = {
+    type: MESSAGE_COMPONENT,
+    applicationId: applicationIdOf(message),
+    messageId: message.id,
+    data,
+    key,
+  };
   try {
     await interactions.send(bindToChannel(context, message.channel_id ?? context.channelId), request);
     return true;
@@ -70,20 +76,20 @@ export async function sendComponentInteraction(component, values, { message, con
   }
 }
 
-/** Return the application of a message. Messages of bots may lack it; a bot's user ID equals its application ID. */
-function applicationOf(message) {
+/** Return the application ID of a message. Messages of bots may lack it; a bot's user ID equals its application ID. */
+function applicationIdOf(message) {
   return message.application_id ?? message.author.id;
 }
 
-function premiumButton(sku, disabled, message, context) {
-  const application = applicationOf(message);
+function premiumButton(skuId, isDisabled, message, context) {
+  const applicationId = applicationIdOf(message);
   const name = h("span", {}, "View in store");
-  const href = `/application-directory/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
-  const node = disabled
+  const href = `/application-directory/${encodeURIComponent(applicationId)}/store/${encodeURIComponent(skuId)}`;
+  const node = isDisabled
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })
     : h("a", { class: "component-button premium", href, target: "_blank", rel: "noopener" });
   node.append(h("span", { "aria-hidden": "true" }, "◆"), name);
-  fetchSkuLabel(context, application, sku).then(content => content && name.replaceChildren(content));
+  fetchSkuLabel(context, applicationId, skuId).then(content => content && name.replaceChildren(content));
   return node;
 }
 

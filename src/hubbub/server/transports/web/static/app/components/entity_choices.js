@@ -1,13 +1,18 @@
-/** Users, roles and channels as choices of a select: cached ones first, then results of the guild's member search. */
+/** Users, roles and channels as choices of a select, from the client's state and the guild's member search. */
 
 import { ComponentType } from "../generated/enums.js";
-import { isThread } from "../network/enums.js";
+import { ChannelType, isThread } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { userAvatar, channelIconName } from "../content/avatars.js";
 
 const { ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
 
 const RESULTS_MAX = 25;
+/** Largest number of roles in a mentionable select, so that users remain visible. */
+const MENTIONABLE_ROLES_MAX = 8;
+const QUERY_LENGTH_MAX = 100;
+/** Added to the position of threads, so that they follow the other channels. */
+const THREAD_OFFSET = 1e6;
 
 /**
  * Return the choices of an entity select that match the query.
@@ -17,22 +22,24 @@ const RESULTS_MAX = 25;
  */
 export async function findEntityChoices(component, context, query) {
   const text = query.toLowerCase();
-  const kind = component.type;
-  if (kind === CHANNEL_SELECT) return channels(context, text, component.channel_types);
-  if (kind === ROLE_SELECT) return roles(context, text);
+  const type = component.type;
+  if (type === CHANNEL_SELECT) return channels(context, text, component.channel_types);
+  if (type === ROLE_SELECT) return roles(context, text);
   const userChoices = await findUsers(context, query);
-  return kind === MENTIONABLE_SELECT
-    ? [...roles(context, text).slice(0, 8), ...userChoices].slice(0, RESULTS_MAX)
+  return type === MENTIONABLE_SELECT
+    ? [...roles(context, text).slice(0, MENTIONABLE_ROLES_MAX), ...userChoices].slice(0, RESULTS_MAX)
     : userChoices;
 }
 
-/** Return the default values of an entity select. */
+/** Return the default values of an entity select as choices. */
 export function defaultEntityChoices({ default_values: values = [] }, context) {
   return values.map(({ id, type }) => {
     if (type === "role")
       return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "Unknown role" });
     if (type === "channel")
-      return channelChoice(context.state.channels.get(id) ?? { id, name: "Unknown channel", type: 0 });
+      return channelChoice(
+        context.state.channels.get(id) ?? { id, name: "Unknown channel", type: ChannelType.GUILD_TEXT },
+      );
     return userChoice(context.state.user(id) ?? { id, username: "Unknown user" }, context);
   });
 }
@@ -68,7 +75,7 @@ async function findUsers(context, query) {
     else add(state.me);
     if (usersById.size < RESULTS_MAX && query) {
       const results = await api.request("GET", `/guilds/${guildId}/members/search`, {
-        query: { query: query.slice(0, 100), limit: RESULTS_MAX },
+        query: { query: query.slice(0, QUERY_LENGTH_MAX), limit: RESULTS_MAX },
       });
       for (const { user } of results) if (usersById.size < RESULTS_MAX) usersById.set(user.id, user);
     }
@@ -106,7 +113,7 @@ function dot(color) {
 function channels(context, text, types) {
   const { state, guildId } = context;
   if (!guildId) return [];
-  const order = channel => (isThread(channel) ? 1e6 : 0) + (channel.position ?? 0);
+  const order = channel => (isThread(channel) ? THREAD_OFFSET : 0) + (channel.position ?? 0);
   return state
     .channelsOf(guildId)
     .filter(

@@ -7,6 +7,7 @@ import { coverSpoiler } from "./spoiler.js";
 
 const IMAGE = /^image\//;
 const VIDEO = /^video\//;
+const GALLERY_ITEMS_MAX = 10;
 
 /** Return the thumbnail of a section. */
 export function renderThumbnail({ media, description, spoiler }, { context }) {
@@ -14,12 +15,12 @@ export function renderThumbnail({ media, description, spoiler }, { context }) {
   return spoiler ? coverSpoiler(element) : element;
 }
 
-/** Return a gallery of up to ten images and videos. */
+/** Return a gallery of images and videos. */
 export function renderGallery({ items = [] }, { context }) {
   const node = h("div", { class: "component-gallery", role: "list" });
-  node.dataset.count = String(Math.min(items.length, 10));
-  for (const { media, description, spoiler } of items.slice(0, 10)) {
-    const element = item(media ?? {}, description, context);
+  node.dataset.count = String(Math.min(items.length, GALLERY_ITEMS_MAX));
+  for (const { media, description, spoiler } of items.slice(0, GALLERY_ITEMS_MAX)) {
+    const element = galleryItem(media ?? {}, description, context);
     node.append(h("div", { class: "component-item", role: "listitem" }, spoiler ? coverSpoiler(element) : element));
   }
   return node;
@@ -27,46 +28,46 @@ export function renderGallery({ items = [] }, { context }) {
 
 /** Return a downloadable file. */
 export function renderFile(component, { context }) {
-  const url = localUrl(component.file, context);
+  const path = localPath(component.file, context);
   const name = component.name || nameOf(component.file?.url) || "File";
-  const inside = [
+  const content = [
     icon("file"),
     h("span", { class: "component-file-name" }, name),
     component.size ? h("small", null, formatBytes(component.size)) : null,
   ];
-  const element = url
-    ? h("a", { class: "component-file", href: url, download: name, target: "_blank", rel: "noopener" }, inside)
-    : h("span", { class: "component-file" }, inside);
+  const element = path
+    ? h("a", { class: "component-file", href: path, download: name, target: "_blank", rel: "noopener" }, content)
+    : h("span", { class: "component-file" }, content);
   return component.spoiler ? coverSpoiler(element) : element;
 }
 
 /** Return the path on this server, or null for external media. */
-function localUrl(media, { webUrl }) {
+function localPath(media, { webUrl }) {
   return cdnPath(media?.proxy_url, webUrl) ?? cdnPath(media?.url, webUrl);
 }
 
-function item(media, description, context) {
-  const kind = media.content_type ?? "";
-  const url = localUrl(media, context);
-  if (VIDEO.test(kind) && url) {
+function galleryItem(media, description, context) {
+  const contentType = media.content_type ?? "";
+  const path = localPath(media, context);
+  if (VIDEO.test(contentType) && path) {
     return h("video", {
       class: "component-video",
-      src: url,
+      src: path,
       controls: true,
       preload: "metadata",
       "aria-label": description || "Video",
     });
   }
-  if (kind && !IMAGE.test(kind)) return linkTo(media, description);
+  if (contentType && !IMAGE.test(contentType)) return linkTo(media, description);
   return image(media, description, "component-picture", context);
 }
 
 function image(media = {}, description, style, context) {
-  const url = localUrl(media, context);
-  if (!url) return linkTo(media, description);
-  const drawn = h("img", {
+  const path = localPath(media, context);
+  if (!path) return linkTo(media, description);
+  const picture = h("img", {
     class: style,
-    src: url,
+    src: path,
     alt: description ?? "",
     loading: "lazy",
     width: media.width,
@@ -74,8 +75,14 @@ function image(media = {}, description, style, context) {
   });
   return h(
     "a",
-    { class: `${style}-link`, href: url, target: "_blank", rel: "noopener", "aria-label": description || "Open image" },
-    drawn,
+    {
+      class: `${style}-link`,
+      href: path,
+      target: "_blank",
+      rel: "noopener",
+      "aria-label": description || "Open image",
+    },
+    picture,
   );
 }
 

@@ -56,7 +56,7 @@ function draw(component, scope) {
   // Show a placeholder for unknown types: without it the message may be misleading.
   if (!render || scope.depth > DEPTH_MAX)
     return h("p", { class: "component-unknown" }, "This content cannot be displayed.");
-  return render(component, { ...scope, depth: scope.depth + 1, draw });
+  return render(component, { ...scope, depth: scope.depth + 1 });
 }
 
 function row({ components = [] }, scope) {
@@ -82,17 +82,17 @@ function separator({ divider = true, spacing = 1 }) {
 }
 
 function container({ components = [], accent_color: accent, spoiler = false }, scope) {
-  const inside = h("div", { class: "component-container" }, ...components.map(component => draw(component, scope)));
+  const content = h("div", { class: "component-container" }, ...components.map(component => draw(component, scope)));
   if (typeof accent === "number") {
-    inside.classList.add("accented");
-    inside.style.setProperty("--accent-color", `#${accent.toString(16).padStart(6, "0")}`);
+    content.classList.add("accented");
+    content.style.setProperty("--accent-color", `#${accent.toString(16).padStart(6, "0")}`);
   }
-  return spoiler ? coverSpoiler(inside) : inside;
+  return spoiler ? coverSpoiler(content) : content;
 }
 
 const watchedInteractions = new WeakSet();
 
-/** Register a listener that updates the status of pressed components, also if the message was rebuilt in between. */
+/** Register a listener that updates the status of pressed components, also after the message was rebuilt. */
 function watchInteractions(context) {
   const interactions = getInteractions(context);
   if (watchedInteractions.has(interactions)) return;

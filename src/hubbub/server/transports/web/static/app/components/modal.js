@@ -25,7 +25,7 @@ export function openModal(modal, context) {
   const channelContext = bindToChannel(context, modal.channel_id ?? context.channelId);
   const sections = (modal.components ?? []).map(component => sectionOf(component, channelContext));
   const problem = h("p", { class: "modal-problem", role: "alert", hidden: true });
-  const send = h("button", { type: "submit", class: "button" }, "Submit");
+  const submitButton = h("button", { type: "submit", class: "button" }, "Submit");
   const form = h(
     "form",
     { class: "modal-form", novalidate: true, onsubmit: submit },
@@ -44,7 +44,7 @@ export function openModal(modal, context) {
       "div",
       { class: "modal-foot" },
       h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, "Cancel"),
-      send,
+      submitButton,
     ),
   );
   const dialog = openDialog(modal.title, () => form);
@@ -53,7 +53,7 @@ export function openModal(modal, context) {
 
   async function submit(event) {
     event.preventDefault();
-    if (send.disabled) return;
+    if (submitButton.disabled) return;
     setBusy(true);
     setProblem("");
     for (const section of sections) section.fields.forEach(field => field.setErrors([]));
@@ -76,46 +76,46 @@ export function openModal(modal, context) {
     }
   }
 
-  function setBusy(on) {
-    send.disabled = on;
-    send.setAttribute("aria-busy", String(on));
-    send.classList.toggle("waiting", on);
+  function setBusy(isBusy) {
+    submitButton.disabled = isBusy;
+    submitButton.setAttribute("aria-busy", String(isBusy));
+    submitButton.classList.toggle("waiting", isBusy);
   }
 
-  function setProblem(messages) {
-    problem.textContent = messages;
-    problem.hidden = !messages;
+  function setProblem(text) {
+    problem.textContent = text;
+    problem.hidden = !text;
   }
 
   /** Show each error at its field, others above the buttons, and focus the first field with an error. */
   function showErrors(error) {
     const componentErrors = error.errors?.data?.components ?? {};
-    let first = null;
+    let firstInvalidField = null;
     sections.forEach((section, index) =>
-      section.fields.forEach((field, inner) => {
-        const messages = errorMessages(section.path(componentErrors[index], inner));
+      section.fields.forEach((field, fieldIndex) => {
+        const messages = errorMessages(section.errorsAt(componentErrors[index], fieldIndex));
         field.setErrors(messages);
-        if (messages.length) first ??= field;
+        if (messages.length) firstInvalidField ??= field;
       }),
     );
-    first?.focus();
-    if (!first) setProblem(error.sentence ?? error.message);
+    firstInvalidField?.focus();
+    if (!firstInvalidField) setProblem(error.sentence ?? error.message);
   }
 }
 
-/** Return a section of the form: its node, its fields, a reader of its values, and a lookup of its errors. */
+/** Return a section of the form: its node, its fields, a reader of its values, and a lookup of a field's errors. */
 function sectionOf(component, context) {
   if (component.type === TEXT_DISPLAY) {
     const node = h("div", { class: "modal-text" }, renderMarkdown(component.content ?? "", { context }));
-    return { node, fields: [], read: () => ({ type: TEXT_DISPLAY, id: component.id }), path: () => null };
+    return { node, fields: [], read: () => ({ type: TEXT_DISPLAY, id: component.id }), errorsAt: () => null };
   }
   if (component.type === LABEL) {
     const field = createModalField(component.component, component.label, component.description, context);
     const read = files => ({ type: LABEL, id: component.id, component: field.read(files) });
-    return { node: field.node, fields: [field], read, path: errors => errors?.component };
+    return { node: field.node, fields: [field], read, errorsAt: errors => errors?.component };
   }
   const inner = component.type === ACTION_ROW ? (component.components ?? []) : [];
-  const fields = inner.map(component => createModalField(component, component.label ?? "", undefined, context));
+  const fields = inner.map(input => createModalField(input, input.label ?? "", undefined, context));
   return {
     node: setChildren(
       h("div", { class: "modal-row" }),
@@ -123,7 +123,7 @@ function sectionOf(component, context) {
     ),
     fields,
     read: files => ({ type: ACTION_ROW, id: component.id, components: fields.map(field => field.read(files)) }),
-    path: (errors, index) => errors?.components?.[index],
+    errorsAt: (errors, index) => errors?.components?.[index],
   };
 }
 

@@ -16,9 +16,13 @@ const SELECTS = [
   ComponentType.MENTIONABLE_SELECT,
   ComponentType.CHANNEL_SELECT,
 ];
+/** The character counter appears when fewer characters than this remain. */
+const COUNTER_THRESHOLD = 200;
 let fieldCount = 0;
 
 /**
+ * A field of a modal.
+ *
  * @typedef {{node: HTMLElement, read: (files: File[]) => object, setErrors: (messages: string[]) => void,
  *   focus: () => void}} Field `read` appends the field's files to `files`
  */
@@ -46,16 +50,18 @@ export function createModalField(component, label, description, context) {
   const hint = description ? h("p", { class: "field-hint", id: `${id}-hint` }, description) : null;
   const caption = [label, isOptional ? h("span", { class: "field-optional" }, " (optional)") : null];
   const isGroup = type === RADIO_GROUP || type === CHECKBOX_GROUP;
-  const name = isGroup ? h("legend", null, caption) : h("label", { for: id }, caption);
+  const captionElement = isGroup ? h("legend", null, caption) : h("label", { for: id }, caption);
   // A single checkbox comes before its label; other controls come after it.
   const content =
-    type === CHECKBOX ? [h("div", { class: "field-single" }, control.node, name), hint] : [name, hint, control.node];
+    type === CHECKBOX
+      ? [h("div", { class: "field-single" }, control.node, captionElement), hint]
+      : [captionElement, hint, control.node];
   const node = h(isGroup ? "fieldset" : "div", { class: "app-field" }, content, error);
-  const described = control.described ?? control.node;
+  const describedElement = control.describedElement ?? control.node;
   updateDescription([]);
   return {
     node,
-    read: files => ({ type: type, id: component.id, custom_id: component.custom_id, ...control.read(files) }),
+    read: files => ({ type, id: component.id, custom_id: component.custom_id, ...control.read(files) }),
     setErrors(messages) {
       error.textContent = messages.join(" ");
       error.hidden = !messages.length;
@@ -67,10 +73,10 @@ export function createModalField(component, label, description, context) {
   /** Connect the control with its hint and errors for screen readers. */
   function updateDescription(messages) {
     const ids = [hint?.id, messages.length ? error.id : null].filter(Boolean).join(" ");
-    if (ids) described.setAttribute("aria-describedby", ids);
-    else described.removeAttribute("aria-describedby");
-    if (messages.length) described.setAttribute("aria-invalid", "true");
-    else described.removeAttribute("aria-invalid");
+    if (ids) describedElement.setAttribute("aria-describedby", ids);
+    else describedElement.removeAttribute("aria-describedby");
+    if (messages.length) describedElement.setAttribute("aria-invalid", "true");
+    else describedElement.removeAttribute("aria-invalid");
   }
 }
 
@@ -92,14 +98,14 @@ function textControl(component, id) {
   updateCount();
   return {
     node: h("div", { class: "field-text" }, field, counter),
-    described: field,
+    describedElement: field,
     read: () => ({ value: field.value }),
     focus: () => field.focus(),
   };
 
   function updateCount() {
     counter.textContent =
-      component.max_length || field.value.length > limit - 200 ? `${field.value.length}/${limit}` : "";
+      component.max_length || field.value.length > limit - COUNTER_THRESHOLD ? `${field.value.length}/${limit}` : "";
   }
 }
 
@@ -114,7 +120,7 @@ function selectControl(component, label, context) {
   });
   return {
     node: menu.node,
-    described: menu.button,
+    describedElement: menu.button,
     read: () => ({ values: menu.values.map(({ value }) => value) }),
     focus: () => menu.button.focus(),
   };
@@ -172,7 +178,7 @@ function uploadControl(component, id, label) {
   );
   return {
     node,
-    described: input,
+    describedElement: input,
     read(files) {
       const values = chosenFiles.map((_, index) => String(files.length + index));
       files.push(...chosenFiles);

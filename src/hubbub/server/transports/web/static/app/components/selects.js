@@ -7,7 +7,7 @@ import { sendComponentInteraction } from "./buttons.js";
 import { findEntityChoices, defaultEntityChoices } from "./entity_choices.js";
 
 const { STRING_SELECT, USER_SELECT, ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
-const NAMES = new Map([
+const DEFAULT_LABELS = new Map([
   [STRING_SELECT, "Choose"],
   [USER_SELECT, "Choose users"],
   [ROLE_SELECT, "Choose roles"],
@@ -19,8 +19,8 @@ const NAMES = new Map([
 export function renderSelect(component, { message, context }) {
   const menu = createPicker({
     ...selectSource(component, context),
-    label: component.placeholder || NAMES.get(component.type),
-    placeholder: component.placeholder || NAMES.get(component.type),
+    label: component.placeholder || DEFAULT_LABELS.get(component.type),
+    placeholder: component.placeholder || DEFAULT_LABELS.get(component.type),
     min: component.min_values ?? 1,
     max: component.max_values ?? 1,
     disabled: component.disabled,
@@ -32,13 +32,13 @@ export function renderSelect(component, { message, context }) {
   return menu.node;
 
   async function sendSelection(values) {
-    const before = selectSource(component, context).values;
-    const answered = await sendComponentInteraction(
+    const initialValues = selectSource(component, context).values;
+    const hasSucceeded = await sendComponentInteraction(
       component,
       values.map(({ value }) => value),
       { message, context },
     );
-    if (!answered) menu.set(before);
+    if (!hasSucceeded) menu.set(initialValues);
   }
 }
 

@@ -1,28 +1,28 @@
 /** Names and prices of SKUs, cached. */
 
-const PRICES_MAX = 100;
+const CACHED_LABELS_MAX = 100;
 const cache = new Map();
 
 /** Resolve to a label such as "Crown for 4.99 USD", or null if the SKU is not on sale. */
-export function fetchSkuLabel({ api }, application, sku) {
-  const key = `${application}/${sku}`;
+export function fetchSkuLabel({ api }, applicationId, skuId) {
+  const key = `${applicationId}/${skuId}`;
   if (!cache.has(key)) {
-    if (cache.size >= PRICES_MAX) cache.clear();
-    const path = `/applications/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
+    if (cache.size >= CACHED_LABELS_MAX) cache.clear();
+    const path = `/applications/${encodeURIComponent(applicationId)}/store/${encodeURIComponent(skuId)}`;
     cache.set(
       key,
-      api.request("GET", path).then(label, () => null),
+      api.request("GET", path).then(formatLabel, () => null),
     );
   }
   return cache.get(key);
 }
 
-function label({ name, price, currency }) {
+function formatLabel({ name, price, currency }) {
   const cost = price ? formatPrice(price, currency) : "";
   return cost ? `${name} for ${cost}` : name;
 }
 
-/** Format an amount given in the smallest unit of a currency. */
+/** Format an amount in the smallest unit of a currency; return an empty text for an unknown currency. */
 export function formatPrice(amount, currency) {
   try {
     const format = new Intl.NumberFormat(navigator.language, { style: "currency", currency });

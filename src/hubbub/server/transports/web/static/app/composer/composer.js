@@ -16,6 +16,8 @@ import { Suggestions } from "./suggestions.js";
 import { Uploads } from "./uploads.js";
 
 const TYPING_INTERVAL_MS = 8_000;
+/** The number of remaining characters appears when it is this small. */
+const COUNTER_THRESHOLD = 200;
 
 /** Unsent drafts by channel, kept while the page is open. */
 const drafts = new Map();
@@ -39,19 +41,19 @@ class Composer extends LayoutPart {
       onpaste: event => this.#onPaste(event),
     });
     this.uploads = new Uploads();
-    this.files = h("input", {
+    this.fileInput = h("input", {
       type: "file",
       multiple: true,
       hidden: true,
       "aria-label": "Files",
       onchange: () => {
-        this.uploads.add(this.files.files);
-        this.files.value = "";
+        this.uploads.add(this.fileInput.files);
+        this.fileInput.value = "";
       },
     });
     this.remaining = h("span", { class: "left", role: "status" });
     this.replying = h("div", { class: "replying", hidden: true });
-    this.attachButton = iconButton("plus", "Add files", () => this.files.click());
+    this.attachButton = iconButton("plus", "Add files", () => this.fileInput.click());
     this.launchButton = iconButton("play", "Activities", () => this.#openActivities());
     this.sendButton = iconButton("send", "Send", () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
@@ -59,7 +61,7 @@ class Composer extends LayoutPart {
       "div",
       { class: "composer-box" },
       this.attachButton,
-      this.files,
+      this.fileInput,
       this.field,
       this.remaining,
       this.launchButton,
@@ -106,15 +108,15 @@ class Composer extends LayoutPart {
     this.field.focus();
   }
 
-  /** Reply to a message. */
+  /** Make the draft a reply to a message. */
   replyTo(message) {
     const { state, guildId } = this.context;
     this.reply = message;
-    this.mention = true;
+    this.mentionsAuthor = true;
     const toggle = event => {
-      this.mention = !this.mention;
-      event.currentTarget.setAttribute("aria-pressed", String(this.mention));
-      event.currentTarget.textContent = this.mention ? "@ on" : "@ off";
+      this.mentionsAuthor = !this.mentionsAuthor;
+      event.currentTarget.setAttribute("aria-pressed", String(this.mentionsAuthor));
+      event.currentTarget.textContent = this.mentionsAuthor ? "@ on" : "@ off";
     };
     setChildren(
       this.replying,
@@ -137,19 +139,20 @@ class Composer extends LayoutPart {
     this.focus();
   }
 
-  /** Send the draft. */
+  /** Send the draft, unless it is empty or too long. */
   send() {
     const content = this.suggestions.resolve(this.field.value).trim();
+    if ([...content].length > CONTENT_MAX) return;
     const files = this.uploads.take();
-    if ((!content && !files.length) || [...content].length > CONTENT_MAX) return;
+    if (!content && !files.length) return;
     const reply = this.reply,
-      mention = this.mention;
+      mentionsAuthor = this.mentionsAuthor;
     this.field.value = "";
     this.#cancelReply();
     this.#updateLength();
     this.typingSentAt = 0;
     this.dispatchEvent(new CustomEvent("message-sent", { bubbles: true }));
-    sendMessage(this.context, { content, files, reply, mention });
+    sendMessage(this.context, { content, files, reply, mentionsAuthor });
   }
 
   #channelLabel() {
@@ -204,7 +207,7 @@ class Composer extends LayoutPart {
   #updateLength() {
     growToContent(this.field);
     const remaining = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
-    this.remaining.textContent = remaining <= 200 ? String(remaining) : "";
+    this.remaining.textContent = remaining <= COUNTER_THRESHOLD ? String(remaining) : "";
     this.remaining.classList.toggle("over-limit", remaining < 0);
     this.sendButton.disabled = remaining < 0;
     this.field.setAttribute("aria-invalid", String(remaining < 0));

@@ -9,8 +9,10 @@ import { customEmojiImage } from "../content/markdown.js";
 
 const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
 const RESULTS_MAX = 8;
-const SEARCH_LIMIT = 20;
+const SEARCH_RESULTS_MAX = 20;
 const SEARCH_DELAY_MS = 150;
+/** Shortest emoji query, so that a text such as ":)" shows no suggestions. */
+const EMOJI_QUERY_LENGTH_MIN = 2;
 let listCount = 0;
 
 /** The suggestion list of a composer. */
@@ -21,7 +23,7 @@ export class Suggestions {
   #suggestions = [];
   #active = 0;
   #searchTimer;
-  /** Searches of this composer that were sent, since results stay in the state. */
+  /** Member searches that this composer already sent; their results stay in the state. */
   #searchedQueries = new Set();
   /** The mention of each selected name. @type {Map<string, string>} */
   #mentions = new Map();
@@ -54,28 +56,29 @@ export class Suggestions {
 
   /** Return the text with names replaced by mentions. */
   resolve(text) {
-    let sent = text;
+    let resolved = text;
     for (const [name, mention] of [...this.#mentions].sort((a, b) => b[0].length - a[0].length))
-      sent = sent.replaceAll(name, mention);
-    return sent;
+      resolved = resolved.replaceAll(name, mention);
+    return resolved;
   }
 
   #update({ keepsActive = false } = {}) {
     const { field } = this.#composer;
     const match =
       field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
-    if (match === null || (match[1] === ":" && match[2].length < 2)) {
+    const [, trigger, query] = match ?? [];
+    if (match === null || (trigger === ":" && query.length < EMOJI_QUERY_LENGTH_MIN)) {
       this.#close();
       return;
     }
-    this.#suggestions = SUGGESTION_SOURCES[match[1]](this.#context, match[2].toLowerCase()).slice(0, RESULTS_MAX);
+    this.#suggestions = SUGGESTION_SOURCES[trigger](this.#context, query.toLowerCase()).slice(0, RESULTS_MAX);
     if (!keepsActive) this.#active = 0;
     this.#active = Math.min(this.#active, Math.max(0, this.#suggestions.length - 1));
     this.#draw();
-    if (match[1] === "@") this.#searchMembers(match[2].toLowerCase());
+    if (trigger === "@") this.#searchMembers(query.toLowerCase());
   }
 
-  /** Ask the server for members that are not loaded; large guilds send only those who are online. */
+  /** Request members that are not in the state; for large guilds, the gateway sends only members who are online. */
   #searchMembers(query) {
     const { state, guildId, gateway } = this.#context;
     const isComplete = (state.members.get(guildId)?.size ?? 0) >= (state.guilds.get(guildId)?.member_count ?? 0);
@@ -83,7 +86,12 @@ export class Suggestions {
     if (!guildId || !query || isComplete || this.#searchedQueries.has(query)) return;
     this.#searchTimer = setTimeout(() => {
       this.#searchedQueries.add(query);
-      gateway.send(Opcode.REQUEST_GUILD_MEMBERS, { guild_id: guildId, query, limit: SEARCH_LIMIT, presences: true });
+      gateway.send(Opcode.REQUEST_GUILD_MEMBERS, {
+        guild_id: guildId,
+        query,
+        limit: SEARCH_RESULTS_MAX,
+        presences: true,
+      });
     }, SEARCH_DELAY_MS);
   }
 
@@ -148,7 +156,7 @@ export class Suggestions {
 
 const matches = (query, ...names) => names.some(name => name?.toLowerCase().includes(query));
 
-/** Functions that return the suggestions for a query, by trigger character. */
+/** Functions that return the suggestions for a query, by the character that starts it. */
 const SUGGESTION_SOURCES = {
   "@"({ state, guildId, channelId }, query) {
     const channel = state.channels.get(channelId);
@@ -184,6 +192,7 @@ const SUGGESTION_SOURCES = {
             .filter(name => matches(query, name))
             .map(name => ({ text: `@${name}`, label: `@${name}` }))
         : [];
+    // Leave space for two roles or @everyone and @here.
     return [...userSuggestions.slice(0, RESULTS_MAX - 2), ...roles, ...everyoneSuggestions];
   },
   "#"({ state, guildId }, query) {

@@ -8,7 +8,7 @@ import { showNotice } from "../ui/notices.js";
 
 /** The list of files that the user has selected. */
 export class Uploads {
-  #files = [];
+  #uploads = [];
 
   constructor() {
     this.node = h("ul", { class: "uploads", hidden: true, "aria-label": "Files to send" });
@@ -17,15 +17,15 @@ export class Uploads {
   /** @param {Iterable<File>} files */
   add(files) {
     for (const file of files) {
-      if (this.#files.length >= ATTACHMENTS_MAX) {
+      if (this.#uploads.length >= ATTACHMENTS_MAX) {
         showNotice(`You can attach up to ${ATTACHMENTS_MAX} files.`, "problem");
         break;
       }
       if (file.size > ATTACHMENT_BYTES_MAX) showNotice(`${file.name} is too large.`, "problem");
       else
-        this.#files.push({
+        this.#uploads.push({
           file,
-          preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null,
+          previewUrl: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null,
         });
     }
     this.#draw();
@@ -33,25 +33,25 @@ export class Uploads {
 
   /** Remove and return all files. @returns {File[]} */
   take() {
-    const files = this.#files.map(upload => upload.file);
+    const files = this.#uploads.map(upload => upload.file);
     this.clear();
     return files;
   }
 
   clear() {
-    for (const { preview } of this.#files) if (preview) URL.revokeObjectURL(preview);
-    this.#files = [];
+    for (const { previewUrl } of this.#uploads) if (previewUrl) URL.revokeObjectURL(previewUrl);
+    this.#uploads = [];
     this.#draw();
   }
 
   #draw() {
-    this.node.hidden = !this.#files.length;
+    this.node.hidden = !this.#uploads.length;
     this.node.replaceChildren(
-      ...this.#files.map((upload, index) =>
+      ...this.#uploads.map((upload, index) =>
         h(
           "li",
           null,
-          upload.preview ? h("img", { src: upload.preview, alt: "" }) : icon("file"),
+          upload.previewUrl ? h("img", { src: upload.previewUrl, alt: "" }) : icon("file"),
           h(
             "span",
             { class: "upload-name" },
@@ -59,8 +59,8 @@ export class Uploads {
             h("span", { class: "muted small" }, ` ${formatBytes(upload.file.size)}`),
           ),
           iconButton("close", `Remove ${upload.file.name}`, () => {
-            if (upload.preview) URL.revokeObjectURL(upload.preview);
-            this.#files.splice(index, 1);
+            if (upload.previewUrl) URL.revokeObjectURL(upload.previewUrl);
+            this.#uploads.splice(index, 1);
             this.#draw();
           }),
         ),

@@ -14,13 +14,16 @@ export function initials(name) {
   return (letters || [...name.trim()][0] || "?").toUpperCase();
 }
 
-/** Return the color index (0 to 5) of an ID. */
-export const colorIndex = id => Number(((BigInt(id) >> 22n) + BigInt(id)) % 6n);
+/** Number of placeholder colors in the style sheet. */
+const COLOR_COUNT = 6n;
 
-function avatar(id, name, path, kind) {
+/** Return the index of the placeholder color of an ID. */
+export const colorIndex = id => Number(((BigInt(id) >> 22n) + BigInt(id)) % COLOR_COUNT);
+
+function avatar(id, name, path, shape) {
   return h(
     "span",
-    { class: `avatar hue-${colorIndex(id)} ${kind}`, "aria-hidden": "true" },
+    { class: `avatar hue-${colorIndex(id)} ${shape}`, "aria-hidden": "true" },
     path === null ? initials(name) : h("img", { src: path, alt: "", loading: "lazy", draggable: "false" }),
   );
 }
@@ -44,7 +47,7 @@ export function conversationIcon(channel, title, status) {
 
 const STATUS_LABELS = { online: "online", idle: "idle", dnd: "do not disturb", offline: "offline" };
 
-/** Return a presence indicator. Its shape differs too, not only its color. */
+/** Return a presence indicator. Each status has its own shape, for users who cannot distinguish the colors. */
 export function statusIndicator(status) {
   const kind = STATUS_LABELS[status] === undefined ? "offline" : status;
   return h("span", {
@@ -55,14 +58,14 @@ export function statusIndicator(status) {
   });
 }
 
-/** Return the title of a channel. */
+/** Return the name of a channel; private channels without a name have the names of their recipients. */
 export function channelTitle(channel, state) {
   if (channel.name) return channel.name;
   const names = (channel.recipients ?? []).map(recipient => state.displayName(recipient, null));
   return names.join(", ") || "Empty group";
 }
 
-const ICONS = new Map([
+const ICON_NAMES = new Map([
   [ChannelType.GUILD_VOICE, "voice"],
   [ChannelType.GUILD_STAGE_VOICE, "voice"],
   [ChannelType.GUILD_FORUM, "forum"],
@@ -75,4 +78,4 @@ const ICONS = new Map([
 ]);
 
 /** Return the icon name of a channel. */
-export const channelIconName = channel => ICONS.get(channel.type) ?? "hash";
+export const channelIconName = channel => ICON_NAMES.get(channel.type) ?? "hash";

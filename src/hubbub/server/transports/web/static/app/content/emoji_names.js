@@ -1,6 +1,6 @@
 /** Common emoji with their search keywords. */
 
-/** @type {[string, string][]} */
+/** Pairs of an emoji and its keywords, separated by spaces; the first keyword is its name. @type {[string, string][]} */
 export const COMMON_EMOJI = [
   ["😀", "grinning smile happy"],
   ["😃", "smiley happy"],

@@ -1,10 +1,11 @@
-/** The emoji picker: custom emoji of the user's guilds and common ones. */
+/** The emoji picker: custom emoji of the user's guilds and common Unicode emoji. */
 
 import { h } from "../ui/dom.js";
 import { openPopup } from "../ui/popups.js";
 import { COMMON_EMOJI } from "./emoji_names.js";
 import { customEmojiImage } from "./markdown.js";
 
+/** Columns of the grid; the style sheet has the same number. */
 const COLUMNS = 8;
 
 /**
@@ -31,12 +32,13 @@ export function openEmojiPicker(anchor, context, choose) {
   const draw = () => {
     const query = search.value.trim().toLowerCase();
     const { state, guildId } = context;
-    const guilds = [...state.guilds.values()].sort(a => (a.id === guildId ? -1 : 1));
+    const isCurrent = guild => guild.id === guildId;
+    const guilds = [...state.guilds.values()].sort((a, b) => isCurrent(b) - isCurrent(a));
     const custom = guilds
       .flatMap(guild => guild.emojis ?? [])
       .filter(emoji => emoji.available !== false && emoji.name.toLowerCase().includes(query));
     const common = COMMON_EMOJI.filter(([, names]) => names.includes(query));
-    const button = (label, inside, emoji) =>
+    const button = (label, content, emoji) =>
       h(
         "button",
         {
@@ -47,7 +49,7 @@ export function openEmojiPicker(anchor, context, choose) {
           title: label,
           onclick: () => pick(emoji),
         },
-        inside,
+        content,
       );
     grid.replaceChildren(
       ...custom.map(emoji =>
@@ -69,16 +71,16 @@ export function openEmojiPicker(anchor, context, choose) {
       event.preventDefault();
       return;
     }
-    const to = {
+    const targetIndex = {
       ArrowRight: index + 1,
       ArrowLeft: index - 1,
       ArrowDown: index < 0 ? 0 : index + COLUMNS,
       ArrowUp: index - COLUMNS,
     }[event.key];
-    if (to === undefined || (index < 0 && event.key !== "ArrowDown")) return;
+    if (targetIndex === undefined || (index < 0 && event.key !== "ArrowDown")) return;
     event.preventDefault();
-    if (to < 0) search.focus();
-    else buttons[Math.min(to, buttons.length - 1)]?.focus();
+    if (targetIndex < 0) search.focus();
+    else buttons[Math.min(targetIndex, buttons.length - 1)]?.focus();
   });
   draw();
   const close = openPopup(anchor, node, { focus: search });

@@ -26,15 +26,15 @@ export function messageErrorText(error) {
  * Send a message. The nonce is enforced, so a retry never creates a duplicate.
  *
  * @param {import("./context.js").Context} context
- * @param {{content: string, files?: File[], reply?: any, mention?: boolean, stickerIds?: string[]}} draft
+ * @param {{content: string, files?: File[], reply?: any, mentionsAuthor?: boolean, stickerIds?: string[]}} draft
  */
-export function sendMessage(context, { content, files = [], reply, mention = true, stickerIds }) {
+export function sendMessage(context, { content, files = [], reply, mentionsAuthor = true, stickerIds }) {
   const pending = {
     nonce: createMessageNonce(),
     content,
     files,
     reply,
-    mention,
+    mentionsAuthor,
     stickerIds,
     state: "sending",
     error: null,
@@ -52,7 +52,7 @@ export async function retrySend(pending, context) {
   const json = { content: pending.content, nonce: pending.nonce, enforce_nonce: true };
   if (pending.reply) {
     json.message_reference = { message_id: pending.reply.id, fail_if_not_exists: false };
-    json.allowed_mentions = { parse: ["users", "roles", "everyone"], replied_user: pending.mention };
+    json.allowed_mentions = { parse: ["users", "roles", "everyone"], replied_user: pending.mentionsAuthor };
   }
   if (pending.stickerIds?.length) json.sticker_ids = pending.stickerIds;
   const files = pending.files.length ? pending.files : undefined;
