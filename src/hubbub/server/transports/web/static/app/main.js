@@ -50,7 +50,7 @@ async function start() {
     const gateway = new Gateway({
       token: credentials.token,
       url: gatewayUrl(location.origin),
-      resumeUrl: url => resolveResumeUrl(url, webUrl),
+      resolveResumeUrl: url => resolveResumeUrl(url, webUrl),
     });
     const router = new Router();
     const context = createContext({ api, gateway, state, webUrl, go: path => router.go(path) });
@@ -77,7 +77,11 @@ function gatewayUrl(origin) {
   return `${origin.replace(/^http/, "ws")}/gateway`;
 }
 
-/** Return the URL to resume at: the given one, or this page's origin if that is only the server's public name. */
+/**
+ * Return the gateway URL to resume at.
+ *
+ * A URL on the server's public host becomes a URL on this page's origin, which may be another name of the same server.
+ */
 function resolveResumeUrl(url, webUrl) {
   if (!url) return gatewayUrl(location.origin);
   return new URL(url).host === new URL(webUrl).host ? gatewayUrl(location.origin) : url;

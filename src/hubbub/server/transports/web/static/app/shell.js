@@ -28,8 +28,8 @@ import { countsAsUnread } from "./guilds/guild_list.js";
 
 /** The page of the client. */
 export class Shell {
-  /** The last viewed channel of each guild. */
-  #lastChannels = new Map();
+  /** The last viewed channel ID of each guild ID. */
+  #lastChannelIds = new Map();
   /** Key of the view that is shown, or null. */
   #viewKey = null;
 
@@ -100,13 +100,13 @@ export class Shell {
     });
     context.gateway.addEventListener("connection", ({ detail }) => this.#drawConnection(detail));
     context.state.addEventListener("change", ({ detail }) => this.#onStateChange(detail));
-    this.#wide = window.matchMedia("(min-width: 64rem)");
-    this.#wide.addEventListener("change", () => this.#drawMembers());
-    this.wantsMembers = this.#wide.matches;
+    this.#wideScreen = window.matchMedia("(min-width: 64rem)");
+    this.#wideScreen.addEventListener("change", () => this.#drawMembers());
+    this.wantsMembers = this.#wideScreen.matches;
   }
 
-  /** Media query of screens that have room for the member list. */
-  #wide;
+  /** Media query of screens that are wide enough for the member list. */
+  #wideScreen;
 
   #onStateChange({ kind, id, guildId }) {
     const { state } = this.context;
@@ -162,7 +162,7 @@ export class Shell {
     if (context.guildId === guildId && context.channelId === channelId) return;
     context.guildId = guildId;
     context.channelId = channelId;
-    if (guildId && channelId) this.#lastChannels.set(guildId, channelId);
+    if (guildId && channelId) this.#lastChannelIds.set(guildId, channelId);
     context.state.emitChange("route");
   }
 
@@ -199,12 +199,12 @@ export class Shell {
       .filter(
         channel => !isThread(channel) && isMessageable(channel) && state.can(channel.id, Permissions.VIEW_CHANNEL),
       );
-    const first =
-      visible.find(channel => channel.id === this.#lastChannels.get(guildId)) ??
+    const target =
+      visible.find(channel => channel.id === this.#lastChannelIds.get(guildId)) ??
       visible.sort(
         (a, b) => this.#sortRank(a) - this.#sortRank(b) || a.position - b.position || compareIds(a.id, b.id),
       )[0];
-    if (first !== undefined && !this.#isNarrow) this.router.go(channelPath(first), { instead: true });
+    if (target !== undefined && !this.#isNarrow) this.router.go(channelPath(target), { instead: true });
     else if (guild.unavailable !== true || !visible.length) {
       this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
         this.#messageView(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."),
@@ -299,10 +299,10 @@ export class Shell {
     );
   }
 
-  #showSide(open) {
-    this.root.classList.toggle("show-side", open);
-    if (open) this.root.classList.remove("show-members");
-    if (open && this.#isNarrow)
+  #showSide(isOpen) {
+    this.root.classList.toggle("show-side", isOpen);
+    if (isOpen) this.root.classList.remove("show-members");
+    if (isOpen && this.#isNarrow)
       (this.side.querySelector("a.entry[aria-current]") ?? this.side.querySelector("a, button"))?.focus();
   }
 
@@ -314,14 +314,14 @@ export class Shell {
   }
 
   #toggleMembers() {
-    if (this.#wide.matches) {
+    if (this.#wideScreen.matches) {
       this.wantsMembers = !this.wantsMembers;
       this.#drawMembers();
       return;
     }
-    const open = this.root.classList.toggle("show-members");
+    const isOpen = this.root.classList.toggle("show-members");
     this.#drawMembers();
-    if (open) this.members.querySelector("button")?.focus();
+    if (isOpen) this.members.querySelector("button")?.focus();
   }
 
   #drawMembers() {
@@ -330,10 +330,10 @@ export class Shell {
     const showsMembers =
       channel !== undefined &&
       channel.type !== ChannelType.DM &&
-      (this.#wide.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
+      (this.#wideScreen.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
     const key = showsMembers ? (channel.guild_id ?? channel.id) : "";
     if (!showsMembers) this.root.classList.remove("show-members");
-    this.root.classList.toggle("has-members", showsMembers && this.#wide.matches);
+    this.root.classList.toggle("has-members", showsMembers && this.#wideScreen.matches);
     if (this.members.dataset.of === key) return;
     this.members.dataset.of = key;
     setChildren(this.members, showsMembers ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
@@ -344,14 +344,14 @@ export class Shell {
     const { state, channelId, guildId } = this.context;
     const channel = state.channels.get(channelId),
       guild = state.guilds.get(guildId);
-    let count = 0;
+    let mentionCount = 0;
     for (const otherChannel of state.channels.values())
-      if (countsAsUnread(otherChannel, state)) count += state.mentionsIn(otherChannel.id);
+      if (countsAsUnread(otherChannel, state)) mentionCount += state.mentionsIn(otherChannel.id);
     const name = channel
       ? `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` · ${guild.name}` : ""}`
       : (guild?.name ?? "Friends");
-    document.title = `${count ? `(${count}) ` : ""}${name} · Hubbub`;
-    showBadge(count);
+    document.title = `${mentionCount ? `(${mentionCount}) ` : ""}${name} · Hubbub`;
+    showBadge(mentionCount);
   }
 
   #drawConnection({ state, code }) {
@@ -388,8 +388,8 @@ export class Shell {
     // Alt with the arrow keys moves through the channels.
     if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const links = [...this.side.querySelectorAll("a.entry")],
-        current = links.findIndex(link => link.getAttribute("aria-current"));
-      const next = links[(current + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
+        currentIndex = links.findIndex(link => link.getAttribute("aria-current"));
+      const next = links[(currentIndex + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
       if (next === undefined) return;
       event.preventDefault();
       this.router.go(/** @type {HTMLAnchorElement} */ (next).pathname);

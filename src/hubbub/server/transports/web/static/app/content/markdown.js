@@ -11,7 +11,7 @@ const ONE_EMOJI = `(?:<a?:\\w{1,64}:\\d{1,19}>|\\p{Regional_Indicator}{2}|${PICT
 const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
 
 /**
- * Render the markdown of a user.
+ * Render the markdown of a message or another text of a user or app.
  *
  * @param {string} text
  * @param {{context: import("../state/context.js").Context, message?: any}} scope `message` provides the mentioned users
@@ -23,8 +23,11 @@ export function renderMarkdown(text, scope) {
   return fragment;
 }
 
+/** Bounds the time of the pattern `ONLY_EMOJI`. */
+const ONLY_EMOJI_LENGTH_MAX = 600;
+
 /** Return whether a message contains only a few emoji, which are shown large. */
-export const isOnlyEmoji = text => text.length < 600 && ONLY_EMOJI.test(text);
+export const isOnlyEmoji = text => text.length < ONLY_EMOJI_LENGTH_MAX && ONLY_EMOJI.test(text);
 
 function buildNodes(nodes, scope) {
   return nodes.map(node => BUILDERS[node.type]?.(node, scope) ?? document.createTextNode(node.text ?? ""));
@@ -81,7 +84,7 @@ function buildLink(node, { context, ...rest }) {
   const url = new URL(node.href);
   const isOwnOrigin = url.origin === location.origin || url.origin === new URL(context.webUrl).origin;
   const children = buildNodes(node.children, { context, ...rest });
-  if (isOwnOrigin && /^\/app(\/channels\/|$)/.test(url.pathname)) return messageLink(url, children, node, context);
+  if (isOwnOrigin && /^\/app(\/channels\/|$)/.test(url.pathname)) return clientLink(url, children, node, context);
   const label = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
   return h(
     "a",
@@ -95,7 +98,8 @@ function buildLink(node, { context, ...rest }) {
   );
 }
 
-function messageLink(url, children, node, { state }) {
+/** Return a link within the client. A bare URL of a known channel or message shows the channel's name. */
+function clientLink(url, children, node, { state }) {
   const [, guildId, channelId, messageId] = /^\/app\/channels\/(@me|\d+)\/(\d+)(?:\/(\d+))?$/.exec(url.pathname) ?? [];
   const channel = state.channels.get(channelId);
   const isBareUrl = node.children.length === 1 && node.children[0].text?.startsWith("http");
@@ -137,7 +141,7 @@ function buildChannelMention(node, { context }) {
   );
 }
 
-/** Return a custom emoji. */
+/** Return the image of a custom emoji. */
 export function customEmojiImage({ id, name, animated }, size = 48) {
   return h("img", {
     class: "emoji",

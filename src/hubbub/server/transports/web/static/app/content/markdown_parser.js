@@ -14,7 +14,7 @@ const ITEM = /^( *)(?:([-*])|(\d{1,9})\.)[ \t]+(\S.*)$/;
 const QUOTE = /^> ?(.*)$/;
 
 /**
- * Parse a text.
+ * Parse a text into block nodes.
  *
  * @param {string} text
  * @returns {any[]}
@@ -24,29 +24,29 @@ export function parseMarkdown(text) {
 }
 
 function parseBlocks(text, depth) {
-  const rest = /^([\s\S]*?(?:^|\n))>>> ?([\s\S]+)$/.exec(text);
+  const quoteMatch = /^([\s\S]*?(?:^|\n))>>> ?([\s\S]+)$/.exec(text);
   // `>>>` quotes the rest of the text, except inside a code block.
-  if (rest !== null && depth < DEPTH_MAX && !inFence(text, rest[1].length)) {
+  if (quoteMatch !== null && depth < DEPTH_MAX && !isInFence(text, quoteMatch[1].length)) {
     return [
-      ...parseBlocks(rest[1].replace(/\n$/, ""), depth),
-      { type: "quote", children: parseBlocks(rest[2], depth + 1) },
+      ...parseBlocks(quoteMatch[1].replace(/\n$/, ""), depth),
+      { type: "quote", children: parseBlocks(quoteMatch[2], depth + 1) },
     ];
   }
   const nodes = [];
-  let from = 0;
+  let textStart = 0;
   for (const match of text.matchAll(FENCE)) {
-    const before = text.slice(from, match.index);
+    const before = text.slice(textStart, match.index);
     // A code block inside a quoted line includes the quote markers of its lines.
     nodes.push(...parseLines(before.replace(/\n$/, ""), depth));
     nodes.push({ type: "block", language: match[1] ?? "", text: match[2] });
-    from = match.index + match[0].length;
-    if (text[from] === "\n") from += 1;
+    textStart = match.index + match[0].length;
+    if (text[textStart] === "\n") textStart += 1;
   }
-  nodes.push(...parseLines(text.slice(from), depth));
+  nodes.push(...parseLines(text.slice(textStart), depth));
   return nodes;
 }
 
-function inFence(text, position) {
+function isInFence(text, position) {
   for (const match of text.matchAll(FENCE)) {
     if (match.index < position && position < match.index + match[0].length) return true;
   }
@@ -75,9 +75,9 @@ function parseLines(text, depth) {
       index += 1;
     } else if (line.startsWith("> ") && depth < DEPTH_MAX) {
       flush();
-      const inside = [];
-      while (index < lines.length && lines[index].startsWith("> ")) inside.push(QUOTE.exec(lines[index++])[1]);
-      nodes.push({ type: "quote", children: parseLines(inside.join("\n"), depth + 1) });
+      const innerLines = [];
+      while (index < lines.length && lines[index].startsWith("> ")) innerLines.push(QUOTE.exec(lines[index++])[1]);
+      nodes.push({ type: "quote", children: parseLines(innerLines.join("\n"), depth + 1) });
     } else if (ITEM.test(line) && depth < DEPTH_MAX) {
       flush();
       const items = [];
@@ -85,7 +85,7 @@ function parseLines(text, depth) {
         items.push({ indent: match[1].length, number: match[3], text: match[4] });
         index += 1;
       }
-      nodes.push(...nest(items, depth));
+      nodes.push(...nestItems(items, depth));
     } else {
       plainLines.push(line);
       index += 1;
@@ -96,7 +96,7 @@ function parseLines(text, depth) {
 }
 
 /** Nest list items by indentation. */
-function nest(items, depth) {
+function nestItems(items, depth) {
   const lists = [];
   for (let index = 0; index < items.length; ) {
     const first = items[index],
@@ -107,11 +107,13 @@ function nest(items, depth) {
       items[index].indent <= first.indent &&
       (items[index].number !== undefined) === ordered
     ) {
-      const inside = [];
+      const innerItems = [];
       const children = parseInline(items[index].text, depth);
       index += 1;
-      while (index < items.length && items[index].indent > first.indent) inside.push(items[index++]);
-      list.items.push(inside.length && depth < DEPTH_MAX ? [...children, ...nest(inside, depth + 1)] : children);
+      while (index < items.length && items[index].indent > first.indent) innerItems.push(items[index++]);
+      list.items.push(
+        innerItems.length && depth < DEPTH_MAX ? [...children, ...nestItems(innerItems, depth + 1)] : children,
+      );
     }
     lists.push(list);
   }
@@ -145,7 +147,7 @@ const RULES = [
   [/<(https?:\/\/[^\s<>]+)>/iy, match => link(match[1], [{ type: "text", text: match[1] }])],
   [/@(everyone|here)(?!\w)/y, match => ({ type: "everyone", text: match[0] })],
   [/https?:\/\/[^\s<]+/iy, match => autolink(match[0])],
-  [MASKED_LINK, (match, depth) => link(match[2], parseInline(match[1], depth + 1, true))],
+  [MASKED_LINK, (match, depth) => link(match[2], parseInline(match[1], depth + 1, { isInLink: true }))],
   [/\|\|([\s\S]+?)\|\|/y, (match, depth) => ({ type: "spoiler", children: parseInline(match[1], depth + 1) })],
   [
     /\*\*\*(?=\S)([\s\S]*?[^\s*])\*\*\*(?!\*)/y,
@@ -168,38 +170,39 @@ const RULES = [
 ];
 const MARKUP_START = /[\\`<@[|*_~h]/gi;
 
-function parseInline(text, depth, inLink = false) {
+function parseInline(text, depth, { isInLink = false } = {}) {
   if (depth >= DEPTH_MAX) return text ? [{ type: "text", text }] : [];
   const nodes = [];
-  let from = 0,
+  let textStart = 0,
     position = 0;
   while (position < text.length) {
     MARKUP_START.lastIndex = position;
     const next = MARKUP_START.exec(text);
     if (next === null) break;
     position = next.index;
-    const node = ruleAt(text, position, depth, inLink);
-    if (node === null) {
+    const parsed = parseMarkup(text, position, depth, isInLink);
+    if (parsed === null) {
       position += 1;
       continue;
     }
-    if (position > from) pushText(nodes, text.slice(from, position));
-    if (node.node.type === "text") pushText(nodes, node.node.text);
-    else nodes.push(node.node);
-    position = from = node.end;
+    if (position > textStart) pushText(nodes, text.slice(textStart, position));
+    if (parsed.node.type === "text") pushText(nodes, parsed.node.text);
+    else nodes.push(parsed.node);
+    position = textStart = parsed.end;
   }
-  if (from < text.length) pushText(nodes, text.slice(from));
+  if (textStart < text.length) pushText(nodes, text.slice(textStart));
   return nodes;
 }
 
-function ruleAt(text, position, depth, inLink) {
+/** Return the node of the first rule that matches at a position, and the position after its markup; null if none matches. */
+function parseMarkup(text, position, depth, isInLink) {
   for (const [rule, make] of RULES) {
     rule.lastIndex = position;
     const match = rule.exec(text);
     if (match === null) continue;
     const node = make(match, depth);
     // Links cannot be nested.
-    if (node === null || (inLink && node.type === "link")) continue;
+    if (node === null || (isInLink && node.type === "link")) continue;
     return { node, end: position + (node.length ?? match[0].length) };
   }
   return null;

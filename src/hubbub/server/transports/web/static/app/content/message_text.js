@@ -3,6 +3,7 @@
 import { MessageType } from "../network/enums.js";
 import { parseMarkdown, plainText } from "./markdown_parser.js";
 
+const SUMMARY_LENGTH_MAX = 200;
 const USER_MESSAGE_TYPES = new Set([
   MessageType.DEFAULT,
   MessageType.REPLY,
@@ -48,18 +49,19 @@ export function systemMessageText(message, { state, guildId }) {
 /** Return a one-line summary of a message. */
 export function summarizeMessage(message, context) {
   if (!isUserMessage(message)) return systemMessageText(message, context);
-  const mention = (match, id) => {
-    const user = message.mentions?.find(user => user.id === id) ?? context.state.user(id);
+  const mentionText = (match, id) => {
+    const user = message.mentions?.find(mentioned => mentioned.id === id) ?? context.state.user(id);
     return user ? `@${context.state.displayName(user, context.guildId)}` : match;
   };
-  const text = plainText(parseMarkdown((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention)))
+  const text = plainText(parseMarkdown((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mentionText)))
     .replace(/\s+/g, " ")
     .trim();
-  if (text) return text.slice(0, 200);
+  if (text) return text.slice(0, SUMMARY_LENGTH_MAX);
   if (message.attachments?.length)
     return message.attachments.length === 1 ? message.attachments[0].filename : `${message.attachments.length} files`;
   if (message.sticker_items?.length) return `Sticker: ${message.sticker_items[0].name}`;
   if (message.poll) return `Poll: ${message.poll.question?.text ?? ""}`;
-  if (message.embeds?.length) return message.embeds[0].title ?? message.embeds[0].description?.slice(0, 200) ?? "Embed";
+  if (message.embeds?.length)
+    return message.embeds[0].title ?? message.embeds[0].description?.slice(0, SUMMARY_LENGTH_MAX) ?? "Embed";
   return message.components?.length ? "App controls" : "Empty message";
 }

@@ -30,18 +30,20 @@ class GuildList extends LayoutPart {
     const requestCount = [...state.relationships.values()].filter(
       relationship => relationship.type === RelationshipType.PENDING_INCOMING,
     ).length;
-    const unread = state.privateChannels().reduce((sum, channel) => sum + state.mentionsIn(channel.id), requestCount);
+    const badgeCount = state
+      .privateChannels()
+      .reduce((sum, channel) => sum + state.mentionsIn(channel.id), requestCount);
     const entries = [
       {
         key: "@me",
-        version: `${guildId === null} ${unread}`,
+        version: `${guildId === null} ${badgeCount}`,
         build: () =>
           this.#item(
             "/app",
             "Direct messages",
             guildId === null,
-            unread > 0,
-            unread,
+            badgeCount > 0,
+            badgeCount,
             h("span", { class: "avatar square home" }, icon("people")),
           ),
       },
@@ -52,23 +54,23 @@ class GuildList extends LayoutPart {
     reconcile(this.list, entries);
   }
 
-  #entry(guild, current) {
+  #entry(guild, currentGuildId) {
     const { state } = this.context;
-    let unread = false,
-      mentions = 0;
+    let isUnread = false,
+      mentionCount = 0;
     for (const channel of state.channels.values()) {
       if (channel.guild_id !== guild.id || !countsAsUnread(channel, state)) continue;
-      unread ||= state.isMarkedUnread(channel.id);
-      mentions += state.mentionsIn(channel.id);
+      isUnread ||= state.isMarkedUnread(channel.id);
+      mentionCount += state.mentionsIn(channel.id);
     }
-    const isCurrent = guild.id === current;
-    const version = `${isCurrent} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
+    const isCurrent = guild.id === currentGuildId;
+    const version = `${isCurrent} ${isUnread} ${mentionCount} ${guild.name} ${guild.icon} ${guild.unavailable}`;
     const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
     return {
       key: guild.id,
       version,
       build: () =>
-        this.#item(`/app/channels/${guild.id}`, name, isCurrent, unread, mentions, guildIcon(guild), {
+        this.#item(`/app/channels/${guild.id}`, name, isCurrent, isUnread, mentionCount, guildIcon(guild), {
           oncontextmenu: event => this.#openMenu(event, guild.id),
         }),
     };
@@ -81,11 +83,15 @@ class GuildList extends LayoutPart {
     openGuildMenu(event.currentTarget, this.context, guildId);
   }
 
-  #item(path, name, isCurrent, unread, mentions, image, attributes = {}) {
-    const suffix = mentions ? `, ${mentions} ${mentions === 1 ? "mention" : "mentions"}` : unread ? ", unread" : "";
+  #item(path, name, isCurrent, isUnread, mentionCount, image, attributes = {}) {
+    const suffix = mentionCount
+      ? `, ${mentionCount} ${mentionCount === 1 ? "mention" : "mentions"}`
+      : isUnread
+        ? ", unread"
+        : "";
     return h(
       "li",
-      { class: unread ? "unread" : null },
+      { class: isUnread ? "unread" : null },
       h(
         "a",
         {
@@ -98,7 +104,9 @@ class GuildList extends LayoutPart {
         },
         image,
       ),
-      mentions ? h("span", { class: "count", "aria-hidden": "true" }, mentions > 99 ? "99+" : mentions) : null,
+      mentionCount
+        ? h("span", { class: "count", "aria-hidden": "true" }, mentionCount > 99 ? "99+" : mentionCount)
+        : null,
     );
   }
 
@@ -141,7 +149,7 @@ class GuildList extends LayoutPart {
   }
 }
 
-/** Return whether unread messages of a channel count: visible channels, and threads the user has joined. */
+/** Return whether the unread messages of a channel count for its guild: only in visible channels and joined threads. */
 export function countsAsUnread(channel, state) {
   if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || !isMessageable(channel)) return false;
   if (isThread(channel)) return Boolean(channel.member);

@@ -9,7 +9,7 @@ import { runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
 import { userAvatar, guildIcon } from "../content/avatars.js";
 
-const CODE = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
+const INVITE_CODE_PATTERN = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
 
 /** Open the dialog that joins a guild by invite or creates one. */
 export function openAddGuild(context) {
@@ -25,7 +25,7 @@ export function openAddGuild(context) {
       event.preventDefault();
       invite.setError(null);
       setChildren(preview);
-      const code = CODE.exec(invite.input.value.trim())?.[1];
+      const code = INVITE_CODE_PATTERN.exec(invite.input.value.trim())?.[1];
       if (code === undefined) {
         invite.setError("This is not a valid invite.");
         return;
@@ -82,7 +82,7 @@ function invitePreview(context, code, invite, close, inviteField) {
       inviteField.setError(error.sentence);
     }
   };
-  const count = invite.approximate_member_count;
+  const memberCount = invite.approximate_member_count;
   return h(
     "div",
     { class: "invitation" },
@@ -91,7 +91,9 @@ function invitePreview(context, code, invite, close, inviteField) {
       "div",
       { class: "tight" },
       h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "Conversation")),
-      count ? h("p", { class: "muted small" }, `${count} ${count === 1 ? "member" : "members"}`) : null,
+      memberCount
+        ? h("p", { class: "muted small" }, `${memberCount} ${memberCount === 1 ? "member" : "members"}`)
+        : null,
     ),
     h("button", { type: "button", class: "button", onclick: accept }, "Accept invite"),
   );
@@ -123,11 +125,11 @@ export function openAddPeople(context, channel) {
   const add = async chosen => {
     for (const id of chosen) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
   };
-  const others = friendsOf(state).filter(friend => !recipients.has(friend.id));
+  const addableFriends = friendsOf(state).filter(friend => !recipients.has(friend.id));
   chooseFriends(
     context,
     "Add people",
-    others,
+    addableFriends,
     { legend: "Friends to add", label: "Add", emptyText: "All your friends are already in this group." },
     add,
   );
@@ -139,10 +141,10 @@ const friendsOf = state =>
 function chooseFriends({ state }, title, friends, { legend, label, emptyText }, action) {
   openDialog(title, close => {
     if (!friends.length) return h("p", { class: "muted" }, emptyText);
-    const boxes = friends.map(friend => [friend.id, h("input", { type: "checkbox" })]);
+    const checkboxes = friends.map(friend => [friend.id, h("input", { type: "checkbox" })]);
     const submit = async event => {
       event.preventDefault();
-      const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);
+      const chosen = checkboxes.filter(([, checkbox]) => checkbox.checked).map(([id]) => id);
       if (chosen.length && (await runAndReport(() => action(chosen)))) close();
     };
     const friendChoices = friends.map(({ id, user }, index) => {
@@ -151,7 +153,7 @@ function chooseFriends({ state }, title, friends, { legend, label, emptyText }, 
       return h(
         "label",
         { class: "choice" },
-        boxes[index][1],
+        checkboxes[index][1],
         userAvatar(friend, name, state.statusOf(id)),
         h("span", { dir: "auto" }, name),
       );

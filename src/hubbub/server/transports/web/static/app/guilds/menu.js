@@ -31,7 +31,7 @@ const SETTINGS_PERMISSIONS =
 export function openGuildMenu(anchor, context, guildId) {
   const { state } = context;
   const guild = state.guilds.get(guildId);
-  const channel = state
+  const firstInvitableChannel = state
     .channelsOf(guildId)
     .find(
       channel =>
@@ -39,10 +39,12 @@ export function openGuildMenu(anchor, context, guildId) {
         (isMessageable(channel) || isForum(channel)) &&
         state.can(channel.id, Permissions.CREATE_INSTANT_INVITE | Permissions.VIEW_CHANNEL),
     );
-  const inView = state.channels.get(context.channelId);
-  const to = inView && !isThread(inView) && state.can(inView.id, Permissions.CREATE_INSTANT_INVITE) ? inView : channel;
+  const channelInView = state.channels.get(context.channelId);
+  const canInviteToView =
+    channelInView && !isThread(channelInView) && state.can(channelInView.id, Permissions.CREATE_INSTANT_INVITE);
+  const inviteChannel = canInviteToView ? channelInView : firstInvitableChannel;
   openMenu(anchor, guild.name, [
-    to && { label: "Invite people", icon: "invite", onClick: () => openInviteLink(context, to) },
+    inviteChannel && { label: "Invite people", icon: "invite", onClick: () => openInviteLink(context, inviteChannel) },
     state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && {
       label: "Create channel",
       icon: "plus",
@@ -68,13 +70,13 @@ async function openSettings(context, guildId) {
   (await loadModule(() => import("../settings/guild_settings.js")))?.openGuildSettings(context, guildId);
 }
 
-/** Open the dialog with an invite link. */
+/** Open the dialog that creates an invite to a channel and shows its link. */
 export function openInviteLink(context, channel) {
   const { api, webUrl } = context;
   openDialog(`Invite people to #${channel.name}`, () => {
     const link = h("input", { type: "text", readonly: true, value: "…" });
     const linkField = formField("Invite link", link, "Anyone with this link can join.");
-    const age = h(
+    const maxAgeSelect = h(
       "select",
       null,
       [
@@ -87,7 +89,7 @@ export function openInviteLink(context, channel) {
     const create = () =>
       runAndReport(async () => {
         const invite = await api.request("POST", `/channels/${channel.id}/invites`, {
-          json: { max_age: Number(age.value), unique: false },
+          json: { max_age: Number(maxAgeSelect.value), unique: false },
         });
         link.value = `${webUrl}/invite/${invite.code}`;
       });
@@ -96,13 +98,13 @@ export function openInviteLink(context, channel) {
         await navigator.clipboard.writeText(link.value);
         showNotice("Link copied.", "done");
       });
-    age.addEventListener("change", create);
+    maxAgeSelect.addEventListener("change", create);
     create();
     return h(
       "div",
       { class: "stack" },
       linkField.node,
-      formField("Expires after", age).node,
+      formField("Expires after", maxAgeSelect).node,
       h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, "Copy link")),
     );
   });

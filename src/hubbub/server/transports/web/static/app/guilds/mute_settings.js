@@ -1,19 +1,22 @@
-/** Requests that change notification settings, and the texts of mutes. */
+/** The request that changes notification settings, and the lengths and texts of mutes. */
 
 import { PRIVATE_SETTINGS } from "../state/notification_rules.js";
 import { formatTime, formatTimeOfDay } from "../ui/times.js";
 
-/** Lengths of mutes in seconds; -1 has no end. */
+/** Length of a mute that lasts until the user ends it. */
+const NO_END = -1;
+
+/** Lengths of mutes in seconds, with their labels. */
 export const MUTE_LENGTHS = [
   [900, "For 15 minutes"],
   [3_600, "For 1 hour"],
   [10_800, "For 3 hours"],
   [28_800, "For 8 hours"],
   [86_400, "For 24 hours"],
-  [-1, "Until I turn it off"],
+  [NO_END, "Until I turn it off"],
 ];
 
-/** Change the notification settings of a guild, or of a channel of it. */
+/** Change the notification settings of a channel if the target has one, else those of a guild. */
 export async function updateNotificationSettings({ api, state }, { guildId, channelId }, changes) {
   const body = channelId ? { channel_overrides: { [channelId]: changes } } : changes;
   const settings = await api.request("PATCH", `/users/@me/guilds/${guildId ?? PRIVATE_SETTINGS}/settings`, {
@@ -22,13 +25,13 @@ export async function updateNotificationSettings({ api, state }, { guildId, chan
   state.apply("USER_GUILD_SETTINGS_UPDATE", settings);
 }
 
-/** Return the fields of a mute; null as the length ends the mute. The server computes the end with its own clock. */
+/** Return the settings of a mute with a length from `MUTE_LENGTHS`, or null to unmute. The server computes the end of the mute. */
 export function muteChanges(seconds) {
   if (seconds === null) return { muted: false, mute_config: null };
-  return { muted: true, mute_config: seconds < 0 ? null : { selected_time_window: seconds } };
+  return { muted: true, mute_config: seconds === NO_END ? null : { selected_time_window: seconds } };
 }
 
-/** Return when a mute ends. */
+/** Return the end of a mute as a text that starts with "until". */
 export function muteEndText(settings) {
   const end = settings.mute_config?.end_time;
   if (!end) return "until you turn it off";

@@ -1,4 +1,4 @@
-/** Mutes of guilds, channels, categories and threads, and their menu entries. */
+/** Menu entries that mute guilds, channels, categories, threads and conversations or open their notification settings. */
 
 import { channelNotificationSettings, guildNotificationSettings, isMuteActive } from "../state/notification_rules.js";
 import { loadModule } from "../ui/lazy_modules.js";

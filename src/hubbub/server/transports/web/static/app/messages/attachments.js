@@ -6,39 +6,42 @@ import { formatBytes } from "../ui/formats.js";
 import { cdnPath, stickerPath } from "../content/cdn_paths.js";
 import { inlineSpoiler } from "../content/markdown.js";
 
-const SPOILER = "SPOILER_";
+const SPOILER_PREFIX = "SPOILER_";
 const MEDIA_WIDTH_MAX = 420,
   MEDIA_HEIGHT_MAX = 320;
+
+const STICKER_SIZE_PX = 160;
 
 /** Return the displayed size of media, so that loading it does not shift the layout. */
 export function fitSize(width, height) {
   if (!width || !height) return {};
-  const share = Math.min(1, MEDIA_WIDTH_MAX / width, MEDIA_HEIGHT_MAX / height);
-  return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };
+  const scale = Math.min(1, MEDIA_WIDTH_MAX / width, MEDIA_HEIGHT_MAX / height);
+  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }
 
 /** Return the elements of a message's attachments: media of this server, and links for all other files. */
 export function renderAttachments(message, context) {
   return (message.attachments ?? []).map(attachment => {
     const path = cdnPath(attachment.url, context.webUrl);
-    const hidden = attachment.filename?.startsWith(SPOILER) || (attachment.flags ?? 0) & AttachmentFlags.IS_SPOILER;
+    const isSpoiler =
+      attachment.filename?.startsWith(SPOILER_PREFIX) || (attachment.flags ?? 0) & AttachmentFlags.IS_SPOILER;
     const media = path === null ? null : mediaOf(attachment, path);
     if (media === null) return fileLine(attachment, path);
-    return h("figure", { class: "media" }, hidden ? inlineSpoiler(h("span", null, media)) : media);
+    return h("figure", { class: "media" }, isSpoiler ? inlineSpoiler(h("span", null, media)) : media);
   });
 }
 
 function mediaOf(file, path) {
-  const kind = file.content_type ?? "",
+  const contentType = file.content_type ?? "",
     alt = file.description ?? file.filename;
-  if (/^image\/(png|jpeg|gif|webp|avif)/.test(kind)) {
+  if (/^image\/(png|jpeg|gif|webp|avif)/.test(contentType)) {
     return h(
       "a",
       { href: path, target: "_blank", rel: "noopener", "aria-label": `Image: ${alt}` },
       h("img", { src: path, alt, loading: "lazy", ...fitSize(file.width, file.height) }),
     );
   }
-  if (/^video\/(mp4|webm|ogg)/.test(kind))
+  if (/^video\/(mp4|webm|ogg)/.test(contentType))
     return h("video", {
       src: path,
       controls: true,
@@ -46,7 +49,8 @@ function mediaOf(file, path) {
       "aria-label": alt,
       ...fitSize(file.width, file.height),
     });
-  if (/^audio\//.test(kind)) return h("audio", { src: path, controls: true, preload: "metadata", "aria-label": alt });
+  if (/^audio\//.test(contentType))
+    return h("audio", { src: path, controls: true, preload: "metadata", "aria-label": alt });
   return null;
 }
 
@@ -66,15 +70,15 @@ function fileLine(file, path) {
 /** Return the elements of a message's stickers. */
 export function renderStickers(message) {
   return (message.sticker_items ?? []).map(sticker =>
-    // Lottie stickers need a player.
+    // Lottie stickers are animations that need a player, so only their name is shown.
     sticker.format_type === StickerFormatType.LOTTIE
       ? h("p", { class: "muted" }, `Sticker: ${sticker.name}`)
       : h("img", {
           class: "sticker",
           src: stickerPath(sticker),
           alt: `Sticker: ${sticker.name}`,
-          width: 160,
-          height: 160,
+          width: STICKER_SIZE_PX,
+          height: STICKER_SIZE_PX,
           loading: "lazy",
         }),
   );

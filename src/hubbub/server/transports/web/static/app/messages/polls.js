@@ -36,16 +36,16 @@ export function renderPoll(message, context) {
     ),
     poll.answers.map(answer => {
       const count = counts.get(answer.answer_id)?.count ?? 0,
-        chosen = ownAnswerIds.includes(answer.answer_id);
+        isChosen = ownAnswerIds.includes(answer.answer_id);
       const share = total ? count / total : 0,
         media = answer.poll_media;
       return h(
         "button",
         {
           type: "button",
-          class: chosen ? "poll-answer own" : "poll-answer",
+          class: isChosen ? "poll-answer own" : "poll-answer",
           disabled: hasEnded,
-          "aria-pressed": chosen ? "true" : "false",
+          "aria-pressed": isChosen ? "true" : "false",
           dataset: { focus: `answer-${answer.answer_id}` },
           onclick: () => onClick(answer.answer_id),
         },

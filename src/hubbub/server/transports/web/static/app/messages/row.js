@@ -1,4 +1,4 @@
-/** A message in the timeline. */
+/** Rows of the timeline: messages, and messages that are being sent. */
 
 import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js";
 import { discardPending, retrySend } from "../state/outbox.js";
@@ -32,12 +32,12 @@ export function isGroupedWithPrevious(message, previous) {
 }
 
 const revisions = new WeakMap();
-let count = 0;
+let revisionCount = 0;
 
-/** Return a number that identifies an object; state changes replace objects, so it acts as a revision. */
+/** Return a number that identifies an object. State changes replace objects, so the number identifies a revision. */
 function revisionOf(object) {
   if (!object) return 0;
-  if (!revisions.has(object)) revisions.set(object, (count += 1));
+  if (!revisions.has(object)) revisions.set(object, (revisionCount += 1));
   return revisions.get(object);
 }
 
@@ -139,7 +139,7 @@ function headLine(message, context, name) {
   );
 }
 
-/** Return the line above a reply that links to the original message, or null. */
+/** Return the line above a message that names the command it responds to, or links to the message it replies to; or null. */
 function replyLine(message, context) {
   const command = commandLine(message, context);
   if (command !== null) return command;
@@ -248,7 +248,7 @@ function loadingIndicator() {
 }
 
 function forwardedMessages(message, context) {
-  return (message.message_snapshots ?? []).map(({ message: inner }) =>
+  return (message.message_snapshots ?? []).map(({ message: snapshot }) =>
     h(
       "blockquote",
       { class: "forwarded" },
@@ -256,10 +256,10 @@ function forwardedMessages(message, context) {
       h(
         "div",
         { class: "content" },
-        renderMarkdown(inner.content ?? "", { context, message: { ...inner, channel_id: message.channel_id } }),
+        renderMarkdown(snapshot.content ?? "", { context, message: { ...snapshot, channel_id: message.channel_id } }),
       ),
-      renderAttachments(inner, context),
-      renderEmbeds(inner, context),
+      renderAttachments(snapshot, context),
+      renderEmbeds(snapshot, context),
     ),
   );
 }
@@ -277,7 +277,7 @@ function ephemeralLine(message, context) {
   );
 }
 
-/** Return a row for a message that is being sent or failed. */
+/** Return a row for a message that is being sent or could not be sent. */
 export function buildPendingRow(pending, context) {
   const { me, state, guildId } = context;
   const hasFailed = pending.state === "failed";

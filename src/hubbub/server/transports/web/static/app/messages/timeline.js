@@ -18,12 +18,13 @@ const LOAD_THRESHOLD_PX = 600;
 const BOTTOM_THRESHOLD_PX = 40;
 
 class Timeline extends LayoutPart {
-  static kinds = ["messages", "members", "guilds", "relationships", "editing"];
+  static kinds = ["messages", "members", "guilds", "relationships"];
 
   begin() {
     const { state, channelId } = this.context;
     this.log = state.openLog(channelId);
     this.isLoading = false;
+    /** Whether the view is at the newest message and scrolls when a message arrives. */
     this.isFollowing = true;
     /** ID up to which messages are read, or null; the "New" line stays there while the channel is open. */
     this.lastReadId = state.isUnread(channelId) ? state.lastRead(channelId) : null;
@@ -62,7 +63,7 @@ class Timeline extends LayoutPart {
   }
 
   draw() {
-    const { state, channelId } = this.context;
+    const { state } = this.context;
     if (!this.log.loaded) {
       // A new session started: reload, because missed messages are in no event.
       if (!this.isLoading && !this.loadError) this.#load("newest");
@@ -102,13 +103,13 @@ class Timeline extends LayoutPart {
         version: messageRowVersion(
           message,
           this.context,
-          `${isGrouped} ${isHighlighted} ${this.toolbar.editing === message.id}`,
+          `${isGrouped} ${isHighlighted} ${this.toolbar.editedMessageId === message.id}`,
         ),
         build: () =>
           buildMessageRow(message, this.context, {
             isGrouped,
             isHighlighted,
-            isEditing: this.toolbar.editing === message.id,
+            isEditing: this.toolbar.editedMessageId === message.id,
             timeline: this,
           }),
       });
@@ -133,7 +134,6 @@ class Timeline extends LayoutPart {
     if (this.scrollTarget) this.#scrollToTarget();
     this.unreadBar.draw(this.lastReadId);
     markRead(this.context, this);
-    state.emitChange("drawn", channelId);
   }
 
   get isAtBottom() {
@@ -152,7 +152,7 @@ class Timeline extends LayoutPart {
 
   /** Whether messages before the loaded ones are unread. */
   get hasEarlierUnread() {
-    return this.lastReadId !== null && isNewer(this.log.oldest, this.lastReadId);
+    return this.lastReadId !== null && isNewer(this.log.oldestId, this.lastReadId);
   }
 
   /** Show the first unread message. */
@@ -178,7 +178,11 @@ class Timeline extends LayoutPart {
     this.#scrollToBottom();
   }
 
-  /** Load a page of messages: `side` is "newest", "older", "newer" or "around" the message with the ID `around`. */
+  /**
+   * Load a page of messages: `side` is "newest", "older", "newer" or "around" the message with the ID `around`.
+   *
+   * If `isExact` is set and that message is not in the page, tell the user.
+   */
   async #load(side, around, { isExact = true } = {}) {
     if (this.isLoading) return;
     this.isLoading = true;
@@ -186,8 +190,8 @@ class Timeline extends LayoutPart {
     const { api, channelId, state } = this.context;
     const log = this.log;
     const query = { limit: PAGE_SIZE };
-    if (side === "older") query.before = log.oldest;
-    if (side === "newer") query.after = log.newest;
+    if (side === "older") query.before = log.oldestId;
+    if (side === "newer") query.after = log.newestId;
     if (side === "around") query.around = around;
     try {
       const messages = (await api.request("GET", `/channels/${channelId}/messages`, { query })).reverse();
@@ -196,13 +200,13 @@ class Timeline extends LayoutPart {
         for (const mentioned of message.mentions) state.storeUser(mentioned);
       }
       const isFullPage = messages.length >= PAGE_SIZE;
-      const last = state.channels.get(channelId)?.last_message_id;
+      const newestId = state.channels.get(channelId)?.last_message_id;
       if (side === "older" || side === "newer") log.extend(messages, side, !isFullPage);
       else if (side === "around") {
-        const older = messages.filter(message => isNewer(around, message.id)).length;
+        const olderCount = messages.filter(message => isNewer(around, message.id)).length;
         log.reset(messages, {
-          atNewest: !isNewer(last, messages.at(-1)?.id),
-          atOldest: older < Math.floor(PAGE_SIZE / 2),
+          atNewest: !isNewer(newestId, messages.at(-1)?.id),
+          atOldest: olderCount < Math.floor(PAGE_SIZE / 2),
         });
         if (isExact && !messages.some(message => message.id === around))
           announce("This message was deleted, or you cannot read it.", true);
@@ -314,11 +318,11 @@ class Timeline extends LayoutPart {
     }
     const rows = [...this.list.querySelectorAll(".message")],
       index = rows.indexOf(row);
-    const to = { ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: rows.length - 1 }[event.key];
-    if (to !== undefined && rows[to]) {
+    const targetIndex = { ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: rows.length - 1 }[event.key];
+    if (targetIndex !== undefined && rows[targetIndex]) {
       event.preventDefault();
-      focusRow(this.list, rows[to]);
-      rows[to].scrollIntoView({ block: "nearest" });
+      focusRow(this.list, rows[targetIndex]);
+      rows[targetIndex].scrollIntoView({ block: "nearest" });
     } else if (event.key === "ArrowDown" || event.key === "Escape") {
       event.preventDefault();
       this.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));

@@ -1,6 +1,6 @@
 /** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
 
-import { ChannelType, MessageFlags, Permissions } from "../network/enums.js";
+import { MessageFlags, Permissions, canHaveThreads } from "../network/enums.js";
 import { markUnread } from "../state/read_markers.js";
 import { iconButton } from "../ui/controls.js";
 import { confirmAction } from "../ui/dialogs.js";
@@ -18,8 +18,8 @@ import { toggleReaction } from "./reactions.js";
 
 /** The toolbar of a timeline, which moves to the hovered or focused row. */
 export class MessageToolbar {
-  /** The ID of the message being edited. @type {string | null} */
-  editing = null;
+  /** ID of the message that is being edited, or null. @type {string | null} */
+  editedMessageId = null;
   #context;
   #timeline;
   #bar;
@@ -72,15 +72,15 @@ export class MessageToolbar {
 
   /** Stop editing a message and focus the composer. */
   stopEditing(messageId) {
-    if (this.editing !== messageId) return;
-    this.editing = null;
+    if (this.editedMessageId !== messageId) return;
+    this.editedMessageId = null;
     this.#timeline.draw();
     this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
   }
 
   /** Start editing a message. */
   startEditing(message) {
-    this.editing = message.id;
+    this.editedMessageId = message.id;
     this.#timeline.isFollowing = false;
     this.#timeline.draw();
   }
@@ -157,7 +157,8 @@ export class MessageToolbar {
     const channel = state.channels.get(message.channel_id);
     const isStored = !(message.flags & MessageFlags.EPHEMERAL);
     const path = `/channels/${message.channel_id}/messages`;
-    const pin = () => runAndReport(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
+    const togglePinned = () =>
+      runAndReport(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
     const copy = (text, confirmation) =>
       runAndReport(async () => {
         await navigator.clipboard.writeText(text);
@@ -173,11 +174,15 @@ export class MessageToolbar {
         isUserMessage(message) && { label: "Edit", icon: "edit", onClick: () => this.#edit() },
       isStored &&
         isUserMessage(message) &&
-        this.#can(Permissions.PIN_MESSAGES) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", onClick: pin },
+        this.#can(Permissions.PIN_MESSAGES) && {
+          label: message.pinned ? "Unpin" : "Pin",
+          icon: "pin",
+          onClick: togglePinned,
+        },
       isStored &&
         channel?.guild_id &&
         !message.thread &&
-        channel.type <= ChannelType.GUILD_ANNOUNCEMENT &&
+        canHaveThreads(channel) &&
         this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
           label: "Create thread",
           icon: "thread",

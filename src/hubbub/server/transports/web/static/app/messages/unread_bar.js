@@ -34,7 +34,7 @@ export class UnreadBar {
     if (divider === null) return false;
     const top = scroller.getBoundingClientRect().top;
     if (divider.getBoundingClientRect().top < top - 1) return true;
-    // The line stands above the first loaded message, but older ones are unread too.
+    // The "New" line is above the first loaded message, but older messages are unread too.
     return this.#timeline.hasEarlierUnread && !log.atOldest;
   }
 

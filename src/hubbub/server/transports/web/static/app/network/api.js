@@ -1,8 +1,8 @@
-/** HTTP API client of the current user. Errors are thrown as ApiError; 429 responses are retried. */
+/** HTTP API client of the current user. It throws ApiError and retries after 429, and reads also after 502 and higher. */
 
 const BASE = "/api/v10";
 const ATTEMPTS_MAX = 4;
-const RETRY_WAIT_MAX_SECONDS = 30;
+const RETRY_DELAY_MAX_SECONDS = 30;
 
 /** An error response of the API. */
 export class ApiError extends Error {
@@ -81,14 +81,11 @@ export class Api {
     for (let attempt = 1; ; attempt += 1) {
       let result;
       try {
-        result = await (progress === undefined ? sendFetch : sendUpload)(
-          method,
-          url,
-          headers,
-          body,
-          signal,
-          progress ?? keepalive,
-        );
+        const request = { method, url, headers, body, signal };
+        result =
+          progress === undefined
+            ? await sendFetch({ ...request, keepalive })
+            : await sendUpload({ ...request, progress });
       } catch (error) {
         if (signal?.aborted) throw error;
         throw new ApiError(0, 0, "Cannot reach the server. Check your connection.");
@@ -98,19 +95,19 @@ export class Api {
       const decoded = isText && isSuccess ? text : parseJson(text);
       if (isSuccess) return decoded;
       if (status === 401) this.#onUnauthorized();
-      const wait = waitFor(method, status, decoded, attempt);
-      if (wait === null) throw apiError(status, decoded);
-      await sleep(wait * 1000, signal);
+      const delaySeconds = retryDelaySeconds(method, status, decoded, attempt);
+      if (delaySeconds === null) throw apiError(status, decoded);
+      await sleep(delaySeconds * 1000, signal);
     }
   }
 }
 
 /** Return the seconds to wait before a retry, or null to fail. */
-function waitFor(method, status, decoded, attempt) {
+function retryDelaySeconds(method, status, decoded, attempt) {
   if (attempt >= ATTEMPTS_MAX) return null;
   if (status === 429) {
-    const wait = Number(decoded?.retry_after ?? 1);
-    return wait <= RETRY_WAIT_MAX_SECONDS ? wait : null;
+    const retryAfter = Number(decoded?.retry_after ?? 1);
+    return retryAfter <= RETRY_DELAY_MAX_SECONDS ? retryAfter : null;
   }
   // Only reads are retried: a failed write may have been executed.
   return method === "GET" && status >= 502 ? attempt * 0.5 : null;
@@ -136,7 +133,7 @@ function queryString(query) {
   return `?${search}`;
 }
 
-async function sendFetch(method, url, headers, body, signal, keepalive) {
+async function sendFetch({ method, url, headers, body, signal, keepalive }) {
   const response = await fetch(url, {
     method,
     headers,
@@ -150,7 +147,7 @@ async function sendFetch(method, url, headers, body, signal, keepalive) {
 }
 
 /** Send with XMLHttpRequest, because fetch does not report upload progress. */
-function sendUpload(method, url, headers, body, signal, progress) {
+function sendUpload({ method, url, headers, body, signal, progress }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(method, url);

@@ -17,6 +17,9 @@ const CLOSE_TO_RESUME = 4900;
 const BACKOFF_MIN_MS = 500,
   BACKOFF_MAX_MS = 30_000,
   RESPONSE_TIMEOUT_MS = 8_000;
+/** Time without frames after which `#checkConnection` sends a heartbeat. */
+const SILENCE_MAX_MS = 15_000;
+const QUEUED_FRAMES_MAX = 20;
 
 /**
  * Dispatches `CustomEvent(EVENT_NAME, {detail: payload})` for every gateway event, and two events of its own:
@@ -29,38 +32,42 @@ export class Gateway extends EventTarget {
   #socket = null;
   #sequence = null;
   #resumeUrl = null;
-  #interval = 0;
+  #resolveResumeUrl;
+  #heartbeatIntervalMs = 0;
   #heartbeatTimer = 0;
-  #acknowledged = true;
+  #isAcknowledged = true;
   #lastReceivedAt = 0;
   #attempts = 0;
   #reconnectTimer = 0;
   #deadlineTimer = 0;
   #queue = [];
-  #stopped = false;
+  #isStopped = false;
 
-  /** @param {{token: string, url: string, resumeUrl?: (url: string) => string}} options */
-  constructor({ token, url, resumeUrl }) {
+  /**
+   * @param {{token: string, url: string, resolveResumeUrl?: (url: string) => string}} options `resolveResumeUrl` converts
+   *   `resume_gateway_url` of READY to the URL that resumes use
+   */
+  constructor({ token, url, resolveResumeUrl }) {
     super();
     this.#token = token;
     this.#url = url;
-    this.resumeUrl = resumeUrl ?? (url => url);
+    this.#resolveResumeUrl = resolveResumeUrl ?? (readyUrl => readyUrl);
     this.#properties = { os: "", browser: "Hubbub web", device: "" };
     /** @type {string | null} */
     this.sessionId = null;
     /** @type {"connecting" | "open" | "lost" | "ended"} */
     this.state = "connecting";
     // After sleep or network changes, check at once whether the connection is alive.
-    for (const name of ["online", "pageshow", "focus"]) window.addEventListener(name, () => this.#wake());
-    document.addEventListener("visibilitychange", () => document.hidden || this.#wake());
+    for (const name of ["online", "pageshow", "focus"]) window.addEventListener(name, () => this.#checkConnection());
+    document.addEventListener("visibilitychange", () => document.hidden || this.#checkConnection());
   }
 
   /** Connect, or resume the session. */
   connect() {
-    if (this.#stopped || this.#socket !== null) return;
+    if (this.#isStopped || this.#socket !== null) return;
     clearTimeout(this.#reconnectTimer);
-    const resuming = this.sessionId !== null;
-    const url = new URL((resuming && this.#resumeUrl) || this.#url);
+    const isResuming = this.sessionId !== null;
+    const url = new URL((isResuming && this.#resumeUrl) || this.#url);
     url.searchParams.set("v", "10");
     url.searchParams.set("encoding", "json");
     let socket;
@@ -80,12 +87,12 @@ export class Gateway extends EventTarget {
   /** Send a frame, or queue it until the connection is open. */
   send(op, data) {
     if (this.state === "open" && this.#socket?.readyState === WebSocket.OPEN) this.#write(op, data);
-    else if (this.#queue.length < 20) this.#queue.push([op, data]);
+    else if (this.#queue.length < QUEUED_FRAMES_MAX) this.#queue.push([op, data]);
   }
 
   /** Close the connection and end the session. */
   close() {
-    this.#stopped = true;
+    this.#isStopped = true;
     clearTimeout(this.#reconnectTimer);
     this.#clearTimers();
     const socket = this.#socket;
@@ -105,17 +112,17 @@ export class Gateway extends EventTarget {
       this.#dispatch(t, d);
     } else if (op === HELLO) {
       clearTimeout(this.#deadlineTimer);
-      this.#interval = d.heartbeat_interval;
-      this.#acknowledged = true;
-      this.#schedule(this.#interval * Math.random());
+      this.#heartbeatIntervalMs = d.heartbeat_interval;
+      this.#isAcknowledged = true;
+      this.#scheduleHeartbeat(this.#heartbeatIntervalMs * Math.random());
       this.#authenticate();
     } else if (op === HEARTBEAT) this.#write(HEARTBEAT, this.#sequence);
     else if (op === HEARTBEAT_ACK) {
-      this.#acknowledged = true;
+      this.#isAcknowledged = true;
       clearTimeout(this.#deadlineTimer);
     } else if (op === RECONNECT) this.#reconnect();
     else if (op === INVALID_SESSION) {
-      if (!d) this.#forgetSession();
+      if (!d) this.#clearSession();
       // spec/gateway.md#4.5: identify after a random delay, so that clients do not reconnect all at once.
       setTimeout(() => this.#authenticate(), 200 + Math.random() * 800);
     }
@@ -133,7 +140,7 @@ export class Gateway extends EventTarget {
   #dispatch(name, data) {
     if (name === "READY") {
       this.sessionId = data.session_id;
-      this.#resumeUrl = this.resumeUrl(data.resume_gateway_url);
+      this.#resumeUrl = this.#resolveResumeUrl(data.resume_gateway_url);
     }
     if (name === "READY" || name === "RESUMED") {
       clearTimeout(this.#deadlineTimer);
@@ -147,21 +154,21 @@ export class Gateway extends EventTarget {
     }
   }
 
-  #schedule(wait) {
+  #scheduleHeartbeat(delayMs) {
     clearTimeout(this.#heartbeatTimer);
     this.#heartbeatTimer = setTimeout(() => {
-      if (!this.#acknowledged) {
-        // The last heartbeat was not acknowledged: the connection is dead, but the socket has not noticed.
+      if (!this.#isAcknowledged) {
+        // The last heartbeat was not acknowledged: the connection is lost, although the socket reports no error.
         this.#reconnect();
         return;
       }
       this.#sendHeartbeat();
-      this.#schedule(this.#interval);
-    }, wait);
+      this.#scheduleHeartbeat(this.#heartbeatIntervalMs);
+    }, delayMs);
   }
 
   #sendHeartbeat() {
-    this.#acknowledged = false;
+    this.#isAcknowledged = false;
     this.#write(HEARTBEAT, this.#sequence);
   }
 
@@ -171,12 +178,13 @@ export class Gateway extends EventTarget {
     this.#deadlineTimer = setTimeout(() => this.#reconnect(), RESPONSE_TIMEOUT_MS * (1 + Math.min(this.#attempts, 3)));
   }
 
-  #wake() {
-    if (this.#stopped) return;
+  /** Reconnect at once if there is no connection; send a heartbeat if the server was silent for a while. */
+  #checkConnection() {
+    if (this.#isStopped) return;
     if (this.#socket === null) {
       this.#attempts = 0;
       this.connect();
-    } else if (this.state === "open" && Date.now() - this.#lastReceivedAt > 15_000) {
+    } else if (this.state === "open" && Date.now() - this.#lastReceivedAt > SILENCE_MAX_MS) {
       this.#sendHeartbeat();
       this.#startDeadline();
     }
@@ -193,25 +201,25 @@ export class Gateway extends EventTarget {
     this.#socket = null;
     this.#clearTimers();
     if (code === CloseCode.AUTHENTICATION_FAILED || FATAL_CODES.has(code)) {
-      this.#stopped = true;
+      this.#isStopped = true;
       this.#setState("ended", code);
       return;
     }
-    if (SESSION_LOST_CODES.has(code)) this.#forgetSession();
+    if (SESSION_LOST_CODES.has(code)) this.#clearSession();
     this.#scheduleReconnect(code);
   }
 
   #scheduleReconnect(code = 0) {
     this.#setState("lost", code);
-    const wait = Math.min(BACKOFF_MIN_MS * 2 ** this.#attempts, BACKOFF_MAX_MS);
+    const delayMs = Math.min(BACKOFF_MIN_MS * 2 ** this.#attempts, BACKOFF_MAX_MS);
     this.#attempts += 1;
     this.#reconnectTimer = setTimeout(
       () => this.connect(),
-      this.#attempts === 1 ? 0 : wait * (0.5 + Math.random() / 2),
+      this.#attempts === 1 ? 0 : delayMs * (0.5 + Math.random() / 2),
     );
   }
 
-  #forgetSession() {
+  #clearSession() {
     this.sessionId = null;
     this.#sequence = null;
     this.#resumeUrl = null;

@@ -1,6 +1,8 @@
 /** Snowflake IDs: 64-bit integers as decimal strings, compared without conversion to numbers. */
 
 const EPOCH_MS = 1_420_070_400_000n;
+/** Number of bits below the timestamp of an ID. */
+const TIMESTAMP_SHIFT = 22n;
 
 /** Compare two IDs, as a comparator for sort(). */
 export function compareIds(a, b) {
@@ -15,15 +17,15 @@ export function isNewer(a, b) {
   return !b || compareIds(a, b) > 0;
 }
 
-/** Return the lowest ID of a point in time. */
-export function lowestIdAt(milliseconds) {
-  const passed = BigInt(Math.floor(milliseconds)) - EPOCH_MS;
-  return String((passed < 0n ? 0n : passed) << 22n);
+/** Return the lowest ID of a point in time, given as Unix milliseconds. */
+export function lowestIdAt(timeMs) {
+  const elapsedMs = BigInt(Math.floor(timeMs)) - EPOCH_MS;
+  return String((elapsedMs < 0n ? 0n : elapsedMs) << TIMESTAMP_SHIFT);
 }
 
-/** Return the creation time of an ID, in milliseconds. */
+/** Return the creation time of an ID as Unix milliseconds. */
 export function creationTimeMs(id) {
-  return Number((BigInt(id) >> 22n) + EPOCH_MS);
+  return Number((BigInt(id) >> TIMESTAMP_SHIFT) + EPOCH_MS);
 }
 
 /** Return whether a text is a valid ID. */

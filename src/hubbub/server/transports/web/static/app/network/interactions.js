@@ -12,12 +12,15 @@ export const {
 /** The app has 3 seconds to respond, and the server reports a timeout soon after. Beyond this, no event will come. */
 const TIMEOUT_MS = 15_000;
 const STATES_MAX = 200;
-/** Tolerance for events of a channel and of a user that arrive out of order. */
+/** Time for which a resolved interaction still counts as awaited: events of a channel and of a user arrive in any order. */
 const RECENT_MS = 2_000;
 
+/** Value of `reason_code` for an app that did not respond in time. */
+const APP_TIMED_OUT = 2;
+/** Texts by the `reason_code` of INTERACTION_FAILURE. */
 const FAILURE_TEXTS = new Map([
   [1, "The app sent an invalid response."],
-  [2, "The app did not respond in time."],
+  [APP_TIMED_OUT, "The app did not respond in time."],
   [3, "This app no longer exists."],
   [4, "This channel no longer exists."],
   [5, "This guild no longer exists."],
@@ -29,22 +32,22 @@ const FAILURE_TEXTS = new Map([
   [18, "You do not have access to this channel."],
 ]);
 
-/** The app failed to handle an interaction. */
+/** An interaction that the app or the server could not complete. */
 export class InteractionFailed extends Error {
-  /** @param {number} reason the `reason_code` of the event */
-  constructor(reason) {
-    super(FAILURE_TEXTS.get(reason) ?? "This interaction failed.");
+  /** @param {number} reasonCode the `reason_code` of the event */
+  constructor(reasonCode) {
+    super(FAILURE_TEXTS.get(reasonCode) ?? "This interaction failed.");
     this.name = "InteractionFailed";
-    this.reason = reason;
+    this.reasonCode = reasonCode;
   }
 }
 
-let count = 0;
+let nonceCount = 0;
 
 /** Return a nonce that is unique on this page. */
 export function createInteractionNonce() {
-  count += 1;
-  return `${Date.now()}${String(count % 1000).padStart(3, "0")}`;
+  nonceCount += 1;
+  return `${Date.now()}${String(nonceCount % 1000).padStart(3, "0")}`;
 }
 
 /**
@@ -55,9 +58,9 @@ export function createInteractionNonce() {
 export class Interactions extends EventTarget {
   #gateway;
   #api;
-  #waiting = new Map();
+  #pending = new Map();
   #states = new Map();
-  #recent = [];
+  #recentlyResolved = [];
 
   constructor(api, gateway) {
     super();
@@ -68,7 +71,7 @@ export class Interactions extends EventTarget {
       this.#fail(detail, new InteractionFailed(detail.reason_code)),
     );
     gateway.addEventListener("INTERACTION_MODAL_CREATE", ({ detail }) => {
-      // Open a modal only if it answers an interaction of this session.
+      // Open a modal only if it is the response to an interaction of this session.
       if (this.#resolve(detail, { kind: "modal", modal: detail })) this.#emit("modal", detail);
     });
     gateway.addEventListener("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE", ({ detail }) =>
@@ -83,7 +86,7 @@ export class Interactions extends EventTarget {
    * @param {{type: number, applicationId: string, data: object, messageId?: string, files?: File[], key?: string}} request
    *   `key` identifies the component whose status changes
    * @returns {Promise<{kind: "success"|"modal"|"choices", choices?: object[], modal?: object}>}
-   *   rejects with ApiError if the server rejects it, with InteractionFailed if the app does not respond
+   *   rejects with ApiError if the server rejects it, with InteractionFailed if the app fails or does not respond
    */
   async send(context, { type, applicationId, data, messageId, files, key }) {
     const nonce = createInteractionNonce();
@@ -97,19 +100,19 @@ export class Interactions extends EventTarget {
     };
     if (context.guildId) json.guild_id = context.guildId;
     if (messageId) json.message_id = messageId;
-    const answer = new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail({ nonce }, new InteractionFailed(2)), TIMEOUT_MS);
-      this.#waiting.set(nonce, { resolve, reject, timer, key, applicationId, channelId: context.channelId });
+    const response = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#fail({ nonce }, new InteractionFailed(APP_TIMED_OUT)), TIMEOUT_MS);
+      this.#pending.set(nonce, { resolve, reject, timer, key, applicationId, channelId: context.channelId });
     });
     // Avoid an unhandled rejection before the caller awaits the promise.
-    answer.catch(() => {});
+    response.catch(() => {});
     if (key) this.#setState(key, "waiting");
     try {
       await this.#api.request("POST", "/interactions", { json, files });
     } catch (error) {
       this.#fail({ nonce }, error);
     }
-    return answer;
+    return response;
   }
 
   /** Return the status of a key: "waiting", an error message, or undefined. */
@@ -117,15 +120,15 @@ export class Interactions extends EventTarget {
     return this.#states.get(key);
   }
 
-  /** Return whether this user recently sent an interaction to the app in the channel. */
+  /** Return whether this session awaits, or has just received, the response of an app in a channel. */
   isAwaiting(applicationId, channelId) {
-    this.#recent = this.#recent.filter(({ until }) => until > Date.now());
-    return [...this.#waiting.values(), ...this.#recent].some(
+    this.#recentlyResolved = this.#recentlyResolved.filter(({ until }) => until > Date.now());
+    return [...this.#pending.values(), ...this.#recentlyResolved].some(
       interaction => interaction.applicationId === applicationId && interaction.channelId === channelId,
     );
   }
 
-  /** Remove the errors of a message's components. */
+  /** Remove the errors of all keys with a prefix. */
   clearErrors(prefix) {
     for (const [key, state] of this.#states) {
       if (key.startsWith(prefix) && state !== "waiting") this.#setState(key, undefined);
@@ -133,9 +136,9 @@ export class Interactions extends EventTarget {
   }
 
   #take({ nonce }) {
-    const pending = this.#waiting.get(String(nonce));
+    const pending = this.#pending.get(String(nonce));
     if (!pending) return null;
-    this.#waiting.delete(String(nonce));
+    this.#pending.delete(String(nonce));
     clearTimeout(pending.timer);
     return pending;
   }
@@ -144,7 +147,7 @@ export class Interactions extends EventTarget {
     const pending = this.#take(event);
     if (!pending) return false;
     if (pending.key) this.#setState(pending.key, undefined);
-    this.#recent.push({
+    this.#recentlyResolved.push({
       applicationId: pending.applicationId,
       channelId: pending.channelId,
       until: Date.now() + RECENT_MS,

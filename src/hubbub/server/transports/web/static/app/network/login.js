@@ -1,4 +1,4 @@
-/** Leaving the chat client for the login page. */
+/** Navigation from the chat client to the login page. */
 
 let isLeaving = false;
 

@@ -31,20 +31,20 @@ function customActivity({ text, emoji_id: id, emoji_name: name }) {
   };
 }
 
-/** Use the status and the custom status of the settings, in every new session and after each change. */
+/** Send the status and the custom status of the user's settings in every new session and after each change. */
 export function followSettings(gateway) {
   gateway.addEventListener("READY", ({ detail }) => {
-    const hasPresence = presence.activities.length > 0;
-    use(detail.user_settings ?? {});
+    const hasActivities = presence.activities.length > 0;
+    applySettings(detail.user_settings ?? {});
     // A new session is online, without activities.
-    if (presence.status !== "online" || customStatus !== null || hasPresence) updatePresence(gateway, {});
+    if (presence.status !== "online" || customStatus !== null || hasActivities) updatePresence(gateway, {});
   });
   gateway.addEventListener("USER_SETTINGS_UPDATE", ({ detail }) => {
-    const before = JSON.stringify([presence.status, customStatus]);
-    use(detail);
-    if (JSON.stringify([presence.status, customStatus]) !== before) updatePresence(gateway, {});
+    const previous = JSON.stringify([presence.status, customStatus]);
+    applySettings(detail);
+    if (JSON.stringify([presence.status, customStatus]) !== previous) updatePresence(gateway, {});
   });
-  const use = settings => {
+  const applySettings = settings => {
     presence.status = settings.status ?? "online";
     customStatus = settings.custom_status ?? null;
     clearTimeout(expiryTimer);

@@ -6,11 +6,11 @@ import { channelTitle } from "../content/avatars.js";
 import { isUserMessage, summarizeMessage, systemMessageText } from "../content/message_text.js";
 import { playNotificationSound } from "./sound.js";
 
-const BODY_MAX = 300;
+const BODY_LENGTH_MAX = 300;
 /** How long a window holds the lock of a message, so that the other windows of the browser stay silent. */
 const LOCK_MS = 3_000;
 
-/** Whether the browser shows notifications: `granted`, `denied`, `default` (not asked yet) or `unsupported`. */
+/** Return the browser's permission for notifications: `granted`, `denied`, `default` (not asked yet) or `unsupported`. */
 export const notificationPermission = () => globalThis.Notification?.permission ?? "unsupported";
 
 /** Notify the user about new messages while the page is open. */
@@ -69,5 +69,5 @@ export function notificationTexts(context, channel, message) {
   const guild = state.guilds.get(channel.guild_id);
   const place = guild ? `#${channelTitle(channel, state)}, ${guild.name}` : channelTitle(channel, state);
   const body = isUserMessage(message) ? summarizeMessage(message, context) : systemMessageText(message, context);
-  return { title: place === author ? author : `${author} (${place})`, body: String(body).slice(0, BODY_MAX) };
+  return { title: place === author ? author : `${author} (${place})`, body: String(body).slice(0, BODY_LENGTH_MAX) };
 }

@@ -1,5 +1,6 @@
 /** The sound of notifications: two short tones, so that no file has to be loaded. */
 
+/** Frequency in hertz and delay in seconds of each tone. */
 const TONES = [
   [880, 0],
   [1174.7, 0.09],
@@ -9,7 +10,7 @@ const VOLUME = 0.09;
 
 let audio = null;
 
-/** Play the sound. Browsers are silent until the user has clicked or pressed a key on the page. */
+/** Play the sound of a notification. Browsers are silent until the user has clicked or pressed a key on the page. */
 export function playNotificationSound() {
   audio ??= new AudioContext();
   if (audio.state === "suspended") {

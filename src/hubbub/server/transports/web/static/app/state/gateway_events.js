@@ -89,16 +89,17 @@ export const GATEWAY_HANDLERS = {
   STAGE_INSTANCE_UPDATE: (state, data) => changeStage(state, data, [data]),
   STAGE_INSTANCE_DELETE: (state, data) => changeStage(state, data, []),
 
-  /** Entries are not stored: the settings read the log when they show it. */
+  // Audit log entries, rules, join requests, sounds, webhooks, integrations, invites and scheduled events are not stored:
+  // the screens that show them fetch them again after a change.
+
   GUILD_AUDIT_LOG_ENTRY_CREATE: (state, data) => state.emitChange("auditLog", data.id, data.guild_id),
 
-  // Rules, join requests and sounds are not stored either.
-  AUTO_MODERATION_RULE_CREATE: changeRule,
-  AUTO_MODERATION_RULE_UPDATE: changeRule,
-  AUTO_MODERATION_RULE_DELETE: changeRule,
-  GUILD_JOIN_REQUEST_CREATE: changeJoinRequest,
-  GUILD_JOIN_REQUEST_UPDATE: changeJoinRequest,
-  GUILD_JOIN_REQUEST_DELETE: changeJoinRequest,
+  AUTO_MODERATION_RULE_CREATE: emitRuleChange,
+  AUTO_MODERATION_RULE_UPDATE: emitRuleChange,
+  AUTO_MODERATION_RULE_DELETE: emitRuleChange,
+  GUILD_JOIN_REQUEST_CREATE: emitJoinRequestChange,
+  GUILD_JOIN_REQUEST_UPDATE: emitJoinRequestChange,
+  GUILD_JOIN_REQUEST_DELETE: emitJoinRequestChange,
   GUILD_SOUNDBOARD_SOUND_CREATE: (state, data) => state.emitChange("sounds", data.sound_id, data.guild_id),
   GUILD_SOUNDBOARD_SOUND_UPDATE: (state, data) => state.emitChange("sounds", data.sound_id, data.guild_id),
   GUILD_SOUNDBOARD_SOUND_DELETE: (state, data) => state.emitChange("sounds", data.sound_id, data.guild_id),
@@ -114,10 +115,10 @@ export const GATEWAY_HANDLERS = {
   GUILD_SCHEDULED_EVENT_CREATE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
   GUILD_SCHEDULED_EVENT_UPDATE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
   GUILD_SCHEDULED_EVENT_DELETE: (state, data) => state.emitChange("scheduledEvents", data.id, data.guild_id),
-  GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE: changeEventDate,
-  GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE: changeEventDate,
-  GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE: changeEventDate,
-  GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE: changeEventDate,
+  GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE: emitEventChange,
+  GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE: emitEventChange,
+  GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE: emitEventChange,
+  GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE: emitEventChange,
   GUILD_SCHEDULED_EVENT_USER_ADD: (state, data) => state.emitChange("scheduledEvents", null, data.guild_id),
   GUILD_SCHEDULED_EVENT_USER_REMOVE: (state, data) => state.emitChange("scheduledEvents", null, data.guild_id),
 
@@ -166,9 +167,10 @@ export const GATEWAY_HANDLERS = {
     state.emitChange("channels", data.id, data.guild_id);
   },
   THREAD_LIST_SYNC(state, data) {
-    const parents = data.channel_ids ? new Set(data.channel_ids) : null;
+    const parentIds = data.channel_ids ? new Set(data.channel_ids) : null;
     for (const channel of state.channelsOf(data.guild_id)) {
-      if (isThread(channel) && (parents === null || parents.has(channel.parent_id))) state.channels.delete(channel.id);
+      if (isThread(channel) && (parentIds === null || parentIds.has(channel.parent_id)))
+        state.channels.delete(channel.id);
     }
     for (const thread of data.threads) state.channels.set(thread.id, { ...thread, guild_id: data.guild_id });
     for (const member of data.members ?? []) changeThreadMember(state, member.id, member);
@@ -241,7 +243,7 @@ export const GATEWAY_HANDLERS = {
 
   MESSAGE_ACK(state, data) {
     const readState = state.readStates.get(data.channel_id);
-    // Ignore an older acknowledgment from another window, unless `manual` marks messages as unread.
+    // An older acknowledgment from another window does not move the read position back, unless `manual` marks messages as unread.
     const isOutdated = !data.manual && readState && isNewer(readState.last_message_id, data.message_id);
     if (isOutdated) state.readStates.set(data.channel_id, { ...readState, acknowledged: data.message_id });
     else
@@ -262,7 +264,7 @@ export const GATEWAY_HANDLERS = {
   ...MESSAGE_HANDLERS,
 };
 
-function changeEventDate(state, data) {
+function emitEventChange(state, data) {
   state.emitChange("scheduledEvents", data.event_id, data.guild_id);
 }
 
@@ -300,24 +302,24 @@ function changeRole(state, { guild_id: guildId, role }) {
   changeGuild(state, guildId, { roles: [...others, role] });
 }
 
-/** Replace a stage of a guild by its new version; none if it ended. */
+/** Replace a stage instance of a guild by `versions`: its new version, or none if it ended. */
 function changeStage(state, { id, guild_id: guildId }, versions) {
   const others = (state.guilds.get(guildId)?.stage_instances ?? []).filter(stage => stage.id !== id);
   changeGuild(state, guildId, { stage_instances: [...others, ...versions] });
 }
 
-function changeRule(state, rule) {
+function emitRuleChange(state, rule) {
   state.emitChange("autoModeration", rule.id, rule.guild_id);
 }
 
-function changeJoinRequest(state, data) {
+function emitJoinRequestChange(state, data) {
   state.emitChange("joinRequests", data.request?.id ?? data.id, data.guild_id);
 }
 
 function changeChannel(state, data) {
   const current = state.channels.get(data.id);
   if (isPrivate(data)) storePrivateChannel(state, { ...current, ...data });
-  // Channel events do not update the last message ID (spec/gateway.md#10).
+  // The last message ID in channel events may be outdated: they are not sent for new messages (spec/gateway.md#10).
   else state.channels.set(data.id, { ...current, ...data, last_message_id: latestMessageId(current, data) });
   state.emitChange("channels", data.id, data.guild_id);
 }

@@ -1,4 +1,4 @@
-/** Handlers of message events: message logs and unread counts. */
+/** Handlers of message, reaction, poll vote and typing events: they update message logs and read states. */
 
 import { MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
@@ -11,10 +11,10 @@ const TYPING_MS = 10_000;
 export const MESSAGE_HANDLERS = {
   MESSAGE_CREATE(state, data) {
     storeUsers(state, data);
-    const ephemeral = (data.flags ?? 0) & MessageFlags.EPHEMERAL;
+    const isEphemeral = (data.flags ?? 0) & MessageFlags.EPHEMERAL;
     const channel = state.channels.get(data.channel_id);
     // CHANNEL_CREATE of a new conversation already contains this message ID.
-    if (channel !== undefined && !ephemeral && !isNewer(channel.last_message_id, data.id)) {
+    if (channel !== undefined && !isEphemeral && !isNewer(channel.last_message_id, data.id)) {
       state.channels.set(channel.id, { ...channel, last_message_id: data.id });
       updateReadState(state, channel, data);
     }
@@ -86,7 +86,7 @@ function storeUsers(state, message) {
   for (const user of message.mentions ?? []) state.storeUser(user);
 }
 
-/** Update the unread count. The user's own messages are read. */
+/** Update the read state of a channel for a new message. A message of the user marks the channel as read. */
 function updateReadState(state, channel, message) {
   const readState = state.readStates.get(channel.id) ?? {
     last_message_id: state.lastRead(channel.id),
@@ -125,18 +125,22 @@ function changeMessage(state, data, change) {
   state.emitChange("messages", data.channel_id, data.guild_id);
 }
 
-function changeVotes(state, data, by) {
+function changeVotes(state, data, difference) {
   changeMessage(state, data, message => {
     if (!message.poll) return {};
     const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
     const isMine = data.user_id === state.me.id;
-    const counts = results.answer_counts.filter(answerCount => answerCount.id !== data.answer_id);
+    const otherCounts = results.answer_counts.filter(answerCount => answerCount.id !== data.answer_id);
     const before = results.answer_counts.find(answerCount => answerCount.id === data.answer_id) ?? {
       id: data.answer_id,
       count: 0,
       me_voted: false,
     };
-    const after = { ...before, count: Math.max(0, before.count + by), me_voted: isMine ? by > 0 : before.me_voted };
-    return { poll: { ...message.poll, results: { ...results, answer_counts: [...counts, after] } } };
+    const after = {
+      ...before,
+      count: Math.max(0, before.count + difference),
+      me_voted: isMine ? difference > 0 : before.me_voted,
+    };
+    return { poll: { ...message.poll, results: { ...results, answer_counts: [...otherCounts, after] } } };
   });
 }

@@ -3,7 +3,7 @@
 import { MessageFlags } from "../generated/enums.js";
 import { compareIds } from "../network/ids.js";
 
-/** Maximum number of loaded messages per channel; others are loaded again when scrolled to. */
+/** Largest number of loaded messages per channel; other messages are loaded again when the user scrolls to them. */
 export const MESSAGES_MAX = 250;
 
 /** A window of a channel's history, oldest first. */
@@ -26,12 +26,12 @@ export class MessageLog {
     return this.items.find(message => message.id === id);
   }
 
-  get oldest() {
-    return this.items.find(message => !message.local)?.id;
+  get oldestId() {
+    return this.items[0]?.id;
   }
 
-  get newest() {
-    return this.items.findLast(message => !message.local)?.id;
+  get newestId() {
+    return this.items.at(-1)?.id;
   }
 
   /** Replace all messages. */
@@ -45,7 +45,7 @@ export class MessageLog {
     this.loaded = true;
   }
 
-  /** Add older or newer messages, and drop the excess at the other end. */
+  /** Add messages at a side, "older" or "newer", and drop the excess at the other; `isEnd` means that the side has no more. */
   extend(messages, side, isEnd) {
     for (const message of messages) this.put(message);
     if (side === "older") {

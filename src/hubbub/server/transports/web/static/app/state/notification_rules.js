@@ -8,6 +8,8 @@ const { ALL_MESSAGES, NOTHING, INHERIT } = NotificationLevel;
 /** Key of the settings of private channels. */
 export const PRIVATE_SETTINGS = "@me";
 
+/** A thread inherits settings from its channel, and the channel from its category. */
+const INHERITANCE_DEPTH = 3;
 const DEFAULTS = {
   message_notifications: INHERIT,
   muted: false,
@@ -18,7 +20,7 @@ const DEFAULTS = {
   collapsed: false,
 };
 
-/** Store the settings of a guild or of private channels, as an event has them. */
+/** Store the settings of a guild or of private channels from READY or USER_GUILD_SETTINGS_UPDATE. */
 export function storeGuildSettings(state, data) {
   const overrides = new Map(data.channel_overrides.map(override => [override.channel_id, override]));
   state.guildSettings.set(data.guild_id ?? PRIVATE_SETTINGS, { ...data, overrides });
@@ -34,7 +36,7 @@ export function channelNotificationSettings(state, channel) {
   return guildNotificationSettings(state, channel.guild_id).overrides?.get(channel.id) ?? DEFAULTS;
 }
 
-/** Return whether the mute of settings is active now. */
+/** Return whether settings contain a mute that has not ended. */
 export function isMuteActive(settings, now = Date.now()) {
   const end = settings.mute_config?.end_time;
   return settings.muted && (!end || Date.parse(end) > now);
@@ -43,7 +45,11 @@ export function isMuteActive(settings, now = Date.now()) {
 /** Return the channel and the channels that it inherits settings from, nearest first. */
 function inheritancePath(state, channel) {
   const path = [];
-  for (let current = channel; current !== undefined && path.length < 3; current = state.channels.get(current.parent_id))
+  for (
+    let current = channel;
+    current !== undefined && path.length < INHERITANCE_DEPTH;
+    current = state.channels.get(current.parent_id)
+  )
     path.push(current);
   return path;
 }
@@ -56,14 +62,14 @@ export function isChannelMuted(state, channel) {
   if (!state.guildSettings.size) return false;
   return (
     isGuildMuted(state, channel.guild_id) ||
-    inheritancePath(state, channel).some(part => isMuteActive(channelNotificationSettings(state, part)))
+    inheritancePath(state, channel).some(current => isMuteActive(channelNotificationSettings(state, current)))
   );
 }
 
 /** Return the level that a channel inherits from its parents, its guild and the guild's default. */
 export function inheritedLevel(state, channel) {
-  for (const part of inheritancePath(state, channel).slice(1)) {
-    const level = channelNotificationSettings(state, part).message_notifications;
+  for (const current of inheritancePath(state, channel).slice(1)) {
+    const level = channelNotificationSettings(state, current).message_notifications;
     if (level !== INHERIT) return level;
   }
   return channel.guild_id ? guildLevel(state, channel.guild_id) : ALL_MESSAGES;
@@ -103,8 +109,8 @@ export function notifies(state, channel, message) {
   return countsAsMention(state, channel, message) || channelLevel(state, channel) === ALL_MESSAGES;
 }
 
-/** Return the time at which the next mute ends, in milliseconds, or null. */
-export function nextMuteEnd(state, now = Date.now()) {
+/** Return the time at which the next mute ends as Unix milliseconds, or null. */
+export function nextMuteEndMs(state, now = Date.now()) {
   const ends = [...state.guildSettings.values()]
     .flatMap(settings => [settings, ...settings.overrides.values()])
     .filter(settings => settings.muted && settings.mute_config?.end_time)

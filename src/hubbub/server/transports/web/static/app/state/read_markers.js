@@ -11,7 +11,7 @@ const scheduledAcks = new Map();
 /** Mark the channel as read if its end is in view and the page is focused. */
 export function markRead(context, timeline) {
   const { state, channelId } = context;
-  const newest = timeline.log.newest;
+  const newest = timeline.log.newestId;
   if (!newest || !timeline.isAtBottom || document.hidden || !document.hasFocus()) return;
   const channel = state.channels.get(channelId),
     readState = state.readStates.get(channelId);

@@ -1,6 +1,6 @@
 /** Keeps the mention counts equal to those of the server, which counts them again after a change of settings. */
 
-import { nextMuteEnd } from "./notification_rules.js";
+import { nextMuteEndMs } from "./notification_rules.js";
 import { isNewer } from "../network/ids.js";
 
 const REFRESH_DELAY_MS = 300;
@@ -17,7 +17,7 @@ export function startReadStateSync(context) {
   };
   const scheduleMuteEnd = () => {
     clearTimeout(muteTimer);
-    const end = nextMuteEnd(state);
+    const end = nextMuteEndMs(state);
     if (end === null) return;
     const onEnd = () => {
       state.emitChange("notificationSettings");
