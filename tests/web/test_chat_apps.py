@@ -450,7 +450,7 @@ async def test_a_message_of_layout_components_is_shown(app_guild: AppGuild) -> N
             window.page, "element => element.complete && element.naturalWidth === 1", await picture.element_handle()
         )
         assert await row.get_by_role("button", name="Come").is_disabled()
-        assert "general" in await row.locator(".picker-avatar").inner_text()
+        assert "general" in await row.locator(".picker-value").inner_text()
         await row.get_by_role("button", name="Spoiler").click()
         async with window.page.expect_download() as download:
             await row.get_by_role("link", name="plan.txt").click()

@@ -152,7 +152,7 @@ export class Shell {
     )
       this.#showUnavailable(route);
     else if (channel.type === ChannelType.GUILD_CATEGORY)
-      router.go(`/app/channels/${channel.guild_id}`, { instead: true });
+      router.go(`/app/channels/${channel.guild_id}`, { replace: true });
     else this.#showChannel(channel, route.messageId);
   }
 
@@ -204,7 +204,7 @@ export class Shell {
       visible.sort(
         (a, b) => this.#sortRank(a) - this.#sortRank(b) || a.position - b.position || compareIds(a.id, b.id),
       )[0];
-    if (target !== undefined && !this.#isNarrow) this.router.go(channelPath(target), { instead: true });
+    if (target !== undefined && !this.#isNarrow) this.router.go(channelPath(target), { replace: true });
     else if (guild.unavailable !== true || !visible.length) {
       this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
         this.#messageView(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."),
@@ -223,7 +223,7 @@ export class Shell {
   }
 
   #showChannel(channel, messageId) {
-    this.router.rename(channelPath(channel, messageId));
+    this.router.replaceUrl(channelPath(channel, messageId));
     this.#setLocation(channel.guild_id ?? null, channel.id);
     const isNewView = this.#showView(`channel-${channel.id}`, () =>
       createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", bindToChannel(this.context, channel.id), {
@@ -346,7 +346,7 @@ export class Shell {
       guild = state.guilds.get(guildId);
     let mentionCount = 0;
     for (const otherChannel of state.channels.values())
-      if (countsAsUnread(otherChannel, state)) mentionCount += state.mentionsIn(otherChannel.id);
+      if (countsAsUnread(otherChannel, state)) mentionCount += state.mentionCountIn(otherChannel.id);
     const name = channel
       ? `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` · ${guild.name}` : ""}`
       : (guild?.name ?? "Friends");

@@ -112,8 +112,8 @@ class Sidebar extends LayoutPart {
         const title = channelTitle(channel, state),
           other = channel.recipients?.[0];
         const status = channel.type === ChannelType.DM && other ? state.statusOf(other.id) : undefined;
-        const isUnread = state.isMarkedUnread(channel.id),
-          mentionCount = state.mentionsIn(channel.id);
+        const isUnread = state.isShownUnread(channel.id),
+          mentionCount = state.mentionCountIn(channel.id);
         return {
           key: channel.id,
           version: [
@@ -175,8 +175,8 @@ class Sidebar extends LayoutPart {
       for (const channel of channels)
         if (
           isOpen ||
-          state.isMarkedUnread(channel.id) ||
-          state.mentionsIn(channel.id) ||
+          state.isShownUnread(channel.id) ||
+          state.mentionCountIn(channel.id) ||
           channel.id === this.context.channelId
         )
           entries.push(...this.#channelEntries(channel));
@@ -232,8 +232,8 @@ class Sidebar extends LayoutPart {
 
   #channelEntries(channel) {
     const { state, channelId } = this.context;
-    const isUnread = isMessageable(channel) && state.isMarkedUnread(channel.id),
-      mentionCount = state.mentionsIn(channel.id);
+    const isUnread = isMessageable(channel) && state.isShownUnread(channel.id),
+      mentionCount = state.mentionCountIn(channel.id);
     const entries = [
       {
         key: channel.id,
@@ -252,8 +252,8 @@ class Sidebar extends LayoutPart {
     for (const thread of state.threadsOf(channel.id)) {
       const isCurrent = thread.id === channelId;
       if (!isCurrent && (!thread.member || thread.thread_metadata?.archived)) continue;
-      const isUnreadThread = state.isMarkedUnread(thread.id) && Boolean(thread.member),
-        threadMentionCount = state.mentionsIn(thread.id);
+      const isUnreadThread = state.isShownUnread(thread.id) && Boolean(thread.member),
+        threadMentionCount = state.mentionCountIn(thread.id);
       entries.push({
         key: thread.id,
         version: `${state.isMuted(thread.id)} ${thread.name} ${isUnreadThread} ${threadMentionCount} ${isCurrent}`,

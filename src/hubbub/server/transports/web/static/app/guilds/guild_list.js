@@ -32,7 +32,7 @@ class GuildList extends LayoutPart {
     ).length;
     const badgeCount = state
       .privateChannels()
-      .reduce((sum, channel) => sum + state.mentionsIn(channel.id), requestCount);
+      .reduce((sum, channel) => sum + state.mentionCountIn(channel.id), requestCount);
     const entries = [
       {
         key: "@me",
@@ -60,8 +60,8 @@ class GuildList extends LayoutPart {
       mentionCount = 0;
     for (const channel of state.channels.values()) {
       if (channel.guild_id !== guild.id || !countsAsUnread(channel, state)) continue;
-      isUnread ||= state.isMarkedUnread(channel.id);
-      mentionCount += state.mentionsIn(channel.id);
+      isUnread ||= state.isShownUnread(channel.id);
+      mentionCount += state.mentionCountIn(channel.id);
     }
     const isCurrent = guild.id === currentGuildId;
     const version = `${isCurrent} ${isUnread} ${mentionCount} ${guild.name} ${guild.icon} ${guild.unavailable}`;

@@ -1,7 +1,7 @@
 /** Rows of the timeline: messages, and messages that are being sent. */
 
 import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js";
-import { discardPending, retrySend } from "../state/outbox.js";
+import { discardPending, sendPending } from "../state/outbox.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { channelPath } from "../ui/router.js";
@@ -313,7 +313,7 @@ export function buildPendingRow(pending, context) {
             { class: "error", role: "alert" },
             h("span", null, pending.error),
             " ",
-            h("button", { type: "button", class: "link", onclick: () => retrySend(pending, context) }, "Try again"),
+            h("button", { type: "button", class: "link", onclick: () => sendPending(pending, context) }, "Try again"),
             " ",
             h("button", { type: "button", class: "link", onclick: () => discardPending(pending, context) }, "Discard"),
           )

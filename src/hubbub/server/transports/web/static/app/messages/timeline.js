@@ -6,6 +6,7 @@ import { markRead, resumeReading } from "../state/read_markers.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
+import { showNotice } from "../ui/notices.js";
 import { formatDay } from "../ui/times.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
@@ -209,7 +210,7 @@ class Timeline extends LayoutPart {
           atOldest: olderCount < Math.floor(PAGE_SIZE / 2),
         });
         if (isExact && !messages.some(message => message.id === around))
-          announce("This message was deleted, or you cannot read it.", true);
+          showNotice("This message was deleted, or you cannot read it.");
       } else log.reset(messages, { atNewest: true, atOldest: !isFullPage });
     } catch (error) {
       this.loadError =

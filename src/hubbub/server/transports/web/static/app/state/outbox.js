@@ -2,18 +2,33 @@
 
 import { createMessageNonce } from "../network/ids.js";
 
+/** Error codes of the API that have a text of their own. */
+const ErrorCode = Object.freeze({
+  UNKNOWN_CHANNEL: 10003,
+  SLOWMODE_RATE_LIMIT: 20016,
+  REQUEST_ENTITY_TOO_LARGE: 40005,
+  MISSING_ACCESS: 50001,
+  EMPTY_MESSAGE: 50006,
+  CANNOT_MESSAGE_USER: 50007,
+  CANNOT_SEND_IN_CHANNEL: 50008,
+  MISSING_PERMISSIONS: 50013,
+  THREAD_ARCHIVED: 50083,
+  THREAD_LOCKED: 160005,
+  AUTO_MODERATION_BLOCKED_MESSAGE: 200000,
+});
+
 const ERROR_TEXTS = new Map([
-  [50006, "Enter a message first."],
-  [50001, "You do not have permission to send messages in this channel."],
-  [50013, "You do not have permission to send messages in this channel."],
-  [50007, "This user does not accept messages from you."],
-  [50008, "You cannot send messages in this type of channel."],
-  [50083, "This thread is archived."],
-  [160005, "This thread is locked."],
-  [200000, "Your message was blocked by this guild's moderation rules."],
-  [20016, "Slow mode is on. Wait a moment and try again."],
-  [40005, "The message or its files are too large."],
-  [10003, "This conversation was deleted."],
+  [ErrorCode.EMPTY_MESSAGE, "Enter a message first."],
+  [ErrorCode.MISSING_ACCESS, "You do not have permission to send messages in this channel."],
+  [ErrorCode.MISSING_PERMISSIONS, "You do not have permission to send messages in this channel."],
+  [ErrorCode.CANNOT_MESSAGE_USER, "This user does not accept messages from you."],
+  [ErrorCode.CANNOT_SEND_IN_CHANNEL, "You cannot send messages in this type of channel."],
+  [ErrorCode.THREAD_ARCHIVED, "This thread is archived."],
+  [ErrorCode.THREAD_LOCKED, "This thread is locked."],
+  [ErrorCode.AUTO_MODERATION_BLOCKED_MESSAGE, "Your message was blocked by this guild's moderation rules."],
+  [ErrorCode.SLOWMODE_RATE_LIMIT, "Slow mode is on. Wait a moment and try again."],
+  [ErrorCode.REQUEST_ENTITY_TOO_LARGE, "The message or its files are too large."],
+  [ErrorCode.UNKNOWN_CHANNEL, "This conversation was deleted."],
 ]);
 
 /** Return the error of a message request as text for the user. */
@@ -41,11 +56,11 @@ export function sendMessage(context, { content, files = [], reply, mentionsAutho
     uploadProgress: 0,
   };
   logOf(context).pending.push(pending);
-  return retrySend(pending, context);
+  return sendPending(pending, context);
 }
 
 /** Send a pending message, for the first time or again. */
-export async function retrySend(pending, context) {
+export async function sendPending(pending, context) {
   const { api, channelId } = context;
   Object.assign(pending, { state: "sending", error: null, uploadProgress: 0 });
   emitMessagesChange(context);
@@ -59,8 +74,8 @@ export async function retrySend(pending, context) {
   if (files) json.attachments = files.map((file, id) => ({ id, filename: file.name }));
   const progress =
     files &&
-    (share => {
-      pending.uploadProgress = share;
+    (fraction => {
+      pending.uploadProgress = fraction;
       emitMessagesChange(context);
     });
   try {

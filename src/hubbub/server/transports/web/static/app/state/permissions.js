@@ -67,16 +67,16 @@ function applyOverwrites(base, overwrites, guildId, member) {
   let bits = base,
     allow = 0n,
     deny = 0n;
-  const everyone = overwrites.find(overwrite => overwrite.id === guildId);
-  if (everyone) bits = (bits & ~BigInt(everyone.deny)) | BigInt(everyone.allow);
+  const everyoneOverwrite = overwrites.find(overwrite => overwrite.id === guildId);
+  if (everyoneOverwrite) bits = (bits & ~BigInt(everyoneOverwrite.deny)) | BigInt(everyoneOverwrite.allow);
   for (const overwrite of overwrites) {
     if (overwrite.id === guildId || !member.roles.includes(overwrite.id)) continue;
     allow |= BigInt(overwrite.allow);
     deny |= BigInt(overwrite.deny);
   }
   bits = (bits & ~deny) | allow;
-  const own = overwrites.find(
+  const memberOverwrite = overwrites.find(
     overwrite => overwrite.id === member.user.id && Number(overwrite.type) === OverwriteType.MEMBER,
   );
-  return own ? (bits & ~BigInt(own.deny)) | BigInt(own.allow) : bits;
+  return memberOverwrite ? (bits & ~BigInt(memberOverwrite.deny)) | BigInt(memberOverwrite.allow) : bits;
 }

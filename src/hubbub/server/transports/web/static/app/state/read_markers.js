@@ -5,38 +5,42 @@ import { isNewer } from "../network/ids.js";
 
 const ACK_DELAY_MS = 700;
 
-/** Scheduled acknowledgments by channel. @type {Map<string, {timer: number, send: (last: boolean) => void}>} */
+/**
+ * Scheduled acknowledgments by channel ID; `isLeaving` means that the page is closing.
+ *
+ * @type {Map<string, {timer: number, send: (isLeaving: boolean) => void}>}
+ */
 const scheduledAcks = new Map();
 
 /** Mark the channel as read if its end is in view and the page is focused. */
 export function markRead(context, timeline) {
   const { state, channelId } = context;
-  const newest = timeline.log.newestId;
-  if (!newest || !timeline.isAtBottom || document.hidden || !document.hasFocus()) return;
+  const newestId = timeline.log.newestId;
+  if (!newestId || !timeline.isAtBottom || document.hidden || !document.hasFocus()) return;
   const channel = state.channels.get(channelId),
     readState = state.readStates.get(channelId);
   if (readState?.isMarkedUnread) return;
-  const last = isNewer(channel?.last_message_id, newest) ? channel.last_message_id : newest;
-  if (isNewer(last, readState?.last_message_id) || readState?.mention_count) {
-    state.readStates.set(channelId, { ...readState, last_message_id: last, mention_count: 0 });
+  const lastId = isNewer(channel?.last_message_id, newestId) ? channel.last_message_id : newestId;
+  if (isNewer(lastId, readState?.last_message_id) || readState?.mention_count) {
+    state.readStates.set(channelId, { ...readState, last_message_id: lastId, mention_count: 0 });
     state.emitChange("readStates", channelId, context.guildId);
   }
-  // The user's own messages are marked as read locally at once, and acknowledged like others.
-  if (isNewer(last, readState?.acknowledged)) scheduleAck(context, channelId, last);
+  // Messages of the user are marked as read when they arrive, but not yet acknowledged.
+  if (isNewer(lastId, readState?.acknowledged)) scheduleAck(context, channelId, lastId);
 }
 
-/** Forget that the user marked messages of a channel as unread, when they open it again. */
+/** Clear the flag of a channel that the user marked as unread. Call it when the user opens the channel again. */
 export function resumeReading(state, channelId) {
   const readState = state.readStates.get(channelId);
   if (readState?.isMarkedUnread) state.readStates.set(channelId, { ...readState, isMarkedUnread: false });
 }
 
-/** Mark a message and all later ones as unread. */
+/** Mark a message and all later messages as unread; return the ID of the last read message. */
 export async function markUnread({ api, state }, message) {
   clearTimeout(scheduledAcks.get(message.channel_id)?.timer);
   scheduledAcks.delete(message.channel_id);
   const previousId = String(BigInt(message.id) - 1n);
-  // The event of the request has the number of mentions.
+  // MESSAGE_ACK, which the server sends after the request, has the number of mentions.
   state.apply("MESSAGE_ACK", { channel_id: message.channel_id, message_id: previousId, manual: true });
   await api.request("POST", `/channels/${message.channel_id}/messages/${previousId}/ack`, { json: { manual: true } });
   return previousId;
@@ -57,17 +61,17 @@ export async function markChannelsRead({ api, state }, channels) {
 
 function scheduleAck({ api, state }, channelId, messageId) {
   clearTimeout(scheduledAcks.get(channelId)?.timer);
-  const send = async leaving => {
+  const send = async isLeaving => {
     clearTimeout(scheduledAcks.get(channelId)?.timer);
     scheduledAcks.delete(channelId);
     state.readStates.set(channelId, { ...state.readStates.get(channelId), acknowledged: messageId });
     try {
       await api.request("POST", `/channels/${channelId}/messages/${messageId}/ack`, {
         json: { token: null },
-        keepalive: leaving,
+        keepalive: isLeaving,
       });
     } catch {
-      // The next message acknowledges again, so ignore errors.
+      // Ignore the error, because the next message in view is acknowledged again.
     }
   };
   scheduledAcks.set(channelId, { timer: setTimeout(() => send(false), ACK_DELAY_MS), send });

@@ -1,13 +1,14 @@
-/** Keeps the mention counts equal to those of the server, which counts them again after a change of settings. */
+/** Synchronization of mention counts with the server, which counts mentions again after a change of settings. */
 
 import { nextMuteEndMs } from "./notification_rules.js";
 import { isNewer } from "../network/ids.js";
 
 const REFRESH_DELAY_MS = 300;
+const CLOCK_TOLERANCE_MS = 1_000;
 /** Longest delay of a browser timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Read the counts again after changes of settings, ends of mutes and deletions. */
+/** Fetch the read states again after changes of notification settings, ends of mutes and deletions of messages. */
 export function startReadStateSync(context) {
   const { gateway, state } = context;
   let refreshTimer, muteTimer;
@@ -17,15 +18,15 @@ export function startReadStateSync(context) {
   };
   const scheduleMuteEnd = () => {
     clearTimeout(muteTimer);
-    const end = nextMuteEndMs(state);
-    if (end === null) return;
+    const endMs = nextMuteEndMs(state);
+    if (endMs === null) return;
     const onEnd = () => {
       state.emitChange("notificationSettings");
       refresh();
       scheduleMuteEnd();
     };
-    // One second later, since the clock of the server may be behind.
-    muteTimer = setTimeout(onEnd, Math.min(end - Date.now() + 1000, TIMER_MAX_MS));
+    // The clock of the server may be behind.
+    muteTimer = setTimeout(onEnd, Math.min(endMs - Date.now() + CLOCK_TOLERANCE_MS, TIMER_MAX_MS));
   };
   const onDeleted = ({ detail }) => state.readStates.get(detail.channel_id)?.mention_count && refresh();
   gateway.addEventListener("MESSAGE_DELETE", onDeleted);
@@ -44,15 +45,15 @@ async function fetchReadStates({ api, state }) {
     // The counts stay as they are until the next change or session.
     return;
   }
-  const counted = new Map(entries.map(entry => [entry.id, entry]));
+  const entriesById = new Map(entries.map(entry => [entry.id, entry]));
   for (const [channelId, readState] of state.readStates) {
-    const entry = counted.get(channelId);
-    // The page may have read more than the server knows.
+    const entry = entriesById.get(channelId);
+    // The user may have read messages that are not acknowledged yet.
     const isAhead = entry !== undefined && isNewer(readState.last_message_id, entry.last_message_id);
     state.readStates.set(channelId, { ...readState, mention_count: isAhead ? 0 : (entry?.mention_count ?? 0) });
-    counted.delete(channelId);
+    entriesById.delete(channelId);
   }
-  for (const { id, last_message_id, mention_count } of counted.values())
+  for (const { id, last_message_id, mention_count } of entriesById.values())
     state.readStates.set(id, { last_message_id, mention_count, acknowledged: last_message_id });
   state.emitChange("readStates");
 }

@@ -7,7 +7,7 @@ import { MessageLog } from "./message_log.js";
 import { isChannelMuted } from "./notification_rules.js";
 import { channelPermissions, guildPermissions } from "./permissions.js";
 
-/** Maximum number of cached users, besides members and friends. */
+/** Largest number of users in `users`; members, recipients and relationships contain users of their own. */
 const USERS_MAX = 5_000;
 const LOGS_MAX = 5;
 
@@ -15,9 +15,9 @@ const LOGS_MAX = 5;
  * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change. `kind` is one of:
  * - the name of a map of this class
  * - `messages`, `me`, `settings` for the settings of the user, `notificationSettings`, and `ready` after READY
- * - what screens fetch from the API: `auditLog`, `autoModeration`, `integrations`, `invites`, `joinRequests`,
- *   `scheduledEvents`, `sounds`, `webhooks`
- * - `route` after a navigation, `drawn` after the messages of a channel were drawn
+ * - objects that are not stored, which screens fetch from the API: `auditLog`, `autoModeration`, `integrations`,
+ *   `invites`, `joinRequests`, `scheduledEvents`, `sounds`, `webhooks`
+ * - `route` after a navigation
  * - `call` for the voice call of this client, `calls` for calls in private channels
  */
 export class State extends EventTarget {
@@ -52,7 +52,7 @@ export class State extends EventTarget {
     this.guildSettings = new Map();
     /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();
-    /** Typing users: by channel, user ID to expiry time in ms. @type {Map<string, Map<string, number>>} */
+    /** Typing users by channel: user ID and end of the indicator as Unix milliseconds. @type {Map<string, Map<string, number>>} */
     this.typing = new Map();
     this.ready = false;
   }
@@ -90,7 +90,7 @@ export class State extends EventTarget {
     return this.members.get(guildId)?.get(userId);
   }
 
-  /** Return the display name of a user in a guild, or outside of guilds. */
+  /** Return the display name of a user: the nickname in the guild, or in the friend list without a guild, if there is one. */
   displayName(user, guildId) {
     const nick = guildId ? this.member(guildId, user.id)?.nick : this.relationships.get(user.id)?.nickname;
     return nick || user.global_name || user.username || "Unknown user";
@@ -108,8 +108,10 @@ export class State extends EventTarget {
 
   /** Return the private channels, most recent first. */
   privateChannels() {
-    const last = channel => channel.last_message_id ?? channel.id;
-    return [...this.channels.values()].filter(isPrivate).sort((a, b) => (isNewer(last(a), last(b)) ? -1 : 1));
+    const activityId = channel => channel.last_message_id ?? channel.id;
+    return [...this.channels.values()]
+      .filter(isPrivate)
+      .sort((a, b) => (isNewer(activityId(a), activityId(b)) ? -1 : 1));
   }
 
   threadsOf(channelId) {
@@ -157,8 +159,8 @@ export class State extends EventTarget {
     const lastReadId = this.readStates.get(channelId)?.last_message_id;
     if (lastReadId) return lastReadId;
     const channel = this.channels.get(channelId);
-    const joined = channel?.guild_id ? this.member(channel.guild_id, this.me?.id)?.joined_at : null;
-    return joined ? lowestIdAt(Date.parse(joined)) : "0";
+    const joinedAt = channel?.guild_id ? this.member(channel.guild_id, this.me?.id)?.joined_at : null;
+    return joinedAt ? lowestIdAt(Date.parse(joinedAt)) : "0";
   }
 
   /** Return whether a channel has messages after the last read one. */
@@ -174,12 +176,12 @@ export class State extends EventTarget {
   }
 
   /** Return whether a channel is shown as unread; muted channels are not. */
-  isMarkedUnread(channelId) {
+  isShownUnread(channelId) {
     return this.isUnread(channelId) && !this.isMuted(channelId);
   }
 
   /** Return the number of unread mentions in a channel. */
-  mentionsIn(channelId) {
+  mentionCountIn(channelId) {
     return this.isUnread(channelId) ? (this.readStates.get(channelId)?.mention_count ?? 0) : 0;
   }
 
@@ -187,8 +189,8 @@ export class State extends EventTarget {
   mentionsMe(message) {
     if (message.mention_everyone || message.mentions?.some(user => user.id === this.me.id)) return true;
     const guildId = this.channels.get(message.channel_id)?.guild_id;
-    const roles = guildId ? (this.member(guildId, this.me.id)?.roles ?? []) : [];
-    return (message.mention_roles ?? []).some(roleId => roles.includes(roleId));
+    const roleIds = guildId ? (this.member(guildId, this.me.id)?.roles ?? []) : [];
+    return (message.mention_roles ?? []).some(roleId => roleIds.includes(roleId));
   }
 
   // Messages

@@ -14,11 +14,11 @@ export function showBadge(count) {
   originalUrl ??= link?.href ?? null;
   if (originalUrl !== null) replaceIcon(text ? badgeUrl(text) : originalUrl);
   // Only installed apps have a badge of their own.
-  const app = /** @type {any} */ (navigator);
-  (count ? app.setAppBadge?.(count) : app.clearAppBadge?.())?.catch(() => {});
+  const badging = /** @type {any} */ (navigator);
+  (count ? badging.setAppBadge?.(count) : badging.clearAppBadge?.())?.catch(() => {});
 }
 
-/** Browsers update the icon only for a new element. */
+/** Replace the icon element, because browsers update the icon only for a new element. */
 function replaceIcon(href) {
   document.querySelector("link[rel=icon]")?.remove();
   document.head.append(h("link", { rel: "icon", type: "image/svg+xml", dataset: { badge: shownText } }));

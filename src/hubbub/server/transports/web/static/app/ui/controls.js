@@ -13,7 +13,7 @@ export function iconButton(name, label, onClick, attributes = {}) {
 
 let fieldCount = 0;
 
-/** Return a labeled form field that can show an error. */
+/** Return a field with a label, an input and a hint; `setError` shows an error below it, or removes the error for null. */
 export function formField(label, input, hint) {
   const id = `field-${(fieldCount += 1)}`;
   input.id = id;

@@ -13,32 +13,32 @@ let dialogCount = 0;
  * @param {{wide?: boolean, onClose?: () => void}} [options]
  */
 export function openDialog(title, build, { wide = false, onClose } = {}) {
-  const before = document.activeElement;
+  const previousFocus = document.activeElement;
   const id = `dialog-${(dialogCount += 1)}`;
-  const close = () => box.close();
-  const box = h(
+  const close = () => dialog.close();
+  const dialog = h(
     "dialog",
     { class: wide ? "window wide" : "window", "aria-labelledby": id },
     h("header", { class: "window-head" }, h("h2", { id }, title), iconButton("close", "Close", close)),
   );
-  box.append(h("div", { class: "window-body" }, build(close)));
-  box.addEventListener("close", () => {
-    box.remove();
+  dialog.append(h("div", { class: "window-body" }, build(close)));
+  dialog.addEventListener("close", () => {
+    dialog.remove();
     onClose?.();
-    if (before instanceof HTMLElement && before.isConnected) before.focus();
+    if (previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus();
   });
   // A click on the backdrop closes the dialog.
-  box.addEventListener("pointerdown", event => event.target === box && box.close());
-  document.body.append(box);
-  box.showModal();
-  (box.querySelector("[autofocus], .window-body :is(input, select, textarea, button)") ?? box).focus();
-  return box;
+  dialog.addEventListener("pointerdown", event => event.target === dialog && dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  (dialog.querySelector("[autofocus], .window-body :is(input, select, textarea, button)") ?? dialog).focus();
+  return dialog;
 }
 
 /** Ask for confirmation. Resolve to whether the user confirmed. */
 export function confirmAction(title, text, label) {
   return new Promise(resolve => {
-    let answer = false;
+    let isConfirmed = false;
     openDialog(
       title,
       close => [
@@ -53,7 +53,7 @@ export function confirmAction(title, text, label) {
               type: "button",
               class: "button danger",
               onclick: () => {
-                answer = true;
+                isConfirmed = true;
                 close();
               },
             },
@@ -61,7 +61,7 @@ export function confirmAction(title, text, label) {
           ),
         ),
       ],
-      { onClose: () => resolve(answer) },
+      { onClose: () => resolve(isConfirmed) },
     );
   });
 }

@@ -75,11 +75,11 @@ function append(node, children) {
  *   something else
  */
 export function reconcile(node, entries) {
-  const before = new Map([...node.children].map(child => [/** @type {any} */ (child).dataset.key, child]));
+  const existing = new Map([...node.children].map(child => [/** @type {any} */ (child).dataset.key, child]));
   let next = node.firstElementChild;
   for (const { key, version, build } of entries) {
-    let child = before.get(key);
-    before.delete(key);
+    let child = existing.get(key);
+    existing.delete(key);
     if (child === undefined || child.dataset.version !== version) {
       const focused = child?.contains(document.activeElement) ? document.activeElement : null;
       const built = /** @type {any} */ (build());
@@ -96,13 +96,16 @@ export function reconcile(node, entries) {
     } else if (child === next) next = next.nextElementSibling;
     else node.insertBefore(child, next);
   }
-  for (const child of before.values()) child.remove();
+  for (const child of existing.values()) child.remove();
 }
 
+/** Focus the element of a rebuilt node that has the same `data-focus` as the previously focused one, else its first control. */
 function refocus(node, focused) {
   const name = focused.dataset?.focus;
-  const same = name === undefined ? null : node.querySelector(`[data-focus="${CSS.escape(name)}"]`);
-  (same ?? (node.matches("a, button, [tabindex]") ? node : node.querySelector("a, button, [tabindex]")))?.focus();
+  const counterpart = name === undefined ? null : node.querySelector(`[data-focus="${CSS.escape(name)}"]`);
+  (
+    counterpart ?? (node.matches("a, button, [tabindex]") ? node : node.querySelector("a, button, [tabindex]"))
+  )?.focus();
 }
 
 /** Return an icon of the built-in set. Screen readers ignore it. */
@@ -111,15 +114,15 @@ export function icon(name) {
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("class", "icon");
   svg.setAttribute("aria-hidden", "true");
-  for (const line of SHAPES[name] ?? SHAPES.dot) {
+  for (const pathData of ICON_PATHS[name] ?? ICON_PATHS.dot) {
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    path.setAttribute("d", line);
+    path.setAttribute("d", pathData);
     svg.append(path);
   }
   return svg;
 }
 
-const SHAPES = {
+const ICON_PATHS = {
   dot: ["M12 10a2 2 0 1 0 0 4 2 2 0 0 0 0-4"],
   hash: ["M9 4 7 20M17 4l-2 16M4 9h16M4 15h16"],
   voice: ["M4 10v4h4l5 4V6l-5 4H4M16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11"],

@@ -10,10 +10,10 @@ export class LayoutPart extends HTMLElement {
   static kinds = [];
   /** @type {import("../state/context.js").Context} */
   context;
-  #end = null;
+  #stopWatching = null;
 
   connectedCallback() {
-    this.#end = watchChanges(
+    this.#stopWatching = watchChanges(
       this.context.state,
       /** @type {any} */ (this.constructor).kinds,
       () => this.isConnected && this.draw(),
@@ -23,7 +23,7 @@ export class LayoutPart extends HTMLElement {
   }
 
   disconnectedCallback() {
-    this.#end?.();
+    this.#stopWatching?.();
     this.end();
   }
 
@@ -39,16 +39,16 @@ export function createPart(tag, context, attributes = {}) {
   return /** @type {any} */ (element);
 }
 
-/** Call `react` after changes of the given kinds, once for several. Return a function that stops it. */
-function watchChanges(state, kinds, react) {
-  let waiting = false;
+/** Call `onChange` after changes of the given kinds and READY, once for changes in one task; return a function that stops it. */
+function watchChanges(state, kinds, onChange) {
+  let isScheduled = false;
   const watchedKinds = new Set([...kinds, "ready"]);
   const listener = ({ detail }) => {
-    if (waiting || !watchedKinds.has(detail.kind)) return;
-    waiting = true;
+    if (isScheduled || !watchedKinds.has(detail.kind)) return;
+    isScheduled = true;
     setTimeout(() => {
-      waiting = false;
-      react();
+      isScheduled = false;
+      onChange();
     });
   };
   state.addEventListener("change", listener);

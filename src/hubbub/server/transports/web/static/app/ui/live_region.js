@@ -1,7 +1,9 @@
-/** The live region that announces new messages to screen readers. */
+/** The live region that announces new messages and calls to screen readers. */
 
 import { h } from "./dom.js";
-import { showNotice } from "./notices.js";
+
+const TEXT_LENGTH_MAX = 300;
+const TEXTS_MAX = 5;
 
 let region = null;
 
@@ -11,13 +13,9 @@ export function createLiveRegion() {
   return region;
 }
 
-/** Announce a text to screen readers, or to everyone as a notice if `visible` is set. */
-export function announce(text, visible = false) {
-  if (visible) {
-    showNotice(text);
-    return;
-  }
+/** Announce a text to screen readers. */
+export function announce(text) {
   if (region === null) return;
-  region.append(h("p", null, text.slice(0, 300)));
-  while (region.children.length > 5) region.firstElementChild.remove();
+  region.append(h("p", null, text.slice(0, TEXT_LENGTH_MAX)));
+  while (region.children.length > TEXTS_MAX) region.firstElementChild.remove();
 }

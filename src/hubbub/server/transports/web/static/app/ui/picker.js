@@ -3,14 +3,18 @@
 import { h, setChildren } from "./dom.js";
 
 /**
- * An option of a picker.
+ * An option of a picker; `mark` builds the icon before its label.
  *
  * @typedef {{value: string, label: string, description?: string, mark?: () => Node|null}} Choice
  */
 
-const SEARCHED_FROM = 10;
+/** Longer lists have a search field. */
+const SEARCH_THRESHOLD = 10;
+/** Number of choices that Page Up and Page Down move. */
+const PAGE_SIZE = 8;
+const HEIGHT_MAX_PX = 320;
 const DEBOUNCE_MS = 150;
-let count = 0;
+let pickerCount = 0;
 
 /**
  * Return a button that opens a list of choices.
@@ -25,16 +29,16 @@ let count = 0;
  */
 export function createPicker(options) {
   const { label, placeholder = "Choose", min = 1, max = 1, choices, find } = options;
-  const id = `picker-${(count += 1)}`;
-  const searchable = Boolean(find) || (choices?.length ?? 0) > SEARCHED_FROM;
+  const id = `picker-${(pickerCount += 1)}`;
+  const isSearchable = Boolean(find) || (choices?.length ?? 0) > SEARCH_THRESHOLD;
   const control = { values: [...(options.values ?? [])], set };
   let visibleChoices = [];
-  let active = 0;
-  let before = control.values;
+  let activeIndex = 0;
+  let previousValues = control.values;
   let requestId = 0;
   let timer;
 
-  const display = h("span", { class: "picker-avatar" });
+  const display = h("span", { class: "picker-value" });
   const button = h(
     "button",
     {
@@ -58,7 +62,7 @@ export function createPicker(options) {
     onkeydown: onKeydown,
   });
   if (max > 1) list.setAttribute("aria-multiselectable", "true");
-  const field = searchable
+  const field = isSearchable
     ? h("input", {
         class: "picker-search",
         type: "text",
@@ -109,7 +113,7 @@ export function createPicker(options) {
   }
 
   function open() {
-    before = control.values;
+    previousValues = control.values;
     if (field) field.value = "";
     popup.showPopover();
     position();
@@ -118,33 +122,33 @@ export function createPicker(options) {
   }
 
   function onToggle({ newState }) {
-    const opened = newState === "open";
-    button.setAttribute("aria-expanded", String(opened));
-    const listen = opened ? window.addEventListener : window.removeEventListener;
+    const isOpen = newState === "open";
+    button.setAttribute("aria-expanded", String(isOpen));
+    const listen = isOpen ? window.addEventListener : window.removeEventListener;
     listen.call(window, "resize", position);
     listen.call(window, "scroll", onScroll, true);
-    if (opened) return;
+    if (isOpen) return;
     clearTimeout(timer);
-    if (max === 1 || haveSameValues(before, control.values)) return;
+    if (max === 1 || haveSameValues(previousValues, control.values)) return;
     if (control.values.length >= min) options.onCommit?.(control.values);
-    else set(before);
+    else set(previousValues);
   }
 
   function onScroll({ target }) {
     if (!popup.contains(target)) position();
   }
 
-  /** Place the popup below or above the button, whichever has more room. */
+  /** Place the popup below the button if it fits there or there is more space below than above, else above it. */
   function position() {
     const box = button.getBoundingClientRect();
     const width = Math.min(Math.max(box.width, 240), window.innerWidth - 16);
     const below = window.innerHeight - box.bottom - 8;
-    const room = Math.max(below, box.top - 8);
-    const height = Math.min(320, room);
+    const availableHeight = Math.max(below, box.top - 8);
+    const height = Math.min(HEIGHT_MAX_PX, availableHeight);
     popup.style.width = `${width}px`;
     popup.style.maxHeight = `${height}px`;
     popup.style.left = `${Math.max(8, Math.min(box.left, window.innerWidth - width - 8))}px`;
-    if (below >= Math.min(popup.scrollHeight, 320) || below >= box.top) {
+    if (below >= Math.min(popup.scrollHeight, HEIGHT_MAX_PX) || below >= box.top) {
       popup.style.top = `${box.bottom + 4}px`;
       popup.style.bottom = "auto";
     } else {
@@ -173,7 +177,7 @@ export function createPicker(options) {
     // Ignore the result of an older search.
     if (currentRequest !== requestId) return;
     visibleChoices = results;
-    active = Math.max(
+    activeIndex = Math.max(
       0,
       visibleChoices.findIndex(choice => isChosen(choice)),
     );
@@ -193,10 +197,10 @@ export function createPicker(options) {
           {
             id: `${id}-${index}`,
             role: "option",
-            class: index === active ? "picker-option active" : "picker-option",
+            class: index === activeIndex ? "picker-option active" : "picker-option",
             "aria-selected": String(isChosen(choice)),
             onclick: () => choose(index),
-            onmousemove: () => point(index),
+            onmousemove: () => setActive(index),
           },
           mark(choice),
           h(
@@ -208,21 +212,21 @@ export function createPicker(options) {
         ),
       ),
     );
-    const full = max > 1 && control.values.length >= max;
+    const isFull = max > 1 && control.values.length >= max;
     hint.textContent = !visibleChoices.length
       ? "No results."
       : max > 1
-        ? `${control.values.length} of ${max} selected${full ? " (maximum)" : ""}`
+        ? `${control.values.length} of ${max} selected${isFull ? " (maximum)" : ""}`
         : "";
     hint.hidden = !hint.textContent;
-    point(active);
+    setActive(activeIndex);
     position();
   }
 
-  function point(index) {
-    list.children[active]?.classList.remove("active");
-    active = index;
-    const option = list.children[active];
+  function setActive(index) {
+    list.children[activeIndex]?.classList.remove("active");
+    activeIndex = index;
+    const option = list.children[activeIndex];
     option?.classList.add("active");
     option?.scrollIntoView({ block: "nearest" });
     for (const owner of [list, field]) {
@@ -235,9 +239,9 @@ export function createPicker(options) {
     const choice = visibleChoices[index];
     if (!choice) return;
     if (max === 1) {
-      const again = isChosen(choice);
-      if (again && min > 0) return finish();
-      set(again ? [] : [choice]);
+      const isDeselection = isChosen(choice);
+      if (isDeselection && min > 0) return finish();
+      set(isDeselection ? [] : [choice]);
       options.onChange?.(control.values);
       finish();
       options.onCommit?.(control.values);
@@ -246,7 +250,7 @@ export function createPicker(options) {
     if (isChosen(choice)) set(control.values.filter(({ value }) => value !== choice.value));
     else if (control.values.length < max) set([...control.values, choice]);
     options.onChange?.(control.values);
-    active = index;
+    activeIndex = index;
     draw();
   }
 
@@ -264,11 +268,11 @@ export function createPicker(options) {
   function onKeydown(event) {
     const last = visibleChoices.length - 1;
     const moves = {
-      ArrowDown: () => point(active >= last ? 0 : active + 1),
-      ArrowUp: () => point(active <= 0 ? last : active - 1),
-      PageDown: () => point(Math.min(last, active + 8)),
-      PageUp: () => point(Math.max(0, active - 8)),
-      Enter: () => choose(active),
+      ArrowDown: () => setActive(activeIndex >= last ? 0 : activeIndex + 1),
+      ArrowUp: () => setActive(activeIndex <= 0 ? last : activeIndex - 1),
+      PageDown: () => setActive(Math.min(last, activeIndex + PAGE_SIZE)),
+      PageUp: () => setActive(Math.max(0, activeIndex - PAGE_SIZE)),
+      Enter: () => choose(activeIndex),
       Escape: finish,
       Tab: finish,
     };

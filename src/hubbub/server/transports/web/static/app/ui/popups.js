@@ -2,11 +2,11 @@
 
 import { h, icon } from "./dom.js";
 
-let open = null;
+let openedPopup = null;
 
 /** Close the open popup. */
 export function closePopup() {
-  open?.close();
+  openedPopup?.close();
 }
 
 /**
@@ -28,8 +28,8 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
   host.append(node);
   position(anchor, node);
   const close = () => {
-    if (open?.node !== node) return;
-    open = null;
+    if (openedPopup?.node !== node) return;
+    openedPopup = null;
     document.removeEventListener("pointerdown", onPointerdown, true);
     document.removeEventListener("keydown", onKeydown, true);
     const hasFocus = node.contains(document.activeElement);
@@ -48,18 +48,18 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
   };
   document.addEventListener("pointerdown", onPointerdown, true);
   document.addEventListener("keydown", onKeydown, true);
-  open = { node, close };
+  openedPopup = { node, close };
   focus?.focus();
   return close;
 }
 
 function position(anchor, node) {
   const box = anchor instanceof Element ? anchor.getBoundingClientRect() : new DOMRect(anchor.x, anchor.y, 0, 0);
-  const own = node.getBoundingClientRect(),
+  const nodeBox = node.getBoundingClientRect(),
     margin = 8;
-  const left = Math.max(margin, Math.min(box.right - own.width, window.innerWidth - own.width - margin));
-  const fitsBelow = box.bottom + 4 + own.height <= window.innerHeight - margin;
-  const top = fitsBelow ? box.bottom + 4 : Math.max(margin, box.top - own.height - 4);
+  const left = Math.max(margin, Math.min(box.right - nodeBox.width, window.innerWidth - nodeBox.width - margin));
+  const fitsBelow = box.bottom + 4 + nodeBox.height <= window.innerHeight - margin;
+  const top = fitsBelow ? box.bottom + 4 : Math.max(margin, box.top - nodeBox.height - 4);
   node.style.setProperty("left", `${left}px`);
   node.style.setProperty("top", `${top}px`);
 }
@@ -70,7 +70,7 @@ function position(anchor, node) {
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label
  * @param {({label: string, icon?: string, mark?: Element, isChosen?: boolean, danger?: boolean, onClick: () => void}
- *   | null | false)[]} items with `isChosen` for a choice between several
+ *   | null | false)[]} items `isChosen` makes an item one of several alternatives
  */
 export function openMenu(anchor, label, items) {
   const buttons = items.filter(Boolean).map(item =>
@@ -95,11 +95,11 @@ export function openMenu(anchor, label, items) {
   const menu = h("div", { class: "menu", role: "menu", "aria-label": label }, buttons);
   menu.addEventListener("keydown", event => {
     const index = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    const targetIndex = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
     if (event.key === "Tab") closePopup();
-    if (to === undefined) return;
+    if (targetIndex === undefined) return;
     event.preventDefault();
-    buttons[(to + buttons.length) % buttons.length].focus();
+    buttons[(targetIndex + buttons.length) % buttons.length].focus();
   });
   openPopup(anchor, menu, {
     focus: buttons.find(button => button.getAttribute("aria-checked") === "true") ?? buttons[0],

@@ -1,4 +1,4 @@
-/** Client-side routing of `/app`, `/app/channels/@me/1` and `/app/channels/2/3/4`. Paths equal those of the pages. */
+/** Client-side routing of `/app`, `/app/channels/@me/1` and `/app/channels/2/3/4`. Pages without script have the same paths. */
 
 const ROUTE_PATTERN = /^\/app\/channels\/(@me|\d{1,19})(?:\/(\d{1,19})(?:\/(\d{1,19}))?)?\/?$/;
 
@@ -32,22 +32,22 @@ export class Router extends EventTarget {
   /** @returns {Route} */
   get route() {
     const match = ROUTE_PATTERN.exec(location.pathname);
-    const guild = match?.[1];
+    const guildPart = match?.[1];
     return {
-      guildId: guild && guild !== "@me" ? guild : null,
+      guildId: guildPart && guildPart !== "@me" ? guildPart : null,
       channelId: match?.[2] ?? null,
       messageId: match?.[3] ?? null,
     };
   }
 
-  /** Navigate to a path. Navigating to the current path dispatches the event again. */
-  go(path, { instead = false } = {}) {
-    if (path !== location.pathname) history[instead ? "replaceState" : "pushState"](null, "", path);
+  /** Navigate to a path, also if it is the current one; `replace` replaces the current history entry. */
+  go(path, { replace = false } = {}) {
+    if (path !== location.pathname) history[replace ? "replaceState" : "pushState"](null, "", path);
     this.#emit();
   }
 
-  /** Replace the URL without an event. */
-  rename(path) {
+  /** Replace the path in the address bar without an event. */
+  replaceUrl(path) {
     if (path !== location.pathname) history.replaceState(null, "", path);
   }
 

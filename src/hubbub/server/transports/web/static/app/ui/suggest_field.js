@@ -3,17 +3,22 @@
 import { h, setChildren } from "./dom.js";
 
 const DEBOUNCE_MS = 200;
-let count = 0;
+let listCount = 0;
 
 /**
  * Return a text field with suggestions that are fetched while the user types.
  *
  * @param {{label: string, id: string, fetchSuggestions: (typed: string) => Promise<{name: string, value: any}[]>,
- *   maxlength?: number}} options
+ *   maxlength?: number, inputmode?: string}} options
  * @returns {{node: HTMLElement, input: HTMLInputElement, value: () => any}} `value` returns the selected value, or the text
  */
 export function createSuggestField({ label, id, fetchSuggestions, maxlength, inputmode }) {
-  const list = h("ul", { class: "picker-list", role: "listbox", id: `suggest-${(count += 1)}`, "aria-label": label });
+  const list = h("ul", {
+    class: "picker-list",
+    role: "listbox",
+    id: `suggest-${(listCount += 1)}`,
+    "aria-label": label,
+  });
   const status = h("p", { class: "picker-hint", role: "status", hidden: true });
   const popup = h("div", { class: "picker-popup", popover: "manual" }, list, status);
   const input = h("input", {
@@ -34,20 +39,20 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     onkeydown: onKeydown,
   });
   let visibleSuggestions = [];
-  let active = -1;
+  let activeIndex = -1;
   let requestId = 0;
-  let chosen = null;
+  let chosenSuggestion = null;
   let timer;
   return {
     node: h("div", { class: "suggest" }, input, popup),
     input,
-    value: () => (chosen && chosen.text === input.value ? chosen.value : input.value),
+    value: () => (chosenSuggestion && chosenSuggestion.text === input.value ? chosenSuggestion.value : input.value),
   };
 
   function onInput() {
     clearTimeout(timer);
-    if (chosen && chosen.text === input.value) return;
-    chosen = null;
+    if (chosenSuggestion && chosenSuggestion.text === input.value) return;
+    chosenSuggestion = null;
     timer = setTimeout(update, DEBOUNCE_MS);
   }
 
@@ -62,7 +67,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     }
     if (currentRequest !== requestId || document.activeElement !== input) return;
     visibleSuggestions = suggestions ?? [];
-    active = -1;
+    activeIndex = -1;
     setChildren(
       list,
       visibleSuggestions.map((suggestion, index) =>
@@ -74,7 +79,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
             class: "picker-option",
             "aria-selected": "false",
             onmousedown: event => pick(event, index),
-            onmousemove: () => point(index),
+            onmousemove: () => setActive(index),
           },
           suggestion.name,
         ),
@@ -94,9 +99,9 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     popup.style.width = `${width}px`;
     popup.style.maxHeight = `${Math.min(260, Math.max(box.top, window.innerHeight - box.bottom) - 12)}px`;
     popup.style.left = `${Math.max(8, Math.min(box.left, window.innerWidth - width - 8))}px`;
-    const above = box.top > window.innerHeight - box.bottom;
-    popup.style.top = above ? "auto" : `${box.bottom + 4}px`;
-    popup.style.bottom = above ? `${window.innerHeight - box.top + 4}px` : "auto";
+    const opensAbove = box.top > window.innerHeight - box.bottom;
+    popup.style.top = opensAbove ? "auto" : `${box.bottom + 4}px`;
+    popup.style.bottom = opensAbove ? `${window.innerHeight - box.top + 4}px` : "auto";
   }
 
   function close() {
@@ -108,11 +113,11 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     visibleSuggestions = [];
   }
 
-  function point(index) {
-    list.children[active]?.classList.remove("active");
-    list.children[active]?.setAttribute("aria-selected", "false");
-    active = index;
-    const node = list.children[active];
+  function setActive(index) {
+    list.children[activeIndex]?.classList.remove("active");
+    list.children[activeIndex]?.setAttribute("aria-selected", "false");
+    activeIndex = index;
+    const node = list.children[activeIndex];
     if (!node) return;
     node.classList.add("active");
     node.setAttribute("aria-selected", "true");
@@ -124,7 +129,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     event.preventDefault();
     const { name, value } = visibleSuggestions[index];
     input.value = name;
-    chosen = { text: input.value, value };
+    chosenSuggestion = { text: input.value, value };
     close();
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }
@@ -138,11 +143,11 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
       return;
     }
     const last = visibleSuggestions.length - 1;
-    if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);
-    else if (event.key === "ArrowUp") point(active <= 0 ? last : active - 1);
-    else if (event.key === "Enter" && active >= 0) pick(event, active);
+    if (event.key === "ArrowDown") setActive(activeIndex >= last ? 0 : activeIndex + 1);
+    else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? last : activeIndex - 1);
+    else if (event.key === "Enter" && activeIndex >= 0) pick(event, activeIndex);
     else if (event.key === "Escape") close();
-    else if (event.key === "Tab" && active >= 0) return void pick({ preventDefault() {} }, active);
+    else if (event.key === "Tab" && activeIndex >= 0) return void pick({ preventDefault() {} }, activeIndex);
     else return;
     event.preventDefault();
     event.stopPropagation();

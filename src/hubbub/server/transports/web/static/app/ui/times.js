@@ -14,6 +14,7 @@ const STYLES = {
   S: format({ dateStyle: "short", timeStyle: "medium" }),
 };
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+/** Units with their length in seconds. */
 const UNITS = [
   ["year", 31_536_000],
   ["month", 2_592_000],
@@ -24,35 +25,35 @@ const UNITS = [
 /** Largest time value of a Date (ECMA-262). */
 const DATE_MAX_MS = 8.64e15;
 
-/** Format a time relative to now. */
-export function relativeTime(milliseconds, now = Date.now()) {
-  const seconds = Math.round((milliseconds - now) / 1000);
+/** Format a point in time, given as Unix milliseconds, relative to now. */
+export function relativeTime(timeMs, now = Date.now()) {
+  const seconds = Math.round((timeMs - now) / 1000);
   for (const [unit, size] of UNITS) {
     if (Math.abs(seconds) >= size) return RELATIVE.format(Math.trunc(seconds / size), /** @type {any} */ (unit));
   }
   return RELATIVE.format(seconds, "second");
 }
 
-/** Return a time element in one of the styles of message timestamps. */
-export function timeElement(milliseconds, style) {
-  if (!(Math.abs(milliseconds) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, "invalid date");
-  const date = new Date(milliseconds);
-  const text = style === "R" ? relativeTime(milliseconds) : (STYLES[style] ?? STYLES.f).format(date);
+/** Return a time element for Unix milliseconds, in one of the styles of message timestamps (`t`, `R` and so on). */
+export function timeElement(timeMs, style) {
+  if (!(Math.abs(timeMs) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, "invalid date");
+  const date = new Date(timeMs);
+  const text = style === "R" ? relativeTime(timeMs) : (STYLES[style] ?? STYLES.f).format(date);
   return h("time", { class: "timestamp", datetime: date.toISOString(), title: STYLES.F.format(date) }, text);
 }
 
-/** Return the time of a message, with the date if it is not today. */
+/** Return a time element for the timestamp of a message, with the date if it is not today. */
 export function sentTimeElement(timestamp) {
   const date = new Date(timestamp);
   const text = date.toDateString() === new Date().toDateString() ? STYLES.t.format(date) : STYLES.s.format(date);
   return h("time", { datetime: timestamp, title: STYLES.F.format(date) }, text);
 }
 
-/** Return the date and time. */
+/** Format the date and time of a timestamp: ISO 8601 or Unix milliseconds. */
 export const formatTime = timestamp => STYLES.s.format(new Date(timestamp));
 
-/** Return the time of day. */
+/** Format the time of day of a timestamp: ISO 8601 or Unix milliseconds. */
 export const formatTimeOfDay = timestamp => STYLES.t.format(new Date(timestamp));
 
-/** Return the day, for separators. */
+/** Format the day of a timestamp: ISO 8601 or Unix milliseconds. */
 export const formatDay = timestamp => STYLES.D.format(new Date(timestamp));

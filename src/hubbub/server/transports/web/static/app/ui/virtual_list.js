@@ -2,7 +2,7 @@
 
 import { h, reconcile } from "./dom.js";
 
-/** Entries built above and below the visible ones, so that short scrolls show no gaps. */
+/** Height above and below the visible part where entries are built too, so that short scrolls show no gaps. */
 const MARGIN_PX = 400;
 
 /**
@@ -60,11 +60,11 @@ export class VirtualList {
     const indexes = Array.from({ length: last + 1 - first }, (_, offset) => first + offset).filter(
       index => index in this.#entries,
     );
-    let tabStop = this.#focusableIndex();
-    if (tabStop >= 0 && !indexes.includes(tabStop)) {
-      // The focused entry stays in the page, so that scrolling does not lose the focus.
-      if (this.node.contains(document.activeElement)) indexes.push(tabStop);
-      else tabStop = indexes.find(index => this.#entries[index].isFocusable) ?? -1;
+    let tabStopIndex = this.#findTabStopIndex();
+    if (tabStopIndex >= 0 && !indexes.includes(tabStopIndex)) {
+      // Keep a focused entry in the page, so that scrolling does not lose the focus.
+      if (this.node.contains(document.activeElement)) indexes.push(tabStopIndex);
+      else tabStopIndex = indexes.find(index => this.#entries[index].isFocusable) ?? -1;
     }
     const shown = indexes.map(index => this.#entries[index]);
     reconcile(
@@ -81,7 +81,7 @@ export class VirtualList {
     // Building an entry again would move the focus, so the version of an entry leaves out the tab order.
     indexes.forEach((index, position) => {
       const control = this.node.children[position].querySelector("button, a");
-      control?.setAttribute("tabindex", index === tabStop ? "0" : "-1");
+      control?.setAttribute("tabindex", index === tabStopIndex ? "0" : "-1");
     });
     this.#onShow(shown);
   }
@@ -95,7 +95,7 @@ export class VirtualList {
   }
 
   /** Return the index of the entry in the tab order: the last focused one, or the first that can be focused. */
-  #focusableIndex() {
+  #findTabStopIndex() {
     const index = this.#entries.findIndex(entry => entry.key === this.#focusKey && entry.isFocusable);
     return index >= 0 ? index : this.#entries.findIndex(entry => entry.isFocusable);
   }
@@ -112,7 +112,7 @@ export class VirtualList {
   }
 
   #onKeydown(event) {
-    const current = this.#focusableIndex(),
+    const current = this.#findTabStopIndex(),
       end = this.#entries.length - 1;
     const [from, step] =
       { ArrowDown: [current + 1, 1], ArrowUp: [current - 1, -1], Home: [0, 1], End: [end, -1] }[event.key] ?? [];

@@ -53,7 +53,7 @@ class AccountPanel extends LayoutPart {
     return status in STATUS_LABELS ? status : "online";
   }
 
-  /** Open the settings of the user, at a screen or at the first one. The shell has the dialog. */
+  /** Open the settings of the user, at a screen or at the first one. The shell opens the dialog. */
   #openSettings(screenId) {
     this.dispatchEvent(new CustomEvent("account-settings", { bubbles: true, detail: screenId }));
   }

@@ -78,10 +78,10 @@ class Friends extends LayoutPart {
 
   draw() {
     const { state } = this.context;
-    const all = [...state.relationships.values()];
+    const relationships = [...state.relationships.values()];
     const sections = SECTIONS.map(([title, matches]) => [
       title,
-      all.filter(relationship => matches(relationship, state)),
+      relationships.filter(relationship => matches(relationship, state)),
     ]).filter(([, relationships]) => relationships.length);
     const version = ({ id, type, nickname, user }) =>
       `${id} ${type} ${state.statusOf(id)} ${user?.global_name} ${nickname} ${user?.avatar}`;
@@ -96,7 +96,7 @@ class Friends extends LayoutPart {
           h(
             "ul",
             { class: "user-list" },
-            relationships.map(relationship => this.#person(relationship)),
+            relationships.map(relationship => this.#relationshipItem(relationship)),
           ),
         ),
     }));
@@ -120,7 +120,7 @@ class Friends extends LayoutPart {
     reconcile(this.list, entries);
   }
 
-  #person(relationship) {
+  #relationshipItem(relationship) {
     const { context } = this;
     const user = relationship.user ??
       context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };

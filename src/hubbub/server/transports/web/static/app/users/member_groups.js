@@ -14,18 +14,18 @@ const collator = new Intl.Collator(undefined, { sensitivity: "base" });
 
 /** Return the groups of a guild: by hoisted role, highest first, then online and offline. @returns {MemberGroup[]} */
 export function groupMembers(guild, state) {
-  const hoisted = guild.roles
+  const hoistedRoles = guild.roles
     .filter(role => role.hoist && role.id !== guild.id)
     .sort((a, b) => b.position - a.position);
   const groups = new Map([
-    ...hoisted.map(role => [role.id, { key: role.id, title: role.name, users: [] }]),
+    ...hoistedRoles.map(role => [role.id, { key: role.id, title: role.name, users: [] }]),
     ["online", { key: "online", title: "Online", users: [] }],
     ["offline", { key: "offline", title: "Offline", users: [] }],
   ]);
   let onlineCount = 0;
   for (const member of state.members.get(guild.id)?.values() ?? []) {
     const isOnline = member.user.id === state.me.id || state.statusOf(member.user.id) !== "offline";
-    const role = isOnline ? hoisted.find(role => member.roles.includes(role.id)) : undefined;
+    const role = isOnline ? hoistedRoles.find(hoistedRole => member.roles.includes(hoistedRole.id)) : undefined;
     if (isOnline) onlineCount += 1;
     groups.get(role?.id ?? (isOnline ? "online" : "offline")).users.push(state.user(member.user.id) ?? member.user);
   }
