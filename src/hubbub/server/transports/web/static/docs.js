@@ -1,10 +1,10 @@
-// The API reference: remembers the language of the examples, and copies them.
+// The API reference: stores the language of the examples, and adds buttons that copy them.
 
 const STORAGE_KEY = "docs-language";
 const COPIED_MS = 2000;
 
-/** Reads the stored language. Browsers can deny access to storage. */
-function storedLanguage() {
+/** Return the stored language, or null. Browsers can deny access to storage. */
+function readStoredLanguage() {
   try {
     return localStorage.getItem(STORAGE_KEY);
   } catch {
@@ -12,16 +12,16 @@ function storedLanguage() {
   }
 }
 
-/** Shows all examples of the page in one language. */
+/** Show all examples of the page in one language. */
 function showLanguage(language) {
   for (const choice of document.querySelectorAll(".tabs input")) choice.checked = choice.value === language;
 }
 
-/** Shows all examples in a language, without moving the clicked one on the screen, and stores the choice. */
+/** Show all examples in the language of a clicked tab, keep the tab at its place on the screen, and store the language. */
 function chooseLanguage(choice) {
-  const before = choice.parentElement.getBoundingClientRect().top;
+  const previousTop = choice.parentElement.getBoundingClientRect().top;
   showLanguage(choice.value);
-  window.scrollBy(0, choice.parentElement.getBoundingClientRect().top - before);
+  window.scrollBy(0, choice.parentElement.getBoundingClientRect().top - previousTop);
   try {
     localStorage.setItem(STORAGE_KEY, choice.value);
   } catch {
@@ -29,7 +29,7 @@ function chooseLanguage(choice) {
   }
 }
 
-/** Adds a button that copies the example in the chosen language. */
+/** Add a button that copies the example in the chosen language. */
 function addCopyButton(tabs) {
   const button = document.createElement("button");
   button.type = "button";
@@ -50,9 +50,9 @@ function addCopyButton(tabs) {
   tabs.insertBefore(button, tabs.querySelector("pre"));
 }
 
-const stored = storedLanguage();
-if (document.querySelector(`.tabs input[value="${CSS.escape(stored ?? "")}"]`)) {
-  showLanguage(stored);
+const initialLanguage = readStoredLanguage();
+if (document.querySelector(`.tabs input[value="${CSS.escape(initialLanguage ?? "")}"]`)) {
+  showLanguage(initialLanguage);
   // Examples differ in height, so scroll to the operation of the URL again.
   if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }

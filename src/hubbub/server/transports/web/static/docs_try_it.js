@@ -1,7 +1,7 @@
-// The forms of the API reference on `hubbub dev`: sends a request of an operation and shows the response.
+// The forms of the API reference on `hubbub dev`: each sends a request of an operation and shows the response.
 // Tokens are kept in this module only, never in the page.
 
-const API = "/api/v10";
+const API_BASE = "/api/v10";
 const CALLERS_PATH = "/docs/callers";
 /** Values of the caller field besides the names of callers. */
 const OTHER_TOKEN = "other";
@@ -17,7 +17,7 @@ const SHOWN_HEADERS = [
   "Location",
 ];
 
-/** An input of the form that the request cannot be built from. */
+/** A form field whose value does not allow a request. */
 class FieldError extends Error {
   constructor(field, message) {
     super(message);
@@ -28,9 +28,9 @@ class FieldError extends Error {
 let callers = [];
 let variables = {};
 let notice = "";
-let loading = null;
+let callersLoading = null;
 
-/** Loads the callers and IDs of the world. The server returns them only to browsers on its own machine. */
+/** Load the callers and IDs of the world. The server returns them only to browsers on its own machine. */
 async function loadCallers() {
   try {
     const response = await fetch(CALLERS_PATH, { method: "POST" });
@@ -50,26 +50,26 @@ const element = (tag, properties = {}, ...children) => {
 const part = (form, name) => form.querySelector(`[data-part="${name}"]`);
 const parts = (form, name) => [...form.querySelectorAll(`[data-part="${name}"]`)];
 
-/** Replaces the variables of an example that the world has. */
+/** Replace the variables of an example for which the world has a value. */
 function fillVariables(text) {
   return text.replace(/\$([A-Z][A-Z0-9_]*)/g, (whole, name) => variables[name] ?? whole);
 }
 
-/** Fills in a form when its operation is opened for the first time. */
+/** Fill in a form when its operation is opened for the first time. */
 function prepare(form) {
   const select = part(form, "caller");
   if (select) {
-    const kinds = form.dataset.callers.split(" ");
-    const allowed = callers.filter(caller => kinds.includes(caller.kind));
+    const callerKinds = form.dataset.callers.split(" ");
+    const allowed = callers.filter(caller => callerKinds.includes(caller.kind));
     for (const caller of allowed) {
       select.append(element("option", { value: caller.name, textContent: `${caller.name} (${caller.kind})` }));
     }
     if ("anonymous" in form.dataset) select.append(element("option", { value: NO_TOKEN, textContent: "No token" }));
     select.append(element("option", { value: OTHER_TOKEN, textContent: "Another token" }));
     if ("anonymous" in form.dataset) select.value = NO_TOKEN;
-    const token = part(form, "token").closest(".field");
+    const tokenField = part(form, "token").closest(".field");
     const update = () => {
-      token.hidden = select.value !== OTHER_TOKEN;
+      tokenField.hidden = select.value !== OTHER_TOKEN;
     };
     select.addEventListener("change", update);
     update();
@@ -80,17 +80,18 @@ function prepare(form) {
   if (notice && select) showError(form, null, notice);
 }
 
-/** Returns the Authorization header of the chosen caller, or null. */
-function authorization(form) {
+/** Return the Authorization header of the chosen caller, or null. */
+function readAuthorization(form) {
   const select = part(form, "caller");
   if (!select || select.value === NO_TOKEN) return null;
   if (select.value !== OTHER_TOKEN) return callers.find(caller => caller.name === select.value).authorization;
-  const token = part(form, "token");
-  if (!token.value.trim()) throw new FieldError(token, "Authorization: enter a token, or choose another caller.");
-  return token.value.trim();
+  const tokenInput = part(form, "token");
+  if (!tokenInput.value.trim())
+    throw new FieldError(tokenInput, "Authorization: enter a token, or choose another caller.");
+  return tokenInput.value.trim();
 }
 
-/** Parses the body; an empty one is absent. */
+/** Parse the body; return undefined if it is empty. */
 function readBody(form) {
   const input = part(form, "body");
   if (!input?.value.trim()) return undefined;
@@ -101,7 +102,7 @@ function readBody(form) {
   }
 }
 
-/** Returns the URL and the options of the request. */
+/** Return the URL and the fetch options of the request. */
 function buildRequest(form) {
   let path = form.dataset.path;
   for (const input of parts(form, "path")) {
@@ -115,8 +116,8 @@ function buildRequest(form) {
   }
   const headers = {};
   for (const input of parts(form, "header")) if (input.value) headers[input.name] = input.value;
-  const token = authorization(form);
-  if (token !== null) headers.Authorization = token;
+  const authorization = readAuthorization(form);
+  if (authorization !== null) headers.Authorization = authorization;
   const options = { method: form.dataset.method, headers, credentials: "omit", cache: "no-store" };
   const body = readBody(form);
   const upload = part(form, "file");
@@ -131,7 +132,7 @@ function buildRequest(form) {
     options.body = JSON.stringify(body);
   }
   const search = query.size ? `?${query}` : "";
-  return [`${API}${path}${search}`, options];
+  return [`${API_BASE}${path}${search}`, options];
 }
 
 function showError(form, field, message) {
@@ -150,12 +151,12 @@ function clearErrors(form) {
   for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
 }
 
-/** Reads the body of a response as text: formatted JSON, or its size if it is neither JSON nor text. */
+/** Read the body of a response as text: formatted JSON, or its size if it is neither JSON nor text. */
 async function readResponse(response) {
-  const kind = response.headers.get("Content-Type") ?? "";
+  const contentType = response.headers.get("Content-Type") ?? "";
   if (response.status === 204) return { text: "", value: null };
-  if (!/json|^text\//.test(kind))
-    return { text: `${(await response.arrayBuffer()).byteLength} bytes of ${kind}`, value: null };
+  if (!/json|^text\//.test(contentType))
+    return { text: `${(await response.arrayBuffer()).byteLength} bytes of ${contentType}`, value: null };
   const text = await response.text();
   try {
     const value = JSON.parse(text);
@@ -184,14 +185,14 @@ function showResponse(panel, response, milliseconds, text) {
   panel.scrollIntoView({ block: "nearest" });
 }
 
-/** Fills in the ID of a created object in the other forms of the page. */
+/** Fill in the ID of a created object in the other forms of the page. */
 function storeCreatedId(variable, value) {
   if (!variable || typeof value?.id !== "string") return;
   variables[variable] = value.id;
   for (const input of document.querySelectorAll(`[data-variable="${CSS.escape(variable)}"]`)) input.value = value.id;
 }
 
-/** Sends the request of a form and shows the response or the error. */
+/** Send the request of a form and show the response or the error. */
 async function sendRequest(form) {
   const panel = form.parentElement.querySelector(".try-response");
   const button = form.querySelector("[type=submit]");
@@ -206,14 +207,18 @@ async function sendRequest(form) {
     if (response.ok) storeCreatedId(form.dataset.creates, value);
   } catch (error) {
     panel.hidden = true;
-    const isField = error instanceof FieldError;
-    showError(form, isField ? error.field : null, isField ? error.message : `The request failed: ${error.message}`);
+    const isFieldError = error instanceof FieldError;
+    showError(
+      form,
+      isFieldError ? error.field : null,
+      isFieldError ? error.message : `The request failed: ${error.message}`,
+    );
   } finally {
     button.disabled = false;
   }
 }
 
-/** Shows the confirmation of a destructive request. */
+/** Show the confirmation of a destructive request. */
 function askConfirmation(form) {
   const group = form.querySelector(".confirm");
   group.hidden = false;
@@ -244,7 +249,7 @@ for (const panel of document.querySelectorAll("details.try")) {
   panel.addEventListener(
     "toggle",
     async () => {
-      await (loading ??= loadCallers());
+      await (callersLoading ??= loadCallers());
       prepare(form);
     },
     { once: true },

@@ -1,16 +1,19 @@
-// Login with a passkey. The form works without this script; the button is hidden until the script has found that it can be used.
+// Login with a passkey. The form stays hidden unless the browser supports passkeys; the password form needs no script.
 const form = /** @type {HTMLFormElement} */ (document.querySelector("form[data-passkey]"));
 const button = form.querySelector("button");
 const problem = form.querySelector("[role=alert]");
 
+/** Decode base64url. */
 const toBytes = text =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), byte => byte.charCodeAt(0));
+/** Encode bytes as base64url without padding. */
 const toText = buffer =>
   btoa(String.fromCharCode(...new Uint8Array(buffer)))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
     .replaceAll("=", "");
 
+/** Request a challenge and let the user sign it with a passkey; return the fields of the login form. */
 async function requestCredential() {
   const response = await fetch("/api/v10/auth/passkeys/challenge", { method: "POST" });
   if (!response.ok) throw new Error((await response.json()).message);

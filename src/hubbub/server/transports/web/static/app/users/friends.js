@@ -141,7 +141,8 @@ class Friends extends LayoutPart {
       ),
       relationship.type === FRIEND
         ? iconButton("forum", `Message ${name}`, () => openDirectMessage(context, user.id))
-        : relationshipButtons(context, user).slice(0, 2),
+        : // The list has no space for the third button, which blocks the sender of a request.
+          relationshipButtons(context, user).slice(0, 2),
     );
   }
 }

@@ -8,27 +8,27 @@ import { userAvatar } from "../content/avatars.js";
 import { groupMembers } from "./member_groups.js";
 import { openProfile } from "./profile.js";
 
-/** Heights of entries in units of the text size; the style sheet has the same heights. */
-const MEMBER_REM = 2.75;
-const TITLE_REM = 2.4;
-/** In guilds with more members the list is sorted again at most this often. */
-const LARGE_GUILD = 1_000;
+/** Heights of entries in rem; the style sheet has the same heights. */
+const MEMBER_HEIGHT_REM = 2.75;
+const TITLE_HEIGHT_REM = 2.4;
+/** A guild with more loaded members is large: changes redraw its list after a delay, because sorting takes time. */
+const LARGE_GUILD_MEMBERS_MIN = 1_000;
 const LARGE_GUILD_DELAY_MS = 500;
 
-/** Guilds whose offline members were requested in this session. */
-const requestedGuilds = new Set();
+/** IDs of guilds whose offline members were requested in this session. */
+const requestedGuildIds = new Set();
 
 class Members extends LayoutPart {
   static kinds = ["members", "presences", "guilds", "channels"];
 
   begin() {
-    this.box = h("aside", { class: "members", "aria-label": "Members", id: "members" });
-    this.list = new VirtualList(this.box, { class: "member-list" }, entries => this.#onShow(entries));
-    this.box.append(this.list.node);
-    this.replaceChildren(this.box);
+    this.container = h("aside", { class: "members", "aria-label": "Members", id: "members" });
+    this.list = new VirtualList(this.container, { class: "member-list" }, entries => this.#onShow(entries));
+    this.container.append(this.list.node);
+    this.replaceChildren(this.container);
     this.resizeObserver = new ResizeObserver(() => this.list.draw());
-    this.resizeObserver.observe(this.box);
-    this.onReady = () => requestedGuilds.clear();
+    this.resizeObserver.observe(this.container);
+    this.onReady = () => requestedGuildIds.clear();
     this.context.gateway.addEventListener("READY", this.onReady);
   }
 
@@ -40,7 +40,7 @@ class Members extends LayoutPart {
 
   draw() {
     const { guildId, state } = this.context;
-    const isLarge = (state.members.get(guildId)?.size ?? 0) > LARGE_GUILD;
+    const isLarge = (state.members.get(guildId)?.size ?? 0) > LARGE_GUILD_MEMBERS_MIN;
     if (!isLarge || !this.isDrawn) {
       this.#drawEntries();
       return;
@@ -64,20 +64,21 @@ class Members extends LayoutPart {
       entries.push({
         key: `title-${key}`,
         version: `${title} ${count}`,
-        height: TITLE_REM * rem,
+        height: TITLE_HEIGHT_REM * rem,
         build: () => h("li", { class: "member-title" }, h("h3", null, `${title} · ${count}`)),
       });
-      for (const user of users) entries.push(this.#entry(user, MEMBER_REM * rem));
-      for (let index = users.length; index < count; index += 1) entries.push(placeholder(index, MEMBER_REM * rem));
+      for (const user of users) entries.push(this.#entry(user, MEMBER_HEIGHT_REM * rem));
+      for (let index = users.length; index < count; index += 1)
+        entries.push(placeholder(index, MEMBER_HEIGHT_REM * rem));
     }
     this.list.entries = entries;
   }
 
-  /** Request the offline members when the list shows the place of one that is not loaded. */
+  /** Request the offline members when a placeholder is in view. */
   #onShow(entries) {
     const { guildId, gateway } = this.context;
-    if (!guildId || requestedGuilds.has(guildId) || !entries.some(entry => entry.isPlaceholder)) return;
-    requestedGuilds.add(guildId);
+    if (!guildId || requestedGuildIds.has(guildId) || !entries.some(entry => entry.isPlaceholder)) return;
+    requestedGuildIds.add(guildId);
     gateway.send(Opcode.REQUEST_GUILD_MEMBERS, { guild_id: guildId, query: "", limit: 0 });
   }
 

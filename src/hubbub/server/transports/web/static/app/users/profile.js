@@ -43,17 +43,17 @@ export function openDirectMessage(context, userId) {
   });
 }
 
-/** Return the buttons for the current relationship with a user. */
+/** Return the buttons that change the relationship with a user; `onDone` is called after each action. */
 export function relationshipButtons(context, user, onDone = () => {}) {
   const { state } = context;
   const type = state.relationships.get(user.id)?.type;
   const name = state.displayName(user, null);
-  const button = (label, onClick, kind = "quiet") =>
+  const button = (label, onClick, style = "quiet") =>
     h(
       "button",
       {
         type: "button",
-        class: `button small ${kind}`,
+        class: `button small ${style}`,
         onclick: async () => {
           await onClick();
           onDone();
@@ -62,13 +62,13 @@ export function relationshipButtons(context, user, onDone = () => {}) {
       label,
     );
   if (type === FRIEND) {
-    const end = async () =>
+    const confirmRemoval = async () =>
       (await confirmAction(
         `Remove ${name} as a friend?`,
         "You can send a new friend request at any time.",
         "Remove friend",
       )) && removeRelationship(context, user.id);
-    return [button("Remove friend", end), button("Block", () => blockUser(context, user, name), "danger")];
+    return [button("Remove friend", confirmRemoval), button("Block", () => blockUser(context, user, name), "danger")];
   }
   if (type === BLOCKED) return [button("Unblock", () => removeRelationship(context, user.id))];
   if (type === PENDING_INCOMING)
@@ -112,9 +112,9 @@ export async function openProfile(context, userId) {
   const roles = (state.guilds.get(guildId)?.roles ?? [])
     .filter(role => member?.roles.includes(role.id))
     .sort((a, b) => b.position - a.position);
-  const banner = userBannerPath(user);
+  const bannerPath = userBannerPath(user);
   openDialog(state.displayName(user, guildId), close => [
-    banner ? h("img", { class: "profile-banner", src: banner, alt: "" }) : null,
+    bannerPath ? h("img", { class: "profile-banner", src: bannerPath, alt: "" }) : null,
     h(
       "div",
       { class: "profile-head" },

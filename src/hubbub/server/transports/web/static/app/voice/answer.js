@@ -5,29 +5,29 @@ const VIDEO_FEEDBACK = ["nack pli", "ccm fir", "goog-remb"];
 const H264_FORMAT = /level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f/;
 
 /**
- * Return the codecs of an offer for opcode 1; the first video codec is the one that this client sends.
+ * Return the codecs of an offer for SELECT_PROTOCOL. This client sends the first video codec.
  *
  * @returns {{name: string, type: string, priority: number, payload_type: number, format: string | null}[]}
  */
 export function codecsOf(offer) {
   const lines = offer.split(/\r?\n/);
-  const format = type =>
-    lines.find(line => line.startsWith(`a=fmtp:${type} `))?.slice(`a=fmtp:${type} `.length) ?? null;
-  const find = (pattern, accepts = _format => true) => {
+  const formatOf = payloadType =>
+    lines.find(line => line.startsWith(`a=fmtp:${payloadType} `))?.slice(`a=fmtp:${payloadType} `.length) ?? null;
+  const findPayloadType = (pattern, accepts = _format => true) => {
     for (const line of lines) {
       const match = /^a=rtpmap:(\d+) (\S+)/.exec(line);
-      if (match && pattern.test(match[2]) && accepts(format(match[1]))) return Number(match[1]);
+      if (match && pattern.test(match[2]) && accepts(formatOf(match[1]))) return Number(match[1]);
     }
     return null;
   };
   const codecs = [
-    { name: "opus", type: "audio", priority: 1000, payload_type: find(/^opus\/48000\/2$/i), format: null },
-    { name: "VP8", type: "video", priority: 2000, payload_type: find(/^VP8\/90000$/i), format: null },
+    { name: "opus", type: "audio", priority: 1000, payload_type: findPayloadType(/^opus\/48000\/2$/i), format: null },
+    { name: "VP8", type: "video", priority: 2000, payload_type: findPayloadType(/^VP8\/90000$/i), format: null },
     {
       name: "H264",
       type: "video",
       priority: 3000,
-      payload_type: find(/^H264\/90000$/i, text => H264_FORMAT.test(text ?? "")),
+      payload_type: findPayloadType(/^H264\/90000$/i, text => H264_FORMAT.test(text ?? "")),
       format: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
     },
   ];
@@ -38,15 +38,15 @@ export function codecsOf(offer) {
  * Write the answer of the server to an offer.
  *
  * @param {string} offer the local description
- * @param {string} description the lines of opcode 4
+ * @param {string} description the SDP lines of SESSION_DESCRIPTION
  * @param {number} version must grow with each answer
  * @param {(mid: string) => {userId: string, ssrc: number} | "own" | null} sourceOf the sender of a media section: this client,
  *   another user, or null for an unused section
  */
 export function writeAnswer(offer, description, version, sourceOf) {
-  const server = description.split(/\r?\n/);
-  const line = prefix => server.find(text => text.startsWith(prefix)) ?? "";
-  const port = line("m=audio").split(" ")[1];
+  const serverLines = description.split(/\r?\n/);
+  const serverLine = prefix => serverLines.find(text => text.startsWith(prefix)) ?? "";
+  const port = serverLine("m=audio").split(" ")[1];
   const codecs = codecsOf(offer);
   const sections = offer
     .split(/\r?\n(?=m=)/)
@@ -60,15 +60,15 @@ export function writeAnswer(offer, description, version, sourceOf) {
     const source = sourceOf(mid);
     return [
       `m=${kind} ${port} UDP/TLS/RTP/SAVPF ${sectionCodecs.map(codec => codec.payload_type).join(" ")}`,
-      line("c="),
+      serverLine("c="),
       "a=rtcp-mux",
       `a=mid:${mid}`,
-      line("a=ice-ufrag"),
-      line("a=ice-pwd"),
-      line("a=fingerprint"),
+      serverLine("a=ice-ufrag"),
+      serverLine("a=ice-pwd"),
+      serverLine("a=fingerprint"),
       "a=setup:passive",
       ...sectionCodecs.flatMap(codecLines),
-      line("a=candidate"),
+      serverLine("a=candidate"),
       "a=end-of-candidates",
       ...sourceLines(source, kind),
     ];
@@ -86,13 +86,16 @@ export function writeAnswer(offer, description, version, sourceOf) {
   ].join("\r\n");
 }
 
-function codecLines({ name, payload_type: type, format }) {
+function codecLines({ name, payload_type: payloadType, format }) {
   if (name === "opus")
-    return [`a=rtpmap:${type} opus/48000/2`, `a=fmtp:${type} minptime=10;useinbandfec=1;stereo=1;usedtx=0`];
+    return [
+      `a=rtpmap:${payloadType} opus/48000/2`,
+      `a=fmtp:${payloadType} minptime=10;useinbandfec=1;stereo=1;usedtx=0`,
+    ];
   return [
-    `a=rtpmap:${type} ${name}/90000`,
-    ...(format === null ? [] : [`a=fmtp:${type} ${format}`]),
-    ...VIDEO_FEEDBACK.map(feedback => `a=rtcp-fb:${type} ${feedback}`),
+    `a=rtpmap:${payloadType} ${name}/90000`,
+    ...(format === null ? [] : [`a=fmtp:${payloadType} ${format}`]),
+    ...VIDEO_FEEDBACK.map(feedback => `a=rtcp-fb:${payloadType} ${feedback}`),
   ];
 }
 

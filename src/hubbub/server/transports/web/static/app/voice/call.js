@@ -9,15 +9,15 @@ import { VoiceGateway, VoiceOp } from "./voice_gateway.js";
 const ENCRYPTION_OPS = new Set([VoiceOp.SPEAKING, VoiceOp.CLIENTS_CONNECT, VoiceOp.VIDEO, VoiceOp.CLIENT_DISCONNECT]);
 const FIRST_DAVE_OP = 21,
   LAST_DAVE_OP = 31;
-/** Flags of opcode 5 (spec/voice.md#3): what a participant sends. */
-const Speaking = Object.freeze({ MICROPHONE: 1, SOUNDSHARE: 2 });
+/** Flags of SPEAKING (spec/voice.md#3): the kinds of audio that a participant sends. */
+const SpeakingFlags = Object.freeze({ MICROPHONE: 1, SOUNDSHARE: 2 });
 /** Time that a lost transport has to recover by itself, before ICE is restarted. */
 const RECOVERY_MS = 1_000;
 /** Time in which a restarted transport must connect. */
 const CONNECT_TIMEOUT_MS = 8_000;
 
 /**
- * Dispatches `change` after every change of what is shown, `joined` and `left` `{userId}`, `unsent` if the microphone cannot be
+ * Dispatches `change` after every change of its public state, `joined` and `left` `{userId}`, `unsent` if the microphone cannot be
  * sent, and `ended` `{code}` when the call is over for this client; the voice state decides whether to connect again.
  */
 export class Call extends EventTarget {
@@ -29,7 +29,7 @@ export class Call extends EventTarget {
   #isClosed = false;
   #hasStarted = false;
   /** Messages for the encryption that arrived before its start. @type {[number, any][]} */
-  #early = [];
+  #earlyMessages = [];
   /** State: `connecting`, `connected` or `reconnecting`. */
   state = "connecting";
   /** IDs of the other connected users. @type {Set<string>} */
@@ -55,10 +55,10 @@ export class Call extends EventTarget {
     this.#gateway = new VoiceGateway(ticket);
     this.#listen();
     this.#gateway.connect();
-    this.sendMicrophone();
+    this.sendAudio();
   }
 
-  /** Round trip time to the voice server in ms, or null. */
+  /** Round trip time to the voice server in milliseconds, or null before the first heartbeat. */
   get roundTripMs() {
     return this.#gateway.roundTripMs;
   }
@@ -98,7 +98,7 @@ export class Call extends EventTarget {
       console.error(/** @type {CustomEvent} */ (event).detail.reason);
       this.#end(0);
     });
-    this.onDeviceChange = () => this.sendMicrophone();
+    this.onDeviceChange = () => this.sendAudio();
     this.onSpeaking = () => this.#sendSpeaking();
     devices.addEventListener("microphone", this.onDeviceChange);
     devices.addEventListener("speaking", this.onSpeaking);
@@ -109,7 +109,7 @@ export class Call extends EventTarget {
   #receive({ op, data }) {
     if (ENCRYPTION_OPS.has(op) || (op >= FIRST_DAVE_OP && op <= LAST_DAVE_OP)) {
       if (this.#hasStarted) this.encryption.receive(op, data);
-      else this.#early.push([op, data]);
+      else this.#earlyMessages.push([op, data]);
     }
     if (op === VoiceOp.READY) {
       this.#ssrc = data.ssrc;
@@ -126,8 +126,8 @@ export class Call extends EventTarget {
       this.#hasStarted = true;
       const { userId, channelId } = this.ticket;
       this.encryption.start({ userId, channelId, version });
-      for (const [op, data] of this.#early.splice(0)) this.encryption.receive(op, data);
-      // Tells the others the SSRC of this client; the server forwards nothing before it.
+      for (const [op, data] of this.#earlyMessages.splice(0)) this.encryption.receive(op, data);
+      // Announce the SSRC of this client to the others; the server forwards no media before this message.
       this.#gateway.send(VoiceOp.SPEAKING, { speaking: 0, delay: 0, ssrc: this.#ssrc });
       this.#sendSpeaking();
     }
@@ -154,7 +154,7 @@ export class Call extends EventTarget {
 
   #setSpeaking({ user_id: userId, ssrc, speaking }) {
     this.#media.addStream(userId, "audio", ssrc);
-    if (speaking & Speaking.MICROPHONE) this.speakingIds.add(userId);
+    if (speaking & SpeakingFlags.MICROPHONE) this.speakingIds.add(userId);
     else this.speakingIds.delete(userId);
     this.#notify();
   }
@@ -188,7 +188,7 @@ export class Call extends EventTarget {
   // Own streams
 
   /** Send the microphone and the sound of a shared screen, or nothing. */
-  sendMicrophone() {
+  sendAudio() {
     this.#media.audio.sender
       .replaceTrack(this.devices.sentTrack)
       .catch(() => this.#isClosed || this.dispatchEvent(new CustomEvent("unsent")));
@@ -196,11 +196,12 @@ export class Call extends EventTarget {
   }
 
   #sendSpeaking() {
-    const speaking = this.devices.isSending && this.devices.microphone.speaking;
+    const isSpeaking = this.devices.isSending && this.devices.microphone.isSpeaking;
     const { userId } = this.ticket;
-    if (speaking) this.speakingIds.add(userId);
+    if (isSpeaking) this.speakingIds.add(userId);
     else this.speakingIds.delete(userId);
-    const flags = (speaking ? Speaking.MICROPHONE : 0) | (this.devices.hasScreenAudio ? Speaking.SOUNDSHARE : 0);
+    const flags =
+      (isSpeaking ? SpeakingFlags.MICROPHONE : 0) | (this.devices.hasScreenAudio ? SpeakingFlags.SOUNDSHARE : 0);
     if (this.#hasStarted) this.#gateway.send(VoiceOp.SPEAKING, { speaking: flags, delay: 0, ssrc: this.#ssrc });
     this.#notify();
   }
@@ -246,7 +247,7 @@ export class Call extends EventTarget {
   }
 
   #onNetworkChange() {
-    this.#gateway.wake();
+    this.#gateway.checkConnection();
     if (this.#hasStarted && this.#gateway.isOpen) this.#restartMedia({ iceRestart: true });
   }
 

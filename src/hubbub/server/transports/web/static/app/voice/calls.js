@@ -8,9 +8,10 @@ import { showNotice } from "../ui/notices.js";
 import { Call } from "./call.js";
 import { Devices } from "./devices.js";
 import { callObstacle, captureProblem, isDismissed } from "./support.js";
+import { VoiceCloseCode } from "./voice_gateway.js";
 
-/** Close codes after which the voice state says what happens: moved or removed, and call ended (spec/voice.md#6). */
-const REMOVED_CODES = new Set([4014, 4022]);
+/** Close codes after which the client waits for the user's next voice state (spec/voice.md#6). */
+const REMOVED_CODES = new Set([VoiceCloseCode.DISCONNECTED, VoiceCloseCode.CALL_TERMINATED]);
 /** Number of attempts to get a new ticket after the voice connection was lost. */
 const REJOINS_MAX = 5;
 const REJOIN_DELAY_MS = 1_000;
@@ -19,17 +20,16 @@ const JOIN_TIMEOUT_MS = 8_000;
 /** Sound of a shared screen, unchanged by the processing of voices. */
 const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: false, autoGainControl: false });
 
-/**
- * Dispatches `change` after every change of the call or its devices, `joined` and `left` `{userId}`, and `speaking`.
- */
+/** Dispatches `change` after every change of the call or its devices, and `joined` and `left` `{userId}`. */
 export class Calls extends EventTarget {
   #context;
   /** Channel that the user asked to join, or null. @type {{id: string, guildId: string | null} | null} */
-  #wanted = null;
+  #target = null;
   /** @type {Call | null} */
   call = null;
-  /** Session ID of the last own voice state, and of the state that this client owns; null before it joins. */
+  /** Session ID of the last voice state of the user, of this client or another one. */
   #lastSessionId = null;
+  /** Session ID of the voice state that this client owns; null before it joins. */
   #sessionId = null;
   #rejoins = 0;
   #rejoinTimer = 0;
@@ -54,7 +54,7 @@ export class Calls extends EventTarget {
 
   /** ID of the channel whose call this client is in or joins, or null. */
   get channelId() {
-    return this.#wanted?.id ?? null;
+    return this.#target?.id ?? null;
   }
 
   /** Join the call of a channel. Must be called from a click or key press, because browsers start audio only then. */
@@ -64,8 +64,8 @@ export class Calls extends EventTarget {
       showNotice(obstacle, "problem");
       return;
     }
-    if (this.#wanted?.id === channel.id) return;
-    this.#wanted = { id: channel.id, guildId: channel.guild_id ?? null };
+    if (this.#target?.id === channel.id) return;
+    this.#target = { id: channel.id, guildId: channel.guild_id ?? null };
     this.#rejoins = 0;
     this.#sendVoiceState();
     this.#joinTimer = window.setTimeout(() => this.#onJoinTimeout(), JOIN_TIMEOUT_MS);
@@ -76,7 +76,7 @@ export class Calls extends EventTarget {
 
   /** Leave the call. */
   leave() {
-    const guildId = this.#wanted?.guildId ?? null;
+    const guildId = this.#target?.guildId ?? null;
     this.#stop();
     this.#context.gateway.send(Opcode.VOICE_STATE_UPDATE, {
       guild_id: guildId,
@@ -90,7 +90,7 @@ export class Calls extends EventTarget {
   async setMuted(muted) {
     await this.devices.update(muted ? { muted } : { muted, deaf: false });
     this.#sendVoiceState();
-    if (!muted && this.#wanted !== null) await this.devices.open();
+    if (!muted && this.#target !== null) await this.devices.open();
   }
 
   /** Deafen or undeafen. */
@@ -114,7 +114,7 @@ export class Calls extends EventTarget {
         if (type === "screen" && this.video.track !== null)
           this.devices.setScreenAudio(stream.getAudioTracks()[0] ?? null);
       } catch (error) {
-        // A user who closes the browser's dialog of screens changed their mind.
+        // Closing the browser's dialog of screens is not an error.
         if (type === "video" || !isDismissed(error))
           showNotice(captureProblem(error, type === "screen" ? "screen" : "camera"), "problem");
       }
@@ -140,7 +140,7 @@ export class Calls extends EventTarget {
   }
 
   #startVideo(track, type) {
-    if (this.#wanted === null) {
+    if (this.#target === null) {
       track.stop();
       return;
     }
@@ -157,7 +157,7 @@ export class Calls extends EventTarget {
 
   /** Resolve when the call is connected, or when this client left it. */
   waitConnected() {
-    const isDone = () => this.#wanted === null || this.call?.state === "connected";
+    const isDone = () => this.#target === null || this.call?.state === "connected";
     if (isDone()) return Promise.resolve();
     return new Promise(resolve => {
       const check = () => {
@@ -170,11 +170,11 @@ export class Calls extends EventTarget {
   }
 
   #sendVoiceState() {
-    if (this.#wanted === null) return;
+    if (this.#target === null) return;
     const { muted, deaf } = this.devices.settings;
     this.#context.gateway.send(Opcode.VOICE_STATE_UPDATE, {
-      guild_id: this.#wanted.guildId,
-      channel_id: this.#wanted.id,
+      guild_id: this.#target.guildId,
+      channel_id: this.#target.id,
       self_mute: muted,
       self_deaf: deaf,
       self_video: this.video.type === "video",
@@ -184,38 +184,38 @@ export class Calls extends EventTarget {
   // Events of the main gateway
 
   #onVoiceState(voiceState) {
-    if (voiceState.user_id !== this.#context.me?.id || this.#wanted === null) return;
-    const isSameCall = (voiceState.guild_id ?? null) === this.#wanted.guildId;
-    if (!isSameCall && voiceState.channel_id === null) return;
+    if (voiceState.user_id !== this.#context.me?.id || this.#target === null) return;
+    const isSameGuild = (voiceState.guild_id ?? null) === this.#target.guildId;
+    if (!isSameGuild && voiceState.channel_id === null) return;
     this.#lastSessionId = voiceState.session_id;
     const isElsewhere = this.#sessionId !== null && voiceState.session_id !== this.#sessionId;
     if (voiceState.channel_id === null || isElsewhere) {
-      // While a lost connection is being replaced, the state is null for a moment.
+      // `#rejoin` leaves the channel before it joins again.
       if (this.#rejoinTimer) return;
       showNotice(
         isElsewhere
           ? "You joined a call on another device, so you left this one."
-          : `You were disconnected from ${this.#channelName(this.#wanted.id)}.`,
+          : `You were disconnected from ${this.#channelName(this.#target.id)}.`,
       );
       this.#stop();
       return;
     }
-    if (voiceState.channel_id !== this.#wanted.id) {
+    if (voiceState.channel_id !== this.#target.id) {
       showNotice(`You were moved to ${this.#channelName(voiceState.channel_id)}.`);
-      this.#wanted = { id: voiceState.channel_id, guildId: voiceState.guild_id ?? null };
+      this.#target = { id: voiceState.channel_id, guildId: voiceState.guild_id ?? null };
     }
-    this.#followModeration(voiceState);
+    this.#applyModeration(voiceState);
     this.#notify();
   }
 
   #moderation = { mute: false, deaf: false };
 
-  /** Show what moderators changed. */
-  #followModeration({ mute = false, deaf = false, suppress = false }) {
-    const before = this.#moderation;
-    if (mute !== before.mute)
+  /** Show a notice after a moderator muted, unmuted, deafened or undeafened the user, and apply a mute to the microphone. */
+  #applyModeration({ mute = false, deaf = false, suppress = false }) {
+    const previous = this.#moderation;
+    if (mute !== previous.mute)
       showNotice(mute ? "A moderator muted you in this guild." : "A moderator unmuted you in this guild.");
-    if (deaf !== before.deaf)
+    if (deaf !== previous.deaf)
       showNotice(deaf ? "A moderator deafened you in this guild." : "A moderator undeafened you in this guild.");
     this.#moderation = { mute, deaf };
     this.devices.setSilenced(mute || suppress);
@@ -223,8 +223,8 @@ export class Calls extends EventTarget {
 
   #onVoiceServer({ token, guild_id: guildId, channel_id: channelId, endpoint }) {
     const { me } = this.#context;
-    if (this.#wanted === null || (guildId ?? null) !== this.#wanted.guildId) return;
-    if (this.#wanted.guildId === null && channelId !== this.#wanted.id) return;
+    if (this.#target === null || (guildId ?? null) !== this.#target.guildId) return;
+    if (this.#target.guildId === null && channelId !== this.#target.id) return;
     // Only the session that owns the voice state receives this event.
     this.#sessionId = this.#lastSessionId;
     clearTimeout(this.#joinTimer);
@@ -237,7 +237,7 @@ export class Calls extends EventTarget {
     }
     this.#open({
       serverId: guildId ?? channelId,
-      channelId: this.#wanted.id,
+      channelId: this.#target.id,
       userId: me.id,
       sessionId: this.#sessionId,
       token,
@@ -245,10 +245,10 @@ export class Calls extends EventTarget {
     });
   }
 
-  /** A new session has no voice state: join again. */
+  /** Join again, because a new gateway session has no voice state. */
   #onNewSession() {
     this.#sessionId = null;
-    if (this.#wanted === null) return;
+    if (this.#target === null) return;
     this.#closeCall();
     this.#sendVoiceState();
   }
@@ -276,42 +276,42 @@ export class Calls extends EventTarget {
     this.#notify();
   }
 
-  /** The server knows nothing about the video of an earlier connection. */
+  /** Send the video to a new voice connection, because the server does not keep that of an earlier connection. */
   #onConnected(call) {
     this.#rejoins = 0;
-    if (this.#announced === call) return;
-    this.#announced = call;
+    if (this.#callWithVideo === call) return;
+    this.#callWithVideo = call;
     if (this.video.track !== null) this.#sendVideo();
   }
 
-  /** The call that knows about the video of this client. */
-  #announced = null;
+  /** The call to which the current video was sent. */
+  #callWithVideo = null;
 
   #onCallEnded(call, code) {
     if (this.call !== call) return;
     this.call = null;
-    // The voice state that follows says whether the user was moved or removed.
+    // The voice state that follows tells whether the user was moved or disconnected.
     if (!REMOVED_CODES.has(code)) this.#rejoin();
     this.#notify();
   }
 
   /** Leave and join again, which gives this client a new ticket. */
   #rejoin() {
-    if (this.#wanted === null) return;
+    if (this.#target === null) return;
     if (this.#rejoins >= REJOINS_MAX) {
       showNotice(
-        `The call in ${this.#channelName(this.#wanted.id)} could not be reached. Join it again later.`,
+        `The call in ${this.#channelName(this.#target.id)} could not be reached. Join it again later.`,
         "problem",
       );
       this.leave();
       return;
     }
-    const { id, guildId } = this.#wanted;
+    const { id, guildId } = this.#target;
     this.#rejoins += 1;
     clearTimeout(this.#rejoinTimer);
     this.#rejoinTimer = window.setTimeout(
       () => {
-        if (this.#wanted?.id !== id) return;
+        if (this.#target?.id !== id) return;
         this.#context.gateway.send(Opcode.VOICE_STATE_UPDATE, {
           guild_id: guildId,
           channel_id: null,
@@ -330,8 +330,8 @@ export class Calls extends EventTarget {
   }
 
   #onJoinTimeout() {
-    if (this.#wanted === null || this.call !== null) return;
-    showNotice(`${this.#channelName(this.#wanted.id)} cannot be joined now. It may be full.`, "problem");
+    if (this.#target === null || this.call !== null) return;
+    showNotice(`${this.#channelName(this.#target.id)} cannot be joined now. It may be full.`, "problem");
     this.leave();
   }
 
@@ -339,7 +339,7 @@ export class Calls extends EventTarget {
     clearTimeout(this.#joinTimer);
     clearTimeout(this.#rejoinTimer);
     this.#rejoinTimer = 0;
-    this.#wanted = null;
+    this.#target = null;
     this.#stopVideo();
     this.#moderation = { mute: false, deaf: false };
     this.#closeCall();
@@ -353,20 +353,20 @@ export class Calls extends EventTarget {
 
   #notify() {
     this.dispatchEvent(new CustomEvent("change"));
-    // Parts of the client that show the call redraw.
-    this.#context.state.emitChange("call", this.#wanted?.id ?? null, this.#wanted?.guildId ?? null);
+    // Redraw the parts of the client that show the call.
+    this.#context.state.emitChange("call", this.#target?.id ?? null, this.#target?.guildId ?? null);
   }
 }
 
 /** @type {WeakMap<object, Calls>} */
-const callsOfStates = new WeakMap();
+const callsByState = new WeakMap();
 
-/** Return the calls of the client. @returns {Calls} */
+/** Return the `Calls` object of the client. @returns {Calls} */
 export function getCalls(context) {
-  let calls = callsOfStates.get(context.state);
+  let calls = callsByState.get(context.state);
   if (calls === undefined) {
     calls = new Calls(context);
-    callsOfStates.set(context.state, calls);
+    callsByState.set(context.state, calls);
   }
   return calls;
 }

@@ -5,7 +5,7 @@ import { Microphone } from "./microphone.js";
 import { Mixer } from "./mixer.js";
 import { captureProblem } from "./support.js";
 
-/** Dispatches `change` after changed settings, `microphone` when what is sent changes, `level` and `speaking`. */
+/** Dispatches `change` after changed settings, `microphone` when the sent track changes, `level` and `speaking`. */
 export class Devices extends EventTarget {
   settings = {
     /** Whether the user is muted. */
@@ -18,7 +18,7 @@ export class Devices extends EventTarget {
     outputId: "",
     echoCancellation: true,
     noiseSuppression: true,
-    /** Level above which the user speaks, 0 to 1. */
+    /** Level above which the user counts as speaking, 0 to 1. */
     threshold: 0.3,
     /** Whether the user speaks only while a key is pressed. */
     pushToTalk: false,
@@ -32,7 +32,7 @@ export class Devices extends EventTarget {
   /** Mixes the sound of a shared screen. @type {Mixer | null} */
   #mixer = null;
   #isTalkKeyPressed = false;
-  /** Whether the server does not forward this user: a moderator's mute, or the audience of a stage. */
+  /** Whether the server discards the audio of this user: a moderator muted them, or they are in the audience of a stage. */
   #isSilenced = false;
 
   /** The microphone; `track` is null while it is closed. */
@@ -59,7 +59,7 @@ export class Devices extends EventTarget {
     if (track === (this.#mixer?.screenTrack ?? null)) return;
     this.#mixer?.close();
     this.#mixer = track === null ? null : new Mixer(this.#audioContext(), track);
-    this.#sendChange();
+    this.#applyChange();
   }
 
   /** Whether the microphone's audio is sent. */
@@ -109,7 +109,7 @@ export class Devices extends EventTarget {
       this.dispatchEvent(new CustomEvent("microphone"));
       return false;
     }
-    this.#sendChange();
+    this.#applyChange();
     return true;
   }
 
@@ -128,32 +128,32 @@ export class Devices extends EventTarget {
 
   /** Change settings. A changed device or processing opens the microphone again. */
   async update(changes) {
-    const before = { ...this.settings };
+    const previous = { ...this.settings };
     Object.assign(this.settings, changes);
-    const needsMicrophone = ["deviceId", "echoCancellation", "noiseSuppression"].some(
-      name => before[name] !== this.settings[name],
+    const mustReopen = ["deviceId", "echoCancellation", "noiseSuppression"].some(
+      name => previous[name] !== this.settings[name],
     );
-    if (needsMicrophone && this.microphone.track !== null && !(await this.#openMicrophone()))
+    if (mustReopen && this.microphone.track !== null && !(await this.#openMicrophone()))
       // The microphone that was open is still used.
-      Object.assign(this.settings, { deviceId: before.deviceId });
-    this.#sendChange();
+      Object.assign(this.settings, { deviceId: previous.deviceId });
+    this.#applyChange();
   }
 
-  /** Press or release the key of push to talk. */
-  setTalkKey(pressed) {
-    if (this.#isTalkKeyPressed === pressed) return;
-    this.#isTalkKeyPressed = pressed;
-    this.#sendChange();
+  /** Set whether the push-to-talk key is pressed. */
+  setTalkKey(isPressed) {
+    if (this.#isTalkKeyPressed === isPressed) return;
+    this.#isTalkKeyPressed = isPressed;
+    this.#applyChange();
   }
 
-  /** Tell whether the server forwards the audio of this user. */
-  setSilenced(silenced) {
-    if (this.#isSilenced === silenced) return;
-    this.#isSilenced = silenced;
-    this.#sendChange();
+  /** Set whether the server discards the audio of this user. */
+  setSilenced(isSilenced) {
+    if (this.#isSilenced === isSilenced) return;
+    this.#isSilenced = isSilenced;
+    this.#applyChange();
   }
 
-  #sendChange() {
+  #applyChange() {
     this.microphone.isActive = this.isSending;
     this.dispatchEvent(new CustomEvent("microphone"));
     this.dispatchEvent(new CustomEvent("change"));

@@ -16,7 +16,7 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("voice-wor
  */
 export class FrameEncryption extends EventTarget {
   #worker;
-  #statistics = [];
+  #statisticsResolvers = [];
   /** The last reported status. */
   status = { version: 0, ready: false, code: "", userIds: [] };
 
@@ -38,26 +38,26 @@ export class FrameEncryption extends EventTarget {
     this.#worker.postMessage({ kind: "voice", op, data });
   }
 
-  /** Encrypt the frames of a sender, or decrypt those of a receiver. */
+  /** Encrypt the frames of a sender (`direction` "send") or decrypt those of a receiver ("receive"). */
   attach(senderOrReceiver, direction, media) {
     senderOrReceiver.transform = new RTCRtpScriptTransform(this.#worker, { direction, media });
   }
 
-  /** Return the number of frames: `{encrypted, decrypted, failed, passed, dropped}`. */
+  /** Return the numbers of frames: `{encrypted, decrypted, failed, passed, dropped}`; `passed` are frames without encryption. */
   statistics() {
     return new Promise(resolve => {
-      this.#statistics.push(resolve);
+      this.#statisticsResolvers.push(resolve);
       this.#worker.postMessage({ kind: "statistics" });
     });
   }
 
   close() {
     this.#worker.terminate();
-    for (const resolve of this.#statistics.splice(0)) resolve({});
+    for (const resolve of this.#statisticsResolvers.splice(0)) resolve({});
   }
 
   #receive({ kind, ...detail }) {
-    if (kind === "statistics") this.#statistics.shift()?.(detail);
+    if (kind === "statistics") this.#statisticsResolvers.shift()?.(detail);
     else if (kind === "status") this.status = /** @type {any} */ (detail);
     this.dispatchEvent(new CustomEvent(kind, { detail }));
   }

@@ -76,7 +76,7 @@ async function loadDavey() {
       view().setBigUint64(pointer, BigInt(Math.round(now * 1e6)), true);
       return 0;
     },
-    // EBADF: davey has no files.
+    // EBADF (8): davey has no files.
     fd_write: () => 8,
     proc_exit(code) {
       throw new Error(`davey exited with ${code}`);
@@ -124,7 +124,7 @@ class Encryption {
   /** Handle a message of the voice gateway. */
   receive(op, data) {
     if (op === Op.CLIENTS_CONNECT) for (const id of data.user_ids) this.connectedIds.add(id);
-    else if (op === Op.CLIENT_DISCONNECT) this.#forgetUser(data.user_id);
+    else if (op === Op.CLIENT_DISCONNECT) this.#removeUser(data.user_id);
     else if (op === Op.SPEAKING) this.senders.set(data.ssrc, data.user_id);
     else if (op === Op.VIDEO) this.senders.set(data.video_ssrc, data.user_id);
     else if (op === Op.PREPARE_TRANSITION) this.#prepareTransition(data.transition_id, data.protocol_version);
@@ -138,7 +138,7 @@ class Encryption {
     else if (op === Op.WELCOME) this.#processHandshake(data, bytes => this.session.processWelcome(bytes));
   }
 
-  #forgetUser(userId) {
+  #removeUser(userId) {
     this.connectedIds.delete(userId);
     for (const [ssrc, id] of this.senders) if (id === userId) this.senders.delete(ssrc);
   }
@@ -155,11 +155,13 @@ class Encryption {
     this.#reportStatus();
   }
 
+  /** Start a new group. Only epoch 1 creates a group; later epochs follow from commits. */
   #prepareEpoch({ epoch }) {
     if (epoch !== 1) return;
     this.#restart();
   }
 
+  /** Process proposals: one byte with the operation (append or revoke), then the proposals or their references. */
   #processProposals(data) {
     const recognizedIds = [...this.connectedIds, this.userId];
     try {
@@ -170,6 +172,7 @@ class Encryption {
     }
   }
 
+  /** Process a commit or welcome: two bytes with the transition ID, then the MLS message. */
   #processHandshake(data, process) {
     const transitionId = (data[0] << 8) | data[1];
     try {
@@ -182,7 +185,7 @@ class Encryption {
     this.#reportStatus();
   }
 
-  /** Report an invalid commit or welcome, and join the group again (spec/voice.md#10). */
+  /** Report an invalid proposal, commit or welcome, and join the group again (spec/voice.md#10). */
   #recover(transitionId, error) {
     postMessage({ kind: "recovered", reason: error.stack });
     send(Op.INVALID_COMMIT_WELCOME, { transition_id: transitionId });
@@ -249,6 +252,7 @@ class Encryption {
   }
 }
 
+/** Return whether a frame is the Opus silence frame, which is never encrypted. */
 function isSilence(data) {
   return data.length === 3 && data[0] === 0xf8 && data[1] === 0xff && data[2] === 0xfe;
 }
@@ -305,14 +309,18 @@ self.addEventListener("rtctransform", event => {
   const { transformer } = /** @type {any} */ (event);
   const { direction } = transformer.options;
   const media = transformer.options.media === "audio" ? AUDIO : VIDEO;
-  let requestedAt = 0;
+  let keyFrameRequestedAt = 0;
   const transform = (frame, controller) => {
     const data = direction === "send" ? encryption?.encrypt(frame, media) : encryption?.decrypt(frame, media);
     if (data) {
       frame.data = data;
       controller.enqueue(frame);
-    } else if (direction === "receive" && media === VIDEO && performance.now() - requestedAt > KEY_FRAME_INTERVAL_MS) {
-      requestedAt = performance.now();
+    } else if (
+      direction === "receive" &&
+      media === VIDEO &&
+      performance.now() - keyFrameRequestedAt > KEY_FRAME_INTERVAL_MS
+    ) {
+      keyFrameRequestedAt = performance.now();
       transformer.sendKeyFrameRequest?.().catch(() => {});
     }
   };

@@ -2,25 +2,26 @@
 
 import { codecsOf, writeAnswer } from "./answer.js";
 
-const VIDEO_BITRATE_MAX = 2_500_000;
+const VIDEO_BITS_PER_SECOND_MAX = 2_500_000;
 
 /**
- * Dispatches `offer` `{sdp, codecs}` for opcode 1, `track` and `ended` `{userId, kind, track}` for streams of other users, and
- * `state` `{state}` after changes of the connection.
+ * Dispatches `offer` `{sdp, codecs}` for SELECT_PROTOCOL, `track` and `ended` `{userId, kind, track}` for streams of other
+ * users, and `state` `{state}` after changes of the connection.
  */
 export class MediaConnection extends EventTarget {
   #connection = new RTCPeerConnection();
   #encryption;
-  /** Lines of opcode 4, or null before they arrive. @type {string | null} */
+  /** SDP lines of SESSION_DESCRIPTION, or null before they arrive. @type {string | null} */
   #description = null;
-  #version = 0;
-  /** All negotiations run one after the other. */
-  #chain = Promise.resolve();
+  #answerVersion = 0;
+  /** The end of the last negotiation; negotiations run one after the other. */
+  #lastNegotiation = Promise.resolve();
   /** Streams of other users, by `${kind} ${userId}`. @type {Map<string, {userId: string, kind: string, ssrc: number}>} */
   #streams = new Map();
   /** Receiving transceivers and the stream of each; null while it is unused. @type {Map<RTCRtpTransceiver, any>} */
   #receivers = new Map();
-  #answered = null;
+  /** Resolves the description that `start` awaits; null while it does not wait. */
+  #resolveDescription = null;
   #isClosed = false;
 
   /** @param {import("./encryption.js").FrameEncryption} encryption */
@@ -30,7 +31,7 @@ export class MediaConnection extends EventTarget {
     this.audio = this.#connection.addTransceiver("audio", { direction: "sendonly" });
     this.video = this.#connection.addTransceiver("video", {
       direction: "sendonly",
-      sendEncodings: [{ maxBitrate: VIDEO_BITRATE_MAX }],
+      sendEncodings: [{ maxBitrate: VIDEO_BITS_PER_SECOND_MAX }],
     });
     encryption.attach(this.audio.sender, "send", "audio");
     encryption.attach(this.video.sender, "send", "video");
@@ -51,22 +52,22 @@ export class MediaConnection extends EventTarget {
       await this.#connection.setLocalDescription(await this.#connection.createOffer({ iceRestart }));
       const { sdp } = /** @type {RTCSessionDescription} */ (this.#connection.localDescription);
       const codecs = codecsOf(sdp).map(({ format, ...codec }) => codec);
-      const answered = new Promise(resolve => (this.#answered = resolve));
+      const description = new Promise(resolve => (this.#resolveDescription = resolve));
       this.#dispatch("offer", { sdp, codecs });
-      this.#description = await answered;
-      this.#answered = null;
+      this.#description = await description;
+      this.#resolveDescription = null;
       await this.#applyAnswer();
-      // Streams that were added since the offer.
+      // Add the streams that were announced since the offer.
       this.#renegotiate();
     });
   }
 
-  /** Continue `start` with the lines of opcode 4. */
+  /** Continue `start` with the SDP lines of SESSION_DESCRIPTION. */
   setDescription(description) {
-    this.#answered?.(description);
+    this.#resolveDescription?.(description);
   }
 
-  /** Receive a stream of another user, or another SSRC of it. */
+  /** Receive a stream of another user; a new SSRC replaces the previous one. */
   addStream(userId, kind, ssrc) {
     const key = `${kind} ${userId}`;
     if (this.#streams.get(key)?.ssrc === ssrc) return;
@@ -76,10 +77,10 @@ export class MediaConnection extends EventTarget {
 
   /** Stop receiving a stream, or all streams of a user. */
   removeStream(userId, kind = null) {
-    let removed = false;
+    let hasRemoved = false;
     for (const [key, stream] of this.#streams)
-      if (stream.userId === userId && (kind === null || stream.kind === kind)) removed = this.#streams.delete(key);
-    if (removed) this.#renegotiate();
+      if (stream.userId === userId && (kind === null || stream.kind === kind)) hasRemoved = this.#streams.delete(key);
+    if (hasRemoved) this.#renegotiate();
   }
 
   /** Return the track of a stream, or null before it has a media section. @returns {MediaStreamTrack | null} */
@@ -97,19 +98,19 @@ export class MediaConnection extends EventTarget {
 
   close() {
     this.#isClosed = true;
-    this.#answered?.(null);
+    this.#resolveDescription?.(null);
     this.#connection.close();
   }
 
   #enqueue(task) {
-    this.#chain = this.#chain
+    this.#lastNegotiation = this.#lastNegotiation
       .then(() => (this.#isClosed ? undefined : task()))
       .catch(error => {
         if (this.#isClosed) return;
         console.error(error);
         this.#dispatch("state", { state: "failed" });
       });
-    return this.#chain;
+    return this.#lastNegotiation;
   }
 
   /** Change the media sections; the server is not involved. */
@@ -122,15 +123,15 @@ export class MediaConnection extends EventTarget {
     });
   }
 
-  /** Give every stream a transceiver; those of streams that ended are used again. Return whether anything changed. */
+  /** Give every stream a transceiver, and reuse audio transceivers of ended streams. Return whether anything changed. */
   #syncReceivers() {
-    let changed = false;
+    let hasChanged = false;
     for (const [transceiver, stream] of this.#receivers) {
       if (stream === null || this.#streams.get(`${stream.kind} ${stream.userId}`) === stream) continue;
       this.#receivers.set(transceiver, null);
       transceiver.direction = "inactive";
       this.#dispatch("ended", { userId: stream.userId, kind: stream.kind, track: transceiver.receiver.track });
-      changed = true;
+      hasChanged = true;
     }
     const received = new Set(this.#receivers.values());
     // A video track that was inactive shows no frames in Chromium, so only audio sections are used again.
@@ -142,7 +143,9 @@ export class MediaConnection extends EventTarget {
     for (const stream of this.#streams.values()) {
       if (received.has(stream)) continue;
       // A transceiver that became unused just now still has its old SSRC until the next answer.
-      let transceiver = changed ? undefined : [...unused].find(each => each.receiver.track.kind === stream.kind);
+      let transceiver = hasChanged
+        ? undefined
+        : [...unused].find(candidate => candidate.receiver.track.kind === stream.kind);
       if (transceiver === undefined) {
         transceiver = this.#connection.addTransceiver(stream.kind, { direction: "recvonly" });
         this.#encryption.attach(transceiver.receiver, "receive", stream.kind);
@@ -150,10 +153,10 @@ export class MediaConnection extends EventTarget {
       unused.delete(transceiver);
       transceiver.direction = "recvonly";
       this.#receivers.set(transceiver, stream);
-      changed = true;
+      hasChanged = true;
       this.#dispatch("track", { userId: stream.userId, kind: stream.kind, track: transceiver.receiver.track });
     }
-    return changed;
+    return hasChanged;
   }
 
   async #applyAnswer() {
@@ -161,8 +164,8 @@ export class MediaConnection extends EventTarget {
     const { sdp } = /** @type {RTCSessionDescription} */ (this.#connection.localDescription);
     const streams = new Map([...this.#receivers].map(([{ mid }, stream]) => [mid, stream]));
     const ownMids = new Set([this.audio.mid, this.video.mid]);
-    this.#version += 1;
-    const answer = writeAnswer(sdp, this.#description, this.#version, mid =>
+    this.#answerVersion += 1;
+    const answer = writeAnswer(sdp, this.#description, this.#answerVersion, mid =>
       ownMids.has(mid) ? "own" : (streams.get(mid) ?? null),
     );
     await this.#connection.setRemoteDescription({ type: "answer", sdp: answer });

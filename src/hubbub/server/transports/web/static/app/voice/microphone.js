@@ -1,10 +1,11 @@
-/** The microphone: capture, level, and whether the user speaks. */
+/** The microphone: capture, level, and detection of speech. */
 
 const LEVEL_INTERVAL_MS = 50;
+const LEVEL_RANGE_DB = 60;
 /** Time without voice after which the user counts as silent. */
 const HOLD_MS = 300;
 
-/** Dispatches `level` `{level}` (0 to 1), `speaking` `{speaking}` and `ended` if the device disappears. */
+/** Dispatches `level` `{level}` (0 to 1), `speaking` `{isSpeaking}` and `ended` if the device disappears. */
 export class Microphone extends EventTarget {
   #audio;
   #analyser = null;
@@ -14,7 +15,7 @@ export class Microphone extends EventTarget {
   /** @type {MediaStreamTrack | null} */
   track = null;
   level = 0;
-  speaking = false;
+  isSpeaking = false;
   /** Whether the track is being sent; a muted user does not speak. */
   isActive = true;
 
@@ -63,17 +64,17 @@ export class Microphone extends EventTarget {
     if (this.#analyser === null) return;
     this.#analyser.getFloatTimeDomainData(samples);
     const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
-    // -60 dB is 0, 0 dB is 1.
-    this.level = Math.max(0, Math.min(1, 1 + (10 * Math.log10(power + 1e-9)) / 60));
+    // Map -60 to 0 dB to 0 to 1.
+    this.level = Math.max(0, Math.min(1, 1 + (10 * Math.log10(power + 1e-9)) / LEVEL_RANGE_DB));
     this.dispatchEvent(new CustomEvent("level", { detail: { level: this.level } }));
     const now = performance.now();
     if (this.level > this.settings.threshold) this.#lastVoiceAt = now;
     this.#setSpeaking(this.isActive && this.#lastVoiceAt > 0 && now - this.#lastVoiceAt < HOLD_MS);
   }
 
-  #setSpeaking(speaking) {
-    if (this.speaking === speaking) return;
-    this.speaking = speaking;
-    this.dispatchEvent(new CustomEvent("speaking", { detail: { speaking } }));
+  #setSpeaking(isSpeaking) {
+    if (this.isSpeaking === isSpeaking) return;
+    this.isSpeaking = isSpeaking;
+    this.dispatchEvent(new CustomEvent("speaking", { detail: { isSpeaking } }));
   }
 }

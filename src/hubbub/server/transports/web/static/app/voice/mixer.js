@@ -1,11 +1,12 @@
-/** The microphone and the sound of a shared screen as one track, because a participant sends one audio stream. */
+/** Mixing of the microphone and the sound of a shared screen, because a participant sends one audio stream. */
 
+/** The sound of a shared screen and the microphone as one track. */
 export class Mixer {
   #audio;
   #destination;
-  #screen;
+  #screenSource;
   /** @type {MediaStreamAudioSourceNode | null} */
-  #microphone = null;
+  #microphoneSource = null;
   /** @type {MediaStreamTrack | null} */
   #microphoneTrack = null;
 
@@ -16,8 +17,8 @@ export class Mixer {
   constructor(audio, screenTrack) {
     this.#audio = audio;
     this.#destination = new MediaStreamAudioDestinationNode(audio);
-    this.#screen = new MediaStreamAudioSourceNode(audio, { mediaStream: new MediaStream([screenTrack]) });
-    this.#screen.connect(this.#destination);
+    this.#screenSource = new MediaStreamAudioSourceNode(audio, { mediaStream: new MediaStream([screenTrack]) });
+    this.#screenSource.connect(this.#destination);
     this.screenTrack = screenTrack;
   }
 
@@ -29,16 +30,16 @@ export class Mixer {
   /** Mix another microphone, or none. @param {MediaStreamTrack | null} track */
   setMicrophone(track) {
     if (this.#microphoneTrack === track) return;
-    this.#microphone?.disconnect();
+    this.#microphoneSource?.disconnect();
     this.#microphoneTrack = track;
-    this.#microphone =
+    this.#microphoneSource =
       track === null ? null : new MediaStreamAudioSourceNode(this.#audio, { mediaStream: new MediaStream([track]) });
-    this.#microphone?.connect(this.#destination);
+    this.#microphoneSource?.connect(this.#destination);
   }
 
   close() {
     this.setMicrophone(null);
-    this.#screen.disconnect();
+    this.#screenSource.disconnect();
     this.screenTrack.stop();
     this.track.stop();
   }

@@ -1,8 +1,9 @@
-/** Playback of the other users' audio: one element for each user, with volume and output device. */
+/** Playback of the other users' audio and of soundboard sounds, with volume and output device. */
 
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 
+/** The audio elements of a call. */
 export class Playback {
   /** Hidden element that contains the audio elements; browsers decode remote audio only for elements. */
   #node = h("div", { class: "call-audio", hidden: true });
@@ -26,7 +27,7 @@ export class Playback {
     element.play().catch(error => this.#onPlayRejected(element, error));
   }
 
-  /** A browser that blocks playback without a click starts it with the next one. */
+  /** Tell the user that the browser blocks playback, and start it with the next click. */
   #onPlayRejected(element, error) {
     // The participant left, or another track replaced this one.
     if (error.name === "AbortError" || !element.isConnected) return;
@@ -66,9 +67,9 @@ export class Playback {
     for (const [userId, element] of this.#elements) {
       element.muted = deaf;
       element.volume = volumes.get(userId) ?? 1;
-      const settable = /** @type {any} */ (element);
-      if (settable.setSinkId && settable.sinkId !== outputId)
-        settable.setSinkId(outputId).catch(() => this.#onOutputRejected(outputId));
+      const audioElement = /** @type {any} */ (element);
+      if (audioElement.setSinkId && audioElement.sinkId !== outputId)
+        audioElement.setSinkId(outputId).catch(() => this.#onOutputRejected(outputId));
     }
   }
 

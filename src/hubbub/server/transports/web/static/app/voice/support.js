@@ -1,6 +1,6 @@
 /** Requirements of calls: features of the browser, and files that the server may lack. */
 
-/** Return the sentence that says why calls do not work here and what to do, or null if they work. */
+/** Return a sentence with the reason why calls do not work here and a remedy, or null if they work. */
 export function callObstacle() {
   if (!window.isSecureContext) return "Calls need a secure connection. Open this site with https://, or on localhost.";
   if (!("RTCPeerConnection" in window) || !("RTCRtpScriptTransform" in window) || !("WebAssembly" in window))
@@ -16,12 +16,12 @@ export function canShareScreen() {
   return "getDisplayMedia" in (navigator.mediaDevices ?? {});
 }
 
-/** Return whether the user closed the browser's dialog, and neither the system nor a policy refused. */
+/** Return whether a capture failed because the user closed the browser's dialog, not because of the system or a policy. */
 export function isDismissed(error) {
   return error.name === "NotAllowedError" && !/system|policy/i.test(error.message);
 }
 
-/** Return the sentence for a microphone, camera or screen that could not be opened. */
+/** Return a sentence for the user about a microphone, camera or screen that could not be opened. */
 export function captureProblem(error, device) {
   if (error.name === "NotAllowedError" && /system/i.test(error.message))
     return `Your system blocks the ${device} for this browser. Allow it in the privacy settings of the system, then try again.`;

@@ -16,19 +16,23 @@ export const VoiceOp = Object.freeze({
   CLIENT_DISCONNECT: 13,
   MEDIA_SINK_WANTS: 15,
 });
-const VERSION = 8;
+export const VoiceCloseCode = Object.freeze({ SERVER_NOT_FOUND: 4011, DISCONNECTED: 4014, CALL_TERMINATED: 4022 });
+const GATEWAY_VERSION = 8;
 const DAVE_VERSION = 1;
 /** Time in which a lost session can be resumed (spec/voice.md#6). */
 const RESUME_WINDOW_MS = 10_000;
-const RETRY_MS = 500,
-  RESPONSE_TIMEOUT_MS = 8_000;
+const RETRY_DELAY_MS = 500,
+  RESPONSE_TIMEOUT_MS = 8_000,
+  HEARTBEAT_INTERVAL_MAX_MS = 5_000;
 /** Close code of a page that resumes; a normal close would end the session. */
 const CLOSE_TO_RESUME = 4900;
-const SERVER_NOT_FOUND = 4011;
+const NORMAL_CLOSE = 1000;
+/** Lowest close code that the server chooses itself; lower codes report a lost connection. */
+const SERVER_CODES_MIN = 4000;
 
 /**
- * Dispatches `message` `{op, data}` (a Uint8Array for binary messages), `connected`, `lost` (resuming), and `ended`
- * `{code}` when the session cannot be resumed.
+ * Dispatches `message` `{op, data}` (a Uint8Array for binary messages), `heartbeat` after each acknowledgment, `connected`,
+ * `lost` (resuming), and `ended` `{code}` when the session cannot be resumed.
  */
 export class VoiceGateway extends EventTarget {
   #ticket;
@@ -42,7 +46,7 @@ export class VoiceGateway extends EventTarget {
   #deadlineTimer = 0;
   #isAcknowledged = true;
   #isClosed = false;
-  /** Round trip time of the last heartbeat in ms, or null. @type {number | null} */
+  /** Round trip time of the last heartbeat in milliseconds, or null. @type {number | null} */
   roundTripMs = null;
 
   /** @param {{serverId: string, userId: string, sessionId: string, token: string, endpoint: string}} ticket */
@@ -51,8 +55,8 @@ export class VoiceGateway extends EventTarget {
     this.#ticket = ticket;
     // The page's own origin needs no further certificate; another process has its own endpoint (decisions/0072).
     this.#urls = [
-      `${location.origin.replace(/^http/, "ws")}/voice?v=${VERSION}`,
-      `wss://${ticket.endpoint}/?v=${VERSION}`,
+      `${location.origin.replace(/^http/, "ws")}/voice?v=${GATEWAY_VERSION}`,
+      `wss://${ticket.endpoint}/?v=${GATEWAY_VERSION}`,
     ];
   }
 
@@ -73,7 +77,7 @@ export class VoiceGateway extends EventTarget {
     socket.addEventListener("close", ({ code }) => socket === this.#socket && this.#handleClose(code, hasOpened));
   }
 
-  /** Send a message. A Uint8Array is sent as a binary message. Messages are lost while the connection is lost. */
+  /** Send a message. A Uint8Array is sent as a binary message. It is dropped while there is no connection. */
   send(op, data) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return;
     if (data instanceof Uint8Array) {
@@ -84,8 +88,8 @@ export class VoiceGateway extends EventTarget {
     } else this.#socket.send(JSON.stringify({ op, d: data }));
   }
 
-  /** Check the connection at once, for example after the network changed. */
-  wake() {
+  /** Connect, or send a heartbeat, at once, for example after the network changed. */
+  checkConnection() {
     if (this.#isClosed) return;
     if (this.#socket === null) this.connect();
     else if (this.#isIdentified) this.#sendHeartbeat();
@@ -97,7 +101,7 @@ export class VoiceGateway extends EventTarget {
     this.#clearTimers();
     const socket = this.#socket;
     this.#socket = null;
-    socket?.close(1000);
+    socket?.close(NORMAL_CLOSE);
   }
 
   #receive(data) {
@@ -135,7 +139,7 @@ export class VoiceGateway extends EventTarget {
       });
     this.#isAcknowledged = true;
     clearInterval(this.#heartbeatTimer);
-    this.#heartbeatTimer = setInterval(() => this.#onHeartbeatDue(), Math.min(intervalMs, 5_000));
+    this.#heartbeatTimer = setInterval(() => this.#onHeartbeatDue(), Math.min(intervalMs, HEARTBEAT_INTERVAL_MAX_MS));
   }
 
   #onAuthenticated() {
@@ -173,20 +177,24 @@ export class VoiceGateway extends EventTarget {
   #handleClose(code, hasOpened) {
     this.#socket = null;
     this.#clearTimers();
-    if (!this.#isIdentified && (!hasOpened || code === SERVER_NOT_FOUND) && this.#urls.length > 1) {
+    if (!this.#isIdentified && (!hasOpened || code === VoiceCloseCode.SERVER_NOT_FOUND) && this.#urls.length > 1) {
       this.#urls.shift();
       this.connect();
       return;
     }
     this.#lostAt ||= Date.now();
-    const canResume = this.#isIdentified && (code < 4000 || code === CLOSE_TO_RESUME) && code !== 1000;
+    const canResume =
+      this.#isIdentified && (code < SERVER_CODES_MIN || code === CLOSE_TO_RESUME) && code !== NORMAL_CLOSE;
     if (!canResume || Date.now() - this.#lostAt > RESUME_WINDOW_MS) {
       this.#isClosed = true;
       this.#dispatch("ended", { code });
       return;
     }
     this.#dispatch("lost", { code });
-    this.#retryTimer = setTimeout(() => this.connect(), Date.now() - this.#lostAt < RETRY_MS ? 0 : RETRY_MS);
+    this.#retryTimer = setTimeout(
+      () => this.connect(),
+      Date.now() - this.#lostAt < RETRY_DELAY_MS ? 0 : RETRY_DELAY_MS,
+    );
   }
 
   #clearTimers() {
