@@ -306,13 +306,13 @@ class Sidebar extends LayoutPart {
     openChannelMenu(event.currentTarget, bindToChannel(this.context, channel.id), channel);
   }
 
-  #channelItem(channel, iconElement, name, isUnread, mentionCount, kind = "") {
+  #channelItem(channel, iconElement, name, isUnread, mentionCount, className = "") {
     const { state, channelId } = this.context;
     const isCurrent = channel.id === channelId,
       isMuted = state.isMuted(channel.id);
     return h(
       "li",
-      { class: kind || null },
+      { class: className || null },
       h(
         "a",
         {

@@ -10,6 +10,8 @@ import { renderSelect } from "./selects.js";
 import { coverSpoiler } from "./spoiler.js";
 
 const DEPTH_MAX = 8;
+/** Value of a separator's `spacing` for large padding. */
+const LARGE_SPACING = 2;
 
 const RENDERERS = new Map([
   [ComponentType.ACTION_ROW, row],
@@ -77,7 +79,7 @@ function text({ content = "" }, { message, context }) {
 }
 
 function separator({ divider = true, spacing = 1 }) {
-  const size = spacing === 2 ? "component-separator large" : "component-separator";
+  const size = spacing === LARGE_SPACING ? "component-separator large" : "component-separator";
   return divider ? h("hr", { class: size }) : h("div", { class: size, "aria-hidden": "true" });
 }
 

@@ -1,4 +1,4 @@
-/** The list of guilds, with unread indicators. */
+/** The list of guilds at the edge of the layout (the rail), with unread indicators. */
 
 import { ChannelFlags, Permissions, RelationshipType, isPrivate, isMessageable, isThread } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
