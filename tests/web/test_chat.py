@@ -7,6 +7,7 @@ import pytest
 
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.messages import CONTENT_MAX
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import PHONE_WIDTH
@@ -93,6 +94,21 @@ async def test_files_are_chosen_dropped_pasted_and_sent(platform: ChatPlatform) 
         await tom_window.wait_until("() => document.querySelector(\"img[alt='cat.png']\").naturalWidth > 0")
         assert await row.locator(".file a").all_inner_texts() == ["notes.txt", "pasted.txt"]
         await nora_window.page.locator(".message.pending").wait_for(state="detached")
+
+
+async def test_a_message_that_is_too_long_keeps_its_files(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        await window.page.set_input_files(
+            "input[type=file]", [{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"hello"}]
+        )
+        files = window.page.get_by_role("list", name="Files to send").get_by_text("notes.txt")
+        await files.wait_for()
+        await window.composer.fill("x" * (CONTENT_MAX + 1))
+        await window.composer.press("Enter")
+        assert await files.count() == 1
+        assert len(await window.composer.input_value()) == CONTENT_MAX + 1
 
 
 HOSTILE_CONTENTS = [

@@ -72,7 +72,7 @@ export class RpcHost {
   /**
    * @param {ActivitySession} session
    * @param {{frame: HTMLIFrameElement, origin: string, frameId: string, onClose: (code: number, message: string) => void}}
-   *   options `onClose` is called when the activity closes the connection
+   *   options `onClose` is called when the activity closes the connection or its handshake is rejected
    */
   constructor(session, { frame, origin, frameId, onClose }) {
     this.session = session;
