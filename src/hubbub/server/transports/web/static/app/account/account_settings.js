@@ -1,4 +1,4 @@
-/** The settings of the current user, opened from the account panel. */
+/** The dialog with the settings of the current user. */
 
 import { SettingsDialog } from "../settings/settings_dialog.js";
 import { ACCOUNT_GROUPS } from "./screens.js";
@@ -6,14 +6,14 @@ import { ACCOUNT_GROUPS } from "./screens.js";
 /** Kinds of state changes that screens react to. */
 const WATCHED_KINDS = new Set(["ready", "me", "settings", "relationships", "guilds", "members", "integrations"]);
 
-/** Open the settings of the user: a screen, or the list of screens where it does not fit beside one. */
+/** Open the settings of the user at a screen; see `SettingsDialog.open` for the case without a screen ID. */
 export function openAccountSettings(context, screenId = null) {
   const view = new AccountSettings(context);
   view.open(screenId);
   return view;
 }
 
-/** The open settings of the user. */
+/** The settings dialog of the user. */
 class AccountSettings extends SettingsDialog {
   constructor(context) {
     super(context, "User settings", ACCOUNT_GROUPS);
@@ -23,7 +23,7 @@ class AccountSettings extends SettingsDialog {
     return `@${this.context.state.me.username}`;
   }
 
-  /** The emoji that the user can choose, in the form of a guild. */
+  /** An object with the emoji of all guilds, in the form that emoji fields expect of a guild. */
   get guild() {
     return { emojis: [...this.context.state.guilds.values()].flatMap(guild => guild.emojis ?? []) };
   }

@@ -284,6 +284,21 @@ export const FormFieldType = Object.freeze({
   MULTIPLE_CHOICE: "MULTIPLE_CHOICE",
 });
 
+/** Layout of forum posts. */
+export const ForumLayout = Object.freeze({
+  DEFAULT: 0,
+  LIST: 1,
+  GRID: 2,
+});
+
+/** Direct messages that games display to the user (spec/sdk.md#9.3). */
+export const InGameMessages = Object.freeze({
+  UNSET: 0,
+  ALL: 1,
+  USERS_WITH_GAME: 2,
+  NONE: 3,
+});
+
 /** Location type of a scheduled event. */
 export const EventEntityType = Object.freeze({
   NONE: 0,
@@ -431,6 +446,12 @@ export const RelationshipType = Object.freeze({
   SUGGESTION: 6,
 });
 
+/** Sort order of forum posts. */
+export const SortOrder = Object.freeze({
+  LATEST_ACTIVITY: 0,
+  CREATION_DATE: 1,
+});
+
 /** File format of a sticker. */
 export const StickerFormatType = Object.freeze({
   PNG: 1,
@@ -452,6 +473,12 @@ export const VerificationLevel = Object.freeze({
   MEDIUM: 2,
   HIGH: 3,
   VERY_HIGH: 4,
+});
+
+/** Camera video quality of a voice channel. */
+export const VideoQualityMode = Object.freeze({
+  AUTO: 1,
+  FULL: 2,
 });
 
 /** Style of the widget image. */

@@ -1,4 +1,4 @@
-/** Guild settings: the page of one channel or category. */
+/** Guild settings: the page of one channel or category, with its fields, permissions and deletion. */
 
 import { ChannelType, Permissions, isForum, isVoice } from "../network/enums.js";
 import { h } from "../ui/dom.js";
@@ -86,7 +86,7 @@ function buildPage(view, channelId, find, regions, goBack) {
   view.openPage(channel.name, "All channels", goBack, [notice, settingsTabs("Channel", tabs)]);
 }
 
-/** Send the changes of the channel, then those of its permissions. */
+/** Send the changes of the channel, then those of its overwrites; return the stored values, or undefined. */
 async function save({ context }, channelId, { permission_overwrites: overwrites, ...changes }, base) {
   let stored;
   if (Object.keys(changes).length)

@@ -1,4 +1,4 @@
-/** The fields of a channel, by its type. */
+/** The fields of a channel by its type, and labels of the channel types. */
 
 import {
   BITRATE_MAX_BY_TIER,
@@ -10,14 +10,16 @@ import {
   TOPIC_MAX,
   VOICE_USER_LIMIT_MAX,
 } from "../generated/limits.js";
+import { ForumLayout, VideoQualityMode } from "../generated/enums.js";
 import { ChannelFlags, ChannelType, isForum, isVoice } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { choiceSetting, numberSetting, showFieldNotice, switchSetting, textSetting } from "./fields.js";
 
+/** Step of the bitrate slider in bits per second. */
 const BITRATE_STEP = 8_000;
 
-/** Labels of the channel types that can be created, with explanations. */
+/** Channel types that can be created, with label and explanation. */
 export const CHANNEL_TYPES = [
   [ChannelType.GUILD_TEXT, "Text", "Messages, files and threads."],
   [ChannelType.GUILD_VOICE, "Voice", "Talk, share video and a screen."],
@@ -28,7 +30,8 @@ export const CHANNEL_TYPES = [
   [ChannelType.GUILD_CATEGORY, "Category", "A group of channels."],
 ];
 
-const WAIT_OPTIONS = [
+/** Waiting times of slow mode in seconds. */
+const SLOW_MODE_OPTIONS = [
   [0, "Off"],
   [5, "5 seconds"],
   [10, "10 seconds"],
@@ -44,6 +47,7 @@ const WAIT_OPTIONS = [
   [7200, "2 hours"],
   [21600, "6 hours"],
 ];
+/** Minutes without activity until a thread is archived. */
 const ARCHIVE_OPTIONS = [
   [null, "Default"],
   [60, "1 hour"],
@@ -52,8 +56,8 @@ const ARCHIVE_OPTIONS = [
   [10080, "1 week"],
 ];
 const VIDEO_OPTIONS = [
-  [1, "Automatic"],
-  [2, "720p"],
+  [VideoQualityMode.AUTO, "Automatic"],
+  [VideoQualityMode.FULL, "720p"],
 ];
 
 /** Return whether the guild can have announcement channels. */
@@ -84,7 +88,7 @@ function bitrateSetting(max) {
     node: field.node,
     read: () => Number(input.value),
     write(value) {
-      // A value above the maximum of today stays until it is changed.
+      // A stored value above the current maximum stays until the user changes it.
       input.max = String(Math.max(max, value));
       input.value = String(value);
       draw();
@@ -96,6 +100,7 @@ function bitrateSetting(max) {
   };
 }
 
+/** Flags that users can set: the flag, the channels that can have it, label and explanation. */
 const FLAG_SWITCHES = [
   [ChannelFlags.REQUIRE_TAG, isForum, "Require a tag", "Every new post needs at least one tag."],
   [
@@ -112,25 +117,25 @@ const FLAG_SWITCHES = [
   ],
 ];
 
-/** Return a field for the flags of a channel; flags that the user cannot set stay. */
+/** Return a field for the flags of a channel; flags without a switch stay unchanged. */
 function flagsSetting(channel) {
   const switches = FLAG_SWITCHES.filter(([, isPossible]) => isPossible(channel)).map(([flag, , label, hint]) => ({
     flag,
     field: switchSetting(label, { hint }),
   }));
-  let others = 0;
+  let otherFlags = 0;
   return {
     node: h(
       "div",
       { class: "settings-section" },
       switches.map(({ field }) => field.node),
     ),
-    read: () => switches.reduce((flags, { flag, field }) => (field.read() ? flags | flag : flags), others),
+    read: () => switches.reduce((flags, { flag, field }) => (field.read() ? flags | flag : flags), otherFlags),
     write(value) {
-      others = value;
+      otherFlags = value;
       for (const { flag, field } of switches) {
         field.write(Boolean(value & flag));
-        others &= ~flag;
+        otherFlags &= ~flag;
       }
     },
     setError: showFieldNotice,
@@ -140,7 +145,7 @@ function flagsSetting(channel) {
   };
 }
 
-/** Return the highest bitrate of a channel: by the guild's premium tier, that of the last one with VIP_REGIONS. */
+/** Return the maximum bitrate of a channel by the guild's premium tier; VIP_REGIONS counts as the highest tier. */
 function bitrateMax(channel, guild) {
   if (channel.type === ChannelType.GUILD_STAGE_VOICE) return STAGE_BITRATE_MAX;
   const last = BITRATE_MAX_BY_TIER.length - 1;
@@ -149,7 +154,7 @@ function bitrateMax(channel, guild) {
 }
 
 /**
- * Return the fields of a channel in sections of title and names, by name in the request.
+ * Return the fields of a channel by their name in the request.
  *
  * @param {any} view
  * @param {any} channel
@@ -182,7 +187,7 @@ export function channelFields(view, channel, regions) {
           }),
         }
       : {}),
-    rate_limit_per_user: choiceSetting("Slow mode", WAIT_OPTIONS, {
+    rate_limit_per_user: choiceSetting("Slow mode", SLOW_MODE_OPTIONS, {
       hint: isForum(channel)
         ? "How long members wait between two posts."
         : "How long members wait between two messages. Members with “Bypass slow mode” do not wait.",
@@ -204,14 +209,14 @@ function voiceFields(channel, guild, regions) {
 }
 
 function threadFields(channel) {
-  const what = isForum(channel) ? "posts" : "threads";
+  const noun = isForum(channel) ? "posts" : "threads";
   return {
-    default_auto_archive_duration: choiceSetting(`Close inactive ${what} after`, ARCHIVE_OPTIONS),
-    default_thread_rate_limit_per_user: choiceSetting(`Slow mode in new ${what}`, WAIT_OPTIONS),
+    default_auto_archive_duration: choiceSetting(`Close inactive ${noun} after`, ARCHIVE_OPTIONS),
+    default_thread_rate_limit_per_user: choiceSetting(`Slow mode in new ${noun}`, SLOW_MODE_OPTIONS),
   };
 }
 
-/** Return the stored values of a channel's fields. */
+/** Return the stored values of a channel's fields, with defaults for missing properties. */
 export function channelValues(channel) {
   return {
     name: channel.name,
@@ -222,7 +227,7 @@ export function channelValues(channel) {
     nsfw: channel.nsfw ?? false,
     bitrate: channel.bitrate ?? STAGE_BITRATE_MAX,
     user_limit: channel.user_limit ?? 0,
-    video_quality_mode: channel.video_quality_mode ?? 1,
+    video_quality_mode: channel.video_quality_mode ?? VideoQualityMode.AUTO,
     rtc_region: channel.rtc_region ?? null,
     default_auto_archive_duration: channel.default_auto_archive_duration ?? null,
     default_thread_rate_limit_per_user: channel.default_thread_rate_limit_per_user ?? 0,
@@ -230,7 +235,7 @@ export function channelValues(channel) {
     available_tags: channel.available_tags ?? [],
     default_reaction_emoji: channel.default_reaction_emoji ?? null,
     default_sort_order: channel.default_sort_order ?? null,
-    default_forum_layout: channel.default_forum_layout ?? 0,
+    default_forum_layout: channel.default_forum_layout ?? ForumLayout.DEFAULT,
     default_tag_setting: channel.default_tag_setting ?? null,
   };
 }

@@ -1,6 +1,7 @@
 /** The permission overwrites of a channel: allow, neutral or deny for roles and members. */
 
-import { ChannelType, Permissions as P, isVoice } from "../network/enums.js";
+import { OverwriteType } from "../generated/enums.js";
+import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
 import { h, setChildren } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
@@ -9,69 +10,67 @@ import { actionButton } from "./layout.js";
 import { permissionList } from "./permission_list.js";
 import { findTargets } from "./permission_preview.js";
 
-const ROLE = 0;
-const MEMBER = 1;
-
-const ANY_CHANNEL =
-  P.CREATE_INSTANT_INVITE |
-  P.MANAGE_CHANNELS |
-  P.ADD_REACTIONS |
-  P.VIEW_CHANNEL |
-  P.SEND_MESSAGES |
-  P.SEND_TTS_MESSAGES |
-  P.MANAGE_MESSAGES |
-  P.EMBED_LINKS |
-  P.ATTACH_FILES |
-  P.READ_MESSAGE_HISTORY |
-  P.MENTION_EVERYONE |
-  P.USE_EXTERNAL_EMOJIS |
-  P.MANAGE_ROLES |
-  P.MANAGE_WEBHOOKS |
-  P.USE_APPLICATION_COMMANDS |
-  P.USE_EXTERNAL_STICKERS |
-  P.SEND_VOICE_MESSAGES |
-  P.SEND_POLLS |
-  P.USE_EXTERNAL_APPS |
-  P.BYPASS_SLOWMODE;
-const TEXT =
-  ANY_CHANNEL |
-  P.MANAGE_THREADS |
-  P.CREATE_PUBLIC_THREADS |
-  P.CREATE_PRIVATE_THREADS |
-  P.SEND_MESSAGES_IN_THREADS |
-  P.USE_EMBEDDED_ACTIVITIES |
-  P.PIN_MESSAGES;
-const VOICE =
-  ANY_CHANNEL |
-  P.PRIORITY_SPEAKER |
-  P.STREAM |
-  P.CONNECT |
-  P.SPEAK |
-  P.MUTE_MEMBERS |
-  P.DEAFEN_MEMBERS |
-  P.MOVE_MEMBERS |
-  P.USE_VAD |
-  P.MANAGE_EVENTS |
-  P.USE_EMBEDDED_ACTIVITIES |
-  P.USE_SOUNDBOARD |
-  P.CREATE_EVENTS |
-  P.USE_EXTERNAL_SOUNDS |
-  P.SET_VOICE_CHANNEL_STATUS;
-const STAGE =
-  ANY_CHANNEL |
-  P.STREAM |
-  P.CONNECT |
-  P.MUTE_MEMBERS |
-  P.MOVE_MEMBERS |
-  P.REQUEST_TO_SPEAK |
-  P.MANAGE_EVENTS |
-  P.CREATE_EVENTS;
+/** Permissions that overwrites can change in every type of channel. */
+const COMMON_BITS =
+  Permissions.CREATE_INSTANT_INVITE |
+  Permissions.MANAGE_CHANNELS |
+  Permissions.ADD_REACTIONS |
+  Permissions.VIEW_CHANNEL |
+  Permissions.SEND_MESSAGES |
+  Permissions.SEND_TTS_MESSAGES |
+  Permissions.MANAGE_MESSAGES |
+  Permissions.EMBED_LINKS |
+  Permissions.ATTACH_FILES |
+  Permissions.READ_MESSAGE_HISTORY |
+  Permissions.MENTION_EVERYONE |
+  Permissions.USE_EXTERNAL_EMOJIS |
+  Permissions.MANAGE_ROLES |
+  Permissions.MANAGE_WEBHOOKS |
+  Permissions.USE_APPLICATION_COMMANDS |
+  Permissions.USE_EXTERNAL_STICKERS |
+  Permissions.SEND_VOICE_MESSAGES |
+  Permissions.SEND_POLLS |
+  Permissions.USE_EXTERNAL_APPS |
+  Permissions.BYPASS_SLOWMODE;
+const TEXT_BITS =
+  COMMON_BITS |
+  Permissions.MANAGE_THREADS |
+  Permissions.CREATE_PUBLIC_THREADS |
+  Permissions.CREATE_PRIVATE_THREADS |
+  Permissions.SEND_MESSAGES_IN_THREADS |
+  Permissions.USE_EMBEDDED_ACTIVITIES |
+  Permissions.PIN_MESSAGES;
+const VOICE_BITS =
+  COMMON_BITS |
+  Permissions.PRIORITY_SPEAKER |
+  Permissions.STREAM |
+  Permissions.CONNECT |
+  Permissions.SPEAK |
+  Permissions.MUTE_MEMBERS |
+  Permissions.DEAFEN_MEMBERS |
+  Permissions.MOVE_MEMBERS |
+  Permissions.USE_VAD |
+  Permissions.MANAGE_EVENTS |
+  Permissions.USE_EMBEDDED_ACTIVITIES |
+  Permissions.USE_SOUNDBOARD |
+  Permissions.CREATE_EVENTS |
+  Permissions.USE_EXTERNAL_SOUNDS |
+  Permissions.SET_VOICE_CHANNEL_STATUS;
+const STAGE_BITS =
+  COMMON_BITS |
+  Permissions.STREAM |
+  Permissions.CONNECT |
+  Permissions.MUTE_MEMBERS |
+  Permissions.MOVE_MEMBERS |
+  Permissions.REQUEST_TO_SPEAK |
+  Permissions.MANAGE_EVENTS |
+  Permissions.CREATE_EVENTS;
 
 /** Return the permissions that overwrites of a type of channel can change (spec/http.md#2.1). */
 export function overwritableBits(type) {
-  if (type === ChannelType.GUILD_CATEGORY) return TEXT | VOICE | STAGE;
-  if (type === ChannelType.GUILD_STAGE_VOICE) return STAGE;
-  return isVoice({ type }) ? VOICE : TEXT;
+  if (type === ChannelType.GUILD_CATEGORY) return TEXT_BITS | VOICE_BITS | STAGE_BITS;
+  if (type === ChannelType.GUILD_STAGE_VOICE) return STAGE_BITS;
+  return isVoice({ type }) ? VOICE_BITS : TEXT_BITS;
 }
 
 /** Return overwrites in a form that can be compared: sorted, with decimal strings. */
@@ -87,7 +86,7 @@ export function isInSync(channel, parent) {
   return text(channel) === text(parent);
 }
 
-/** Return overwrites with the bits of one target replaced. */
+/** Return overwrites with the bits of one role or member replaced. */
 export function withOverwrite(overwrites, { id, type, allow, deny }) {
   const others = overwrites.filter(overwrite => overwrite.id !== id);
   return normalizeOverwrites([...others, { id, type, allow, deny }]);
@@ -96,22 +95,27 @@ export function withOverwrite(overwrites, { id, type, allow, deny }) {
 /** Return overwrites in which @everyone can or cannot view the channel. */
 export function withPrivacy(overwrites, guildId, isPrivate) {
   const everyone = overwrites.find(overwrite => overwrite.id === guildId);
-  const allow = BigInt(everyone?.allow ?? 0) & ~P.VIEW_CHANNEL,
-    deny = BigInt(everyone?.deny ?? 0) & ~P.VIEW_CHANNEL;
-  return withOverwrite(overwrites, { id: guildId, type: ROLE, allow, deny: isPrivate ? deny | P.VIEW_CHANNEL : deny });
+  const allow = BigInt(everyone?.allow ?? 0) & ~Permissions.VIEW_CHANNEL,
+    deny = BigInt(everyone?.deny ?? 0) & ~Permissions.VIEW_CHANNEL;
+  return withOverwrite(overwrites, {
+    id: guildId,
+    type: OverwriteType.ROLE,
+    allow,
+    deny: isPrivate ? deny | Permissions.VIEW_CHANNEL : deny,
+  });
 }
 
 /** Return why the user cannot change a permission in the overwrites of a channel, or null. */
 function whyNotBit(access, channel, bit) {
-  const why = access.whyNotIn(P.MANAGE_ROLES, channel.id);
+  const why = access.whyNotIn(Permissions.MANAGE_ROLES, channel.id);
   // The notice above the tabs gives the reason for all permissions.
   if (why !== null) return "";
   const ownIds = new Set([access.me.id, access.guild.id, ...access.member.roles]);
   const managesByOverwrite = (channel.permission_overwrites ?? []).some(
-    overwrite => ownIds.has(overwrite.id) && BigInt(overwrite.allow) & P.MANAGE_ROLES,
+    overwrite => ownIds.has(overwrite.id) && BigInt(overwrite.allow) & Permissions.MANAGE_ROLES,
   );
-  if (access.has(P.ADMINISTRATOR) || managesByOverwrite) return null;
-  if (bit === P.MANAGE_ROLES) return "Only administrators can change this.";
+  if (access.has(Permissions.ADMINISTRATOR) || managesByOverwrite) return null;
+  if (bit === Permissions.MANAGE_ROLES) return "Only administrators can change this.";
   return access.has(bit) || access.state.can(channel.id, bit) ? null : "You can only change permissions that you have.";
 }
 
@@ -173,9 +177,11 @@ export function overwritesSetting(view, findChannel) {
   const { guildId } = view,
     type = findChannel().type,
     isCategory = type === ChannelType.GUILD_CATEGORY;
-  /** The stored overwrites and the shown ones. */
+  /** The stored overwrites. */
   let base = [],
+    /** The overwrites with the unsaved changes. */
     value = [],
+    /** ID of the role or member whose permissions are shown. */
     targetId = guildId;
   const rows = new Map();
   const node = h("div", { class: "settings-form" });
@@ -202,7 +208,14 @@ export function overwritesSetting(view, findChannel) {
       adder.set([]);
       targetId = choice.value;
       const isRole = view.guild.roles.some(role => role.id === targetId);
-      set(withOverwrite(value, { id: targetId, type: isRole ? ROLE : MEMBER, allow: 0n, deny: 0n }));
+      set(
+        withOverwrite(value, {
+          id: targetId,
+          type: isRole ? OverwriteType.ROLE : OverwriteType.MEMBER,
+          allow: 0n,
+          deny: 0n,
+        }),
+      );
     },
   });
   const list = permissionList((bit, label, text) => {
@@ -210,13 +223,15 @@ export function overwritesSetting(view, findChannel) {
     rows.set(bit, row);
     return row.node;
   }, overwritableBits(type));
-  const current = () => value.find(({ id }) => id === targetId) ?? { id: guildId, type: ROLE, allow: "0", deny: "0" };
+  /** Return the overwrite of the target that is shown. */
+  const current = () =>
+    value.find(({ id }) => id === targetId) ?? { id: guildId, type: OverwriteType.ROLE, allow: "0", deny: "0" };
   const choose = (bit, state) => {
-    const { id, type: kind, allow, deny } = current();
+    const { id, type: targetType, allow, deny } = current();
     set(
       withOverwrite(value, {
         id,
-        type: kind,
+        type: targetType,
         allow: state === "allow" ? BigInt(allow) | bit : BigInt(allow) & ~bit,
         deny: state === "deny" ? BigInt(deny) | bit : BigInt(deny) & ~bit,
       }),
@@ -239,12 +254,12 @@ export function overwritesSetting(view, findChannel) {
     );
   };
   const drawTargets = why => {
-    const names = [[guildId, "@everyone"], ...sortedTargets(view, value)];
-    if (!names.some(([id]) => id === targetId)) targetId = guildId;
-    const version = JSON.stringify([names, targetId, why]);
+    const options = [[guildId, "@everyone"], ...sortedTargets(view, value)];
+    if (!options.some(([id]) => id === targetId)) targetId = guildId;
+    const version = JSON.stringify([options, targetId, why]);
     if (targets.dataset.version === version) return;
     targets.dataset.version = version;
-    const select = choiceSetting("Permissions of", names);
+    const select = choiceSetting("Permissions of", options);
     select.write(targetId);
     select.node.addEventListener("change", event => {
       event.stopPropagation();
@@ -264,10 +279,10 @@ export function overwritesSetting(view, findChannel) {
     const channel = findChannel();
     if (channel === undefined) return;
     const access = view.access,
-      why = access.whyNotIn(P.MANAGE_ROLES, channel.id);
+      why = access.whyNotIn(Permissions.MANAGE_ROLES, channel.id);
     const everyone = value.find(({ id }) => id === guildId);
-    privacy.write(Boolean(BigInt(everyone?.deny ?? 0) & P.VIEW_CHANNEL));
-    privacy.setDisabled(whyNotBit(access, channel, P.VIEW_CHANNEL) !== null);
+    privacy.write(Boolean(BigInt(everyone?.deny ?? 0) & Permissions.VIEW_CHANNEL));
+    privacy.setDisabled(whyNotBit(access, channel, Permissions.VIEW_CHANNEL) !== null);
     adder.button.disabled = why !== null;
     drawSync(channel, why);
     drawTargets(why);
@@ -284,7 +299,7 @@ export function overwritesSetting(view, findChannel) {
   return {
     node,
     base: () => base,
-    // An overwrite of @everyone without any permission is not worth a request.
+    // A new overwrite of @everyone without bits changes nothing, so it is not sent.
     read: () => value.filter(overwrite => overwrite.id !== guildId || hasBits(overwrite) || isStored(overwrite)),
     write(overwrites) {
       base = normalizeOverwrites(overwrites);
@@ -292,17 +307,18 @@ export function overwritesSetting(view, findChannel) {
       draw();
     },
     setError: showFieldNotice,
+    // `drawAccess` disables each control by itself.
     setDisabled() {},
     drawAccess: draw,
   };
 }
 
-/** Return pairs of ID and name of the targets without @everyone: roles in their order, then members. */
+/** Return pairs of ID and name of the targets except @everyone: roles from the highest, then members by name. */
 function sortedTargets({ access, context, guildId }, overwrites) {
   const ids = new Set(overwrites.map(({ id }) => id));
   const roles = access.roles.filter(role => ids.has(role.id)).map(role => [role.id, role.name]);
   const members = overwrites
-    .filter(({ type }) => type === MEMBER)
+    .filter(({ type }) => type === OverwriteType.MEMBER)
     .map(({ id }) => {
       const user = context.state.user(id);
       return [id, user === undefined ? `Member ${id}` : `@${context.state.displayName(user, guildId)}`];
@@ -311,12 +327,12 @@ function sortedTargets({ access, context, guildId }, overwrites) {
   return [...roles, ...members];
 }
 
-/** Send the changed overwrites, each by itself: changes that others made at the same time stay. */
+/** Send each changed overwrite in its own request, so that concurrent changes of other overwrites are kept. */
 export async function saveOverwrites({ context }, channelId, before, after) {
-  const text = new Map(before.map(overwrite => [overwrite.id, JSON.stringify(overwrite)]));
+  const textById = new Map(before.map(overwrite => [overwrite.id, JSON.stringify(overwrite)]));
   for (const overwrite of after) {
     const { id, type, allow, deny } = overwrite;
-    if (text.get(id) === JSON.stringify(overwrite)) continue;
+    if (textById.get(id) === JSON.stringify(overwrite)) continue;
     await context.api.request("PUT", `/channels/${channelId}/permissions/${id}`, { json: { type, allow, deny } });
   }
   for (const { id } of before)

@@ -1,5 +1,8 @@
 /**
- * The order of a guild's channels: groups of channel IDs, first the channels without a category, then each category.
+ * The order of a guild's channels, moves in it, and the requests that store it.
+ *
+ * A tree is a list of pairs of category ID and channel IDs. The first pair has the channels without a category and the
+ * category ID null.
  *
  * @typedef {[string | null, string[]][]} ChannelTree
  */
@@ -16,7 +19,7 @@ export function listedChannels(state, guildId) {
 
 const isCategory = channel => channel.type === ChannelType.GUILD_CATEGORY;
 
-/** Return the current order. @returns {ChannelTree} */
+/** Return the tree of a guild's channels in their stored order. @returns {ChannelTree} */
 export function readTree(channels) {
   const sorted = [...channels].sort(
     (a, b) => Number(isVoice(a)) - Number(isVoice(b)) || a.position - b.position || compareIds(a.id, b.id),
@@ -29,7 +32,7 @@ export function readTree(channels) {
   return [[null, idsIn(null)], ...categories.map(({ id }) => /** @type {[string, string[]]} */ ([id, idsIn(id)]))];
 }
 
-/** Return an order without deleted channels and with new ones at the end of their group. @returns {ChannelTree} */
+/** Return a tree without deleted channels and with new channels at the end of their group. @returns {ChannelTree} */
 export function mergeTree(tree, channels) {
   const current = readTree(channels),
     known = new Set(tree.flatMap(([groupId, ids]) => [groupId, ...ids])),
@@ -54,28 +57,28 @@ export class TreeMoves {
     this.isCategory = id => isCategory(find(id));
   }
 
-  /** Return the order after a movement by one place, into the neighboring category at the end of a group. */
+  /** Return the tree after a move by one place. A channel at the end of its group moves into the neighboring group. */
   step(tree, id, direction) {
     if (this.isCategory(id)) return this.#moveGroup(tree, id, indexOfGroup(tree, id) + direction);
     const index = tree.findIndex(([, ids]) => ids.includes(id)),
       ids = tree[index][1],
       next = ids[ids.indexOf(id) + direction];
     if (next !== undefined && this.isVoice(next) === this.isVoice(id))
-      return this.#insert(tree, id, index, without => without.indexOf(next) + (direction > 0 ? 1 : 0));
+      return this.#insert(tree, id, index, others => others.indexOf(next) + (direction > 0 ? 1 : 0));
     if (tree[index + direction] === undefined) return tree;
-    return this.#insert(tree, id, index + direction, without => (direction > 0 ? 0 : without.length));
+    return this.#insert(tree, id, index + direction, others => (direction > 0 ? 0 : others.length));
   }
 
-  /** Return the order after a movement beside another channel or category. */
+  /** Return the tree after a move before or after another channel or category. */
   place(tree, id, otherId, isAfter) {
-    const other = this.isCategory(otherId)
+    const groupIndex = this.isCategory(otherId)
       ? indexOfGroup(tree, otherId)
       : tree.findIndex(([, ids]) => ids.includes(otherId));
-    if (this.isCategory(id)) return this.#moveGroup(tree, id, Math.max(1, other));
+    if (this.isCategory(id)) return this.#moveGroup(tree, id, Math.max(1, groupIndex));
     if (!this.isCategory(otherId))
-      return this.#insert(tree, id, other, without => without.indexOf(otherId) + (isAfter ? 1 : 0));
-    if (isAfter) return this.#insert(tree, id, other, () => 0);
-    return this.#insert(tree, id, other - 1, without => without.length);
+      return this.#insert(tree, id, groupIndex, others => others.indexOf(otherId) + (isAfter ? 1 : 0));
+    if (isAfter) return this.#insert(tree, id, groupIndex, () => 0);
+    return this.#insert(tree, id, groupIndex - 1, others => others.length);
   }
 
   #moveGroup(tree, id, to) {
@@ -86,13 +89,14 @@ export class TreeMoves {
     return moved;
   }
 
+  /** Move a channel into a group; `indexIn` receives the other channels of the group and returns its index. */
   #insert(tree, id, groupIndex, indexIn) {
     return tree.map(([groupId, ids], index) => {
-      const without = ids.filter(other => other !== id);
-      if (index === groupIndex) without.splice(indexIn(without), 0, id);
+      const channelIds = ids.filter(other => other !== id);
+      if (index === groupIndex) channelIds.splice(indexIn(channelIds), 0, id);
       return [
         groupId,
-        [...without.filter(other => !this.isVoice(other)), ...without.filter(other => this.isVoice(other))],
+        [...channelIds.filter(other => !this.isVoice(other)), ...channelIds.filter(other => this.isVoice(other))],
       ];
     });
   }
@@ -101,23 +105,23 @@ export class TreeMoves {
 const indexOfGroup = (tree, id) => tree.findIndex(([groupId]) => groupId === id);
 
 /**
- * Return the requests that store an order. A request moves at most one channel to another category, so such moves come
- * first, each by itself.
+ * Return the bodies of the requests that store a tree. A request moves at most one channel to another category, so each
+ * such move has its own request, before the request with the other positions.
  *
  * @param {ChannelTree} tree
- * @param {(id: string) => any} find
+ * @param {(id: string) => any} find returns a channel
  * @returns {any[][]}
  */
 export function orderRequests(tree, find) {
   const requests = [];
-  let voice = 0,
-    text = 0;
+  let voicePosition = 0,
+    textPosition = 0;
   const positions = [];
   tree.forEach(([groupId, ids], index) => {
     if (groupId !== null) positions.push({ id: groupId, position: index - 1 });
     for (const id of ids) {
       const channel = find(id);
-      const position = isVoice(channel) ? voice++ : text++;
+      const position = isVoice(channel) ? voicePosition++ : textPosition++;
       if ((channel.parent_id ?? null) === groupId) positions.push({ id, position });
       else requests.push([{ id, position, parent_id: groupId }]);
     }

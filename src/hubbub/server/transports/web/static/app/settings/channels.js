@@ -1,4 +1,4 @@
-/** Guild settings: the channels in their order. */
+/** Guild settings: the channels in their order, with creation, moves and a preview of access. */
 
 import { ChannelType, Permissions } from "../network/enums.js";
 import { channelPermissions } from "../state/permissions.js";
@@ -12,7 +12,7 @@ import { CHANNEL_TYPES } from "./channel_fields.js";
 import { TreeMoves, listedChannels, mergeTree, orderRequests, readTree } from "./channel_tree.js";
 import { SettingsForm } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
-import { accessSummary, plainMember, viewAsPicker } from "./permission_preview.js";
+import { HIDDEN_SUMMARY, accessSummary, plainMember, viewAsPicker } from "./permission_preview.js";
 import { SORTING_HINT, makeSortable, moveHandle } from "./sortable_list.js";
 
 const TYPE_LABELS = new Map(CHANNEL_TYPES.map(([type, label]) => [type, label]));
@@ -25,13 +25,13 @@ function build(view, focusedId = null) {
     { state } = context;
   /** @type {import("./channel_tree.js").ChannelTree} */
   let tree = [];
-  /** The member to view as, or null. */
+  /** The member whose access is shown, or null. */
   let viewer = null;
   const find = id => state.channels.get(id);
   const moves = new TreeMoves(find);
   const list = h("ul", { class: "settings-list channel-tree", "aria-label": "Channels" });
   const notice = h("div", { class: "settings-access" });
-  const add = h(
+  const createButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => create(null) },
     icon("plus"),
@@ -48,7 +48,7 @@ function build(view, focusedId = null) {
     const access = view.access,
       why = access.whyNot(Permissions.MANAGE_CHANNELS);
     notice.replaceChildren(...(why === null ? [] : [lockedNotice(`You cannot create or move channels. ${why}`)]));
-    add.disabled = why !== null;
+    createButton.disabled = why !== null;
     const options = { view, access, why, viewer, edit, create };
     reconcile(
       list,
@@ -105,7 +105,7 @@ function build(view, focusedId = null) {
   if (focusedId !== null) queueMicrotask(() => focusEntry(list, focusedId));
   return [
     notice,
-    h("div", { class: "settings-tools" }, add, picker),
+    h("div", { class: "settings-tools" }, createButton, picker),
     h("p", { class: "hint sorting-hint" }, `${SORTING_HINT} Moving a channel keeps its permissions.`),
     list,
     status,
@@ -126,6 +126,7 @@ async function saveOrder({ context, guildId }, tree, find) {
     await context.api.request("PATCH", `/guilds/${guildId}/channels`, { json });
 }
 
+/** Return the announcement of a channel's place after a move. */
 function describePlace(tree, id, find) {
   const { name } = find(id);
   const categories = tree.slice(1).map(([groupId]) => groupId);
@@ -138,7 +139,8 @@ function describePlace(tree, id, find) {
 const isHiddenFromEveryone = (guild, channel) =>
   !(channelPermissions(guild, plainMember(), channel) & Permissions.VIEW_CHANNEL);
 
-function entry(channel, { details, mark, isNested, extra = [] }, { view, access, why, viewer, edit }) {
+/** Return the list entry of a channel or category. */
+function entry(channel, { details, iconName, isNested, extra = [] }, { view, access, why, viewer, edit }) {
   const canEdit = [Permissions.MANAGE_CHANNELS, Permissions.MANAGE_ROLES].some(
     bits => access.whyNotIn(bits, channel.id) === null,
   );
@@ -152,20 +154,20 @@ function entry(channel, { details, mark, isNested, extra = [] }, { view, access,
       const button = actionButton(label, () => edit(channel.id), { name: `${label} ${channel.name}` });
       button.dataset.focus = "edit";
       const node = listEntry({
-        mark: [moveHandle(channel.name, why), icon(mark)],
+        mark: [moveHandle(channel.name, why), icon(iconName)],
         title: [
           channel.name,
           isPrivate ? h("span", { class: "tag" }, "Private") : null,
           summary === null
             ? null
-            : h("span", { class: `tag access${summary === "Hidden" ? " hidden-tag" : ""}` }, summary),
+            : h("span", { class: `tag access${summary === HIDDEN_SUMMARY ? " hidden-tag" : ""}` }, summary),
         ],
         details,
         actions: [...extra, button],
       });
       node.classList.toggle("nested", isNested);
       node.classList.toggle("category-row", channel.type === ChannelType.GUILD_CATEGORY);
-      node.classList.toggle("dimmed", summary === "Hidden");
+      node.classList.toggle("dimmed", summary === HIDDEN_SUMMARY);
       return node;
     },
   };
@@ -176,10 +178,10 @@ function categoryEntry(category, count, options) {
     disabled: options.why !== null,
   });
   const details = [count === 0 ? "No channels" : count === 1 ? "1 channel" : `${count} channels`];
-  return entry(category, { details, mark: "down", isNested: false, extra: [add] }, options);
+  return entry(category, { details, iconName: "down", isNested: false, extra: [add] }, options);
 }
 
 function channelEntry(channel, isNested, options) {
   const details = [[TYPE_LABELS.get(channel.type), channel.nsfw ? "age-restricted" : null].filter(Boolean).join(" · ")];
-  return entry(channel, { details, mark: channelIconName(channel), isNested }, options);
+  return entry(channel, { details, iconName: channelIconName(channel), isNested }, options);
 }

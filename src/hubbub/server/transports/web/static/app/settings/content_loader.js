@@ -1,19 +1,19 @@
-/** Screens whose content comes from the API, and is read again when it may have changed. */
+/** Screens whose content is loaded from the API, and loaded again when it may have changed. */
 
 import { h } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { SettingsForm } from "./form.js";
 import { lockedNotice, viewOnlyNotice } from "./layout.js";
 
-/** Changes come in groups, so the content is read once after them. */
-const RELOAD_DELAY_MS = 300;
+/** Delay before content is loaded again, so that several changes in a row cause one request. */
+const CONTENT_RELOAD_DELAY_MS = 300;
 
 /**
- * Return the text that is shown until the content is loaded.
+ * Load the content of a screen and show it. Return the status text that is shown while it loads.
  *
  * @param {any} view
  * @param {string} title the heading of the page
- * @param {() => Promise<any>} load
+ * @param {() => Promise<any>} load resolves to the data of the content
  * @param {(data: any) => any} build returns the content; can call `view.useForm` and `view.onChange`
  */
 export function loadContent(view, title, load, build) {
@@ -32,13 +32,13 @@ export function loadContent(view, title, load, build) {
 }
 
 /**
- * Return a function that reads the content again, once for several calls.
+ * Return a function that loads content again; several calls in a row cause one request.
  *
- * The content is also read when the user returns to the page, because some changes have no event.
+ * The content is also loaded when the user returns to the page, because some changes have no event.
  *
- * @param {HTMLElement} node part of the content; after it was removed, nothing is read
- * @param {() => Promise<any>} load
- * @param {(data: any) => void} show
+ * @param {HTMLElement} node part of the content; after it was removed, nothing is loaded
+ * @param {() => Promise<any>} load resolves to the data of the content
+ * @param {(data: any) => void} show draws the data
  */
 export function createReload(node, load, show) {
   let timer;
@@ -50,7 +50,7 @@ export function createReload(node, load, show) {
         const data = await load();
         if (node.isConnected) show(data);
       });
-    }, RELOAD_DELAY_MS);
+    }, CONTENT_RELOAD_DELAY_MS);
   };
   const onFocus = () => {
     if (node.isConnected) reload();
@@ -67,18 +67,18 @@ export function createReload(node, load, show) {
  * @param {import("./settings_dialog.js").SettingsScreen} screen
  * @param {object} options
  * @param {() => string | null} options.whyNotSee returns why the user cannot see the values, or null
- * @param {() => string | null} options.whyNotChange
+ * @param {() => string | null} options.whyNotChange returns why the user cannot change the values, or null
  * @param {() => Promise<any>} options.load returns the values
  * @param {(changes: any) => Promise<any>} options.save resolves to the stored values
  * @param {() => Record<string, import("./fields.js").SettingsField>} options.createFields
  * @param {(fields: any) => any} options.layout returns the content of the form
- * @param {(values: any) => void} [options.onValues] called with stored values
+ * @param {(values: any) => void} [options.onValues] called each time values are loaded or stored
  */
 export function loadForm(view, screen, { whyNotSee, whyNotChange, load, save, createFields, layout, onValues }) {
-  const hidden = whyNotSee();
-  if (hidden !== null) {
+  const whyHidden = whyNotSee();
+  if (whyHidden !== null) {
     view.onChange(() => whyNotSee() === null && view.show(screen.id));
-    return lockedNotice(hidden);
+    return lockedNotice(whyHidden);
   }
   return loadContent(view, screen.label, load, values => {
     const fields = createFields();

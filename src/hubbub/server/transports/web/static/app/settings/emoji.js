@@ -24,6 +24,8 @@ const IMAGE_HINT = [
 ].join(" ");
 const NAME_HINT = `${EMOJI_NAME_MIN} to ${EMOJI_NAME_MAX} letters, digits and underscores.`;
 
+const PREVIEW_SIDE_PIXELS = 96;
+
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const EMOJI_SCREEN = { id: "emoji", label: "Emoji", icon: "smile", build };
 
@@ -31,7 +33,7 @@ const maxOf = guild => slotsMax(guild, EMOJIS_MAX_BY_TIER, "MORE_EMOJI", MORE_EM
 const countOf = (emojis, isAnimated) => emojis.filter(emoji => emoji.animated === isAnimated).length;
 
 function build(view) {
-  let known = view.guild.emojis;
+  let knownEmojis = view.guild.emojis;
   return expressionScreen(view, {
     label: "Emoji",
     emptyText: "There are no emoji yet. Add an image that members can use in messages.",
@@ -44,14 +46,19 @@ function build(view) {
       `${countOf(emojis, false)} of ${maxOf(guild)} emoji, ${countOf(emojis, true)} of ${maxOf(guild)} animated emoji`,
     isFull: (guild, emojis) => [false, true].every(isAnimated => countOf(emojis, isAnimated) >= maxOf(guild)),
     mark: (_view, emoji) =>
-      h("img", { class: "expression-image", src: emojiPath(emoji.id, emoji.animated, 96), alt: "", loading: "lazy" }),
+      h("img", {
+        class: "expression-image",
+        src: emojiPath(emoji.id, emoji.animated, PREVIEW_SIDE_PIXELS),
+        alt: "",
+        loading: "lazy",
+      }),
     details: ({ access }, emoji) => [rolesText(access, emoji)],
     tag: emoji => (emoji.animated ? "Animated" : null),
     create,
     edit,
     isChange: ({ guild }) => {
-      const isChanged = guild.emojis !== known;
-      known = guild.emojis;
+      const isChanged = guild.emojis !== knownEmojis;
+      knownEmojis = guild.emojis;
       return isChanged;
     },
   });
@@ -69,10 +76,11 @@ const rolesSetting = view =>
     type: ComponentType.ROLE_SELECT,
     hint: "Only members with one of these roles can use it. Without roles, everyone can.",
     placeholder: "Everyone",
+    // A picker with a maximum of 1 would replace the choice instead of adding to it.
     max: Math.max(2, view.guild.roles.length),
   });
 
-/** Return the name of an emoji from the name of its file. */
+/** Return a valid emoji name from the name of a file; empty if the name is too short. */
 function nameFromFile({ name }) {
   const base = name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_]+/g, "_");
   return base.length < EMOJI_NAME_MIN ? "" : base.slice(0, EMOJI_NAME_MAX);

@@ -1,5 +1,6 @@
-/** The fields of a forum: tags, and the defaults of posts. */
+/** The fields of a forum: tags, and defaults for posts and their list. */
 
+import { ForumLayout, SortOrder } from "../generated/enums.js";
 import { FORUM_TAGS_MAX, FORUM_TAG_NAME_MAX } from "../generated/limits.js";
 import { ChannelType } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
@@ -10,13 +11,13 @@ import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sorta
 
 const SORT_OPTIONS = [
   [null, "Default"],
-  [0, "Latest activity"],
-  [1, "Newest posts"],
+  [SortOrder.LATEST_ACTIVITY, "Latest activity"],
+  [SortOrder.CREATION_DATE, "Newest posts"],
 ];
 const LAYOUT_OPTIONS = [
-  [0, "Default"],
-  [1, "List"],
-  [2, "Gallery"],
+  [ForumLayout.DEFAULT, "Default"],
+  [ForumLayout.LIST, "List"],
+  [ForumLayout.GRID, "Gallery"],
 ];
 const MATCH_OPTIONS = [
   [null, "Default"],
@@ -24,7 +25,7 @@ const MATCH_OPTIONS = [
   ["match_all", "All of the chosen tags"],
 ];
 
-/** Return the fields of a forum or media channel. */
+/** Return the fields of a forum or media channel by their name in the request. */
 export function forumFields(view, channel) {
   return {
     available_tags: tagsSetting(view),
@@ -39,16 +40,16 @@ export function forumFields(view, channel) {
 
 let tagCount = 0;
 
-/** Return the field for the tags of a forum: added, renamed, moved and removed. */
+/** Return the field in which the user adds, renames, moves and removes the tags of a forum. */
 function tagsSetting(view) {
-  /** Tags with a key for the list. @type {any[]} */
+  /** Tags, with a key that identifies their row in the list. @type {any[]} */
   let tags = [],
     isDisabled = false,
     writeCount = 0;
   const list = h("ul", { class: "settings-list", "aria-label": "Tags" });
   const error = h("p", { class: "error", role: "alert", hidden: true });
-  const none = h("p", { class: "muted small" });
-  const add = h(
+  const note = h("p", { class: "muted small" });
+  const addButton = h(
     "button",
     { type: "button", class: "button small quiet", onclick: () => addTag() },
     icon("plus"),
@@ -68,13 +69,13 @@ function tagsSetting(view) {
   };
   const remove = key => {
     set(tags.filter(tag => tag.key !== key));
-    add.focus();
+    addButton.focus();
   };
-  const order = keys => set(keys.map(key => tags.find(tag => tag.key === key)));
+  const setOrder = keys => set(keys.map(key => tags.find(tag => tag.key === key)));
   const keys = () => tags.map(tag => tag.key);
   const draw = () => {
-    add.disabled = isDisabled || tags.length >= FORUM_TAGS_MAX;
-    none.textContent =
+    addButton.disabled = isDisabled || tags.length >= FORUM_TAGS_MAX;
+    note.textContent =
       tags.length >= FORUM_TAGS_MAX
         ? `A forum has at most ${FORUM_TAGS_MAX} tags.`
         : tags.length
@@ -93,12 +94,12 @@ function tagsSetting(view) {
   const status = makeSortable(list, {
     read: () => tags,
     write: set,
-    step: (key, direction) => order(stepId(keys(), key, direction)),
-    place: (key, other, isAfter) => order(placeId(keys(), key, other, isAfter)),
+    step: (key, direction) => setOrder(stepId(keys(), key, direction)),
+    place: (key, other, isAfter) => setOrder(placeId(keys(), key, other, isAfter)),
     describe: key => `${tags.find(tag => tag.key === key).name}: ${keys().indexOf(key) + 1} of ${tags.length}.`,
   });
   return {
-    node: h("div", { class: "field" }, none, list, error, h("div", { class: "row" }, add), status),
+    node: h("div", { class: "field" }, note, list, error, h("div", { class: "row" }, addButton), status),
     read: () =>
       tags.map(({ id, name, moderated, emoji_id, emoji_name }) => ({
         ...(id ? { id } : {}),
@@ -108,7 +109,7 @@ function tagsSetting(view) {
         emoji_name,
       })),
     write(stored) {
-      // Rows are built again: their fields hold what the user typed.
+      // A new version builds all rows again, because their inputs hold the unsaved text of the user.
       writeCount += 1;
       tags = stored.map(tag => ({
         id: tag.id,
@@ -133,21 +134,21 @@ function tagsSetting(view) {
 }
 
 function tagRow(view, tag, isDisabled, change, remove) {
-  const moderated = h("input", {
+  const moderatedInput = h("input", {
     type: "checkbox",
     disabled: isDisabled,
-    onchange: () => change(tag.key, { moderated: moderated.checked }),
+    onchange: () => change(tag.key, { moderated: moderatedInput.checked }),
   });
-  moderated.checked = tag.moderated;
+  moderatedInput.checked = tag.moderated;
   const handle = moveHandle(tag.name, isDisabled ? "You cannot change the tags." : null);
   const emoji = emojiButton(view, tag, "Emoji", chosen => change(tag.key, chosen), isDisabled);
-  const bin = iconButton("bin", "Remove", () => remove(tag.key), { disabled: isDisabled });
+  const removeButton = iconButton("bin", "Remove", () => remove(tag.key), { disabled: isDisabled });
   const setLabels = text => {
     handle.setAttribute("aria-label", `Move ${text || "tag"}`);
     emoji.setAttribute("aria-label", `Emoji of ${text || "tag"}`);
-    bin.setAttribute("aria-label", `Remove ${text || "tag"}`);
+    removeButton.setAttribute("aria-label", `Remove ${text || "tag"}`);
   };
-  const name = h("input", {
+  const nameInput = h("input", {
     type: "text",
     maxlength: FORUM_TAG_NAME_MAX,
     "aria-label": "Tag name",
@@ -156,8 +157,8 @@ function tagRow(view, tag, isDisabled, change, remove) {
     value: tag.name,
     disabled: isDisabled,
     oninput: () => {
-      setLabels(name.value);
-      change(tag.key, { name: name.value });
+      setLabels(nameInput.value);
+      change(tag.key, { name: nameInput.value });
     },
   });
   setLabels(tag.name);
@@ -166,8 +167,8 @@ function tagRow(view, tag, isDisabled, change, remove) {
     { class: "settings-entry tag-row" },
     handle,
     emoji,
-    name,
-    h("label", { class: "choice small" }, moderated, "Moderators only"),
-    bin,
+    nameInput,
+    h("label", { class: "choice small" }, moderatedInput, "Moderators only"),
+    removeButton,
   );
 }

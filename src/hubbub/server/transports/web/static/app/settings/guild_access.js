@@ -1,11 +1,11 @@
-/** The user's access in a guild, and the sentence that says why an action is not allowed. */
+/** The user's access in a guild: permissions, roles, and the reasons why actions are not allowed. */
 
 import { compareIds } from "../network/ids.js";
 import { Permissions } from "../network/enums.js";
 import { guildPermissions } from "../state/permissions.js";
 import { PERMISSION_LABELS } from "./permission_texts.js";
 
-/** The user's access to a guild, for one moment: create it again after a change. */
+/** Snapshot of the user's access to a guild. It does not follow changes: create a new object after each change. */
 export class GuildSettingsAccess {
   #roles = null;
 
@@ -36,7 +36,7 @@ export class GuildSettingsAccess {
     return `You need the permission “${PERMISSION_LABELS.get(bits)}” in this channel.`;
   }
 
-  /** Return null if the user has a permission and outranks a member, or the reason. */
+  /** Return null if the user has a permission and outranks a member, or the sentence with the reason. */
   whyNotOn(bits, member) {
     const missing = this.whyNot(bits);
     if (missing !== null) return missing;

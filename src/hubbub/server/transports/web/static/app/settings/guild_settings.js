@@ -1,4 +1,4 @@
-/** The settings of a guild: their screens. */
+/** The dialog with the settings of a guild, and its screens in groups. */
 
 import { showNotice } from "../ui/notices.js";
 import { AUDIT_LOG_SCREEN } from "./audit_log.js";
@@ -77,17 +77,17 @@ const GROUPS = [
   ["Ownership", [OWNERSHIP_SCREEN]],
 ];
 
-/** Open the settings of a guild: a screen, or the list of screens where it does not fit beside one. */
+/** Open the settings of a guild at a screen; see `SettingsDialog.open` for the case without a screen ID. */
 export function openGuildSettings(context, guildId, screenId = null) {
   const view = new GuildSettings(context, guildId);
   view.open(screenId);
   return view;
 }
 
-/** The open settings of one guild. */
+/** The settings dialog of one guild. */
 class GuildSettings extends SettingsDialog {
-  /** Whether the user is deleting the guild. */
-  isLeaving = false;
+  /** Whether the user is deleting the guild in this dialog. */
+  isDeletingGuild = false;
 
   constructor(context, guildId) {
     super(context, "Guild settings", GROUPS);
@@ -110,7 +110,7 @@ class GuildSettings extends SettingsDialog {
   onStateChange(detail) {
     if (detail.kind === "guilds" && this.guild === undefined) {
       this.box.close();
-      if (!this.isLeaving) showNotice("You are no longer a member of this guild.");
+      if (!this.isDeletingGuild) showNotice("You are no longer a member of this guild.");
       return;
     }
     if (detail.guildId !== this.guildId || !WATCHED_KINDS.has(detail.kind)) return;

@@ -32,7 +32,7 @@ export const JOIN_FORM_SCREEN = { id: "join-form", label: "Join form", icon: "ed
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/member-verification`;
-  /** The switches are features of the guild. */
+  /** Return the values of the two switches, which the API stores as features of the guild. */
   const switches = () => {
     const features = view.guild.features ?? [];
     return {
@@ -45,7 +45,7 @@ function build(view) {
     whyNotChange: () => view.access.whyNot(Permissions.MANAGE_GUILD),
     load: async () => {
       const form = await context.api.request("GET", path).catch(error => {
-        // A guild without a form.
+        // The guild has no form yet.
         if (error.status !== 404) throw error;
         return { description: null, form_fields: [] };
       });
@@ -58,7 +58,7 @@ function build(view) {
     }),
     createFields: () => ({
       enabled: switchSetting("New members complete the form", {
-        hint: "They cannot write before. Turning it off admits everyone who waits.",
+        hint: "They cannot write until then. Turning it off admits all members who are waiting.",
       }),
       manual_approval: switchSetting("Moderators approve new members", {
         hint: "Members with the permission “Kick members” review the answers under “Join requests”.",
@@ -83,16 +83,17 @@ function formFieldsSetting() {
   return recordsSetting("Questions", {
     noun: "question",
     max: FORM_FIELDS_MAX,
-    empty: "There are no questions yet.",
-    collapsed: true,
+    emptyText: "There are no questions yet.",
+    isCollapsible: true,
     blank: fieldValues({ field_type: TEXT_INPUT }),
     title: ({ content: { field_type: type, label } }) => label || (type === TERMS ? "Rules" : ""),
     fields: () => ({ content: formFieldSetting() }),
-    fromStored: field => ({ content: fieldValues(field).content }),
+    fromStored: fieldValues,
     toStored: ({ content }) => fieldBody(content),
   });
 }
 
+/** Return the form values of a stored question, with defaults for missing properties. */
 function fieldValues({ field_type, label, description, required, values, choices, placeholder }) {
   return {
     content: {
@@ -107,7 +108,7 @@ function fieldValues({ field_type, label, description, required, values, choices
   };
 }
 
-/** Return a question as the API takes it, without the parts of other types. */
+/** Return a question as the API takes it: only with the properties of its type. */
 function fieldBody({ field_type, values, choices, placeholder, ...others }) {
   return {
     field_type,
@@ -118,7 +119,7 @@ function fieldBody({ field_type, values, choices, placeholder, ...others }) {
   };
 }
 
-/** Return the field of one question, which shows the parts of its type. */
+/** Return the field of one question; it shows only the inputs of the chosen type. */
 function formFieldSetting() {
   const fields = {
     field_type: choiceSetting("Type", TYPE_OPTIONS),

@@ -1,14 +1,14 @@
-/** Lists of the settings that are read from the API, and read again after changes by other people. */
+/** Lists in settings screens that are loaded from the API, and loaded again after changes. */
 
 import { h, reconcile } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
 import { statusLine } from "./layout.js";
 
-/** Changes come together, so the list is read once after them. */
-const RELOAD_DELAY_MS = 150;
+/** Delay before a list is loaded again, so that several changes in a row cause one request. */
+const LIST_RELOAD_DELAY_MS = 150;
 
 /**
- * Return a list whose entries are read from the API.
+ * Return a list whose entries are loaded from the API, and start to load it.
  *
  * @param {object} options
  * @param {string} options.label
@@ -20,9 +20,9 @@ const RELOAD_DELAY_MS = 150;
 export function liveList({ label, emptyText, fetch, entry, onDraw }) {
   /** The items; null until they are loaded. @type {any[] | null} */
   let items = null,
-    /** The newest request. @type {Promise<void> | null} */
-    newest = null,
-    request = 0,
+    /** Resolves when the newest request is complete. @type {Promise<void> | null} */
+    newestLoad = null,
+    requestCount = 0,
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": label });
   const status = statusLine("Loading…");
@@ -32,17 +32,17 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
     reconcile(list, items.map(entry));
     onDraw?.(items);
   };
-  /** Read the list; resolve when it is drawn, by this request or by a newer one. */
+  /** Load the list; resolve when it is drawn, by this request or by a newer one. */
   const load = () => {
-    newest = read();
-    return newest;
+    newestLoad = fetchAndDraw();
+    return newestLoad;
   };
-  const read = async () => {
-    const current = (request += 1);
+  const fetchAndDraw = async () => {
+    const requestNumber = (requestCount += 1);
     try {
       const found = await fetch();
-      if (current !== request) {
-        await newest;
+      if (requestNumber !== requestCount) {
+        await newestLoad;
         return;
       }
       items = found;
@@ -59,12 +59,12 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
     nodes: [status, list],
     draw,
     load,
-    /** Read the list again after a moment, unless the screen is closed. */
+    /** Load the list again after a short delay, unless the screen is closed by then. */
     loadSoon() {
       clearTimeout(timer);
-      timer = setTimeout(() => list.isConnected && load(), RELOAD_DELAY_MS);
+      timer = setTimeout(() => list.isConnected && load(), LIST_RELOAD_DELAY_MS);
     },
-    /** Focus the button of an entry that has this name in `data-focus`; return whether it exists. */
+    /** Focus the button with `name` in `data-focus` in the entry with a key; return whether it exists. */
     focus(key, name = "edit") {
       const row = /** @type {any[]} */ ([...list.children]).find(child => child.dataset.key === key);
       const button = row?.querySelector(`[data-focus="${name}"]`);

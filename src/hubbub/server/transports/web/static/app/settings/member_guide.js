@@ -78,19 +78,20 @@ function build(view) {
   });
 }
 
+/** Return the request body of a guide; a guide without greeting has no `welcome_message`. */
 function guideBody({ enabled, welcome_message: greeting, new_member_actions, resource_channels }) {
   const hasGreeting = Boolean(greeting?.message || greeting?.author_ids?.length);
   return { enabled, new_member_actions, resource_channels, ...(hasGreeting ? { welcome_message: greeting } : {}) };
 }
 
-/** Return the field for a list of channels with a title, an explanation and an emoji. */
-function entriesSetting(view, label, noun, max, empty, extraFields) {
+/** Return the field for a list of channels, each with a title, a description, an emoji and `extraFields`. */
+function entriesSetting(view, label, noun, max, emptyText, extraFields) {
   const { state } = view.context;
   return recordsSetting(label, {
     noun,
     max,
-    empty,
-    collapsed: true,
+    emptyText,
+    isCollapsible: true,
     blank: { title: "", channel_id: null, action_type: NewMemberActionType.VIEW, description: "", emoji: null },
     title: ({ title }) => title,
     fields: () => ({

@@ -114,8 +114,8 @@ function promptsSetting(view) {
   return recordsSetting("Questions", {
     noun: "question",
     max: PROMPTS_MAX,
-    empty: "There are no questions yet.",
-    collapsed: true,
+    emptyText: "There are no questions yet.",
+    isCollapsible: true,
     blank: {
       title: "",
       type: OnboardingPromptType.MULTIPLE_CHOICE,
@@ -153,8 +153,8 @@ function optionsSetting(view) {
   const records = recordsSetting("Answers", {
     noun: "answer",
     max: OPTIONS_MAX,
-    empty: "A question needs at least one answer.",
-    collapsed: true,
+    emptyText: "A question needs at least one answer.",
+    isCollapsible: true,
     blank: { title: "", description: "", emoji: null, role_ids: [], channel_ids: [] },
     title: ({ title }) => title,
     fields: () => ({

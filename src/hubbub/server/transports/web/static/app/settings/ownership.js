@@ -1,4 +1,4 @@
-/** Guild settings: transfer of the ownership, and deletion of the guild. */
+/** Guild settings: transfer of ownership and deletion of the guild. */
 
 import { ApiError } from "../network/api.js";
 import { h } from "../ui/dom.js";
@@ -68,7 +68,7 @@ function nameConfirmation(guild) {
   return textSetting(`Type “${guild.name}” to confirm`, { required: true });
 }
 
-/** Throw the error of a field unless the user typed the name of the guild. */
+/** Throw an error for the field `name` unless the user typed the name of the guild. */
 function requireName(guild, typed) {
   if (typed.trim() === guild.name) return;
   const message = `This is not the name of the guild: ${guild.name}`;
@@ -102,7 +102,7 @@ export async function deleteGuild(view) {
     fields: { name: nameConfirmation(guild) },
     run: async ({ name }) => {
       requireName(guild, name);
-      view.isLeaving = true;
+      view.isDeletingGuild = true;
       await context.api.request("DELETE", `/guilds/${guildId}`);
     },
   });

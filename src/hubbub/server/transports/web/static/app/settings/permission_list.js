@@ -24,40 +24,40 @@ export function permissionList(buildRow, bits) {
       ),
     };
   }).filter(group => group.rows.length);
-  const none = h("p", { class: "muted", role: "status" });
+  const status = h("p", { class: "muted", role: "status" });
   const search = textSetting("Search permissions", { type: "search" });
   const filter = event => {
-    // The search is not a change of the form around it.
+    // A search does not change the form that contains it.
     event.stopPropagation();
     const query = search.read().trim().toLowerCase();
-    let count = 0;
+    let totalCount = 0;
     for (const { rows, node } of groups) {
       for (const row of rows) row.node.hidden = !row.text.includes(query);
       const visibleCount = rows.filter(row => !row.node.hidden).length;
       node.hidden = visibleCount === 0;
-      count += visibleCount;
+      totalCount += visibleCount;
     }
-    none.textContent = count ? "" : "No permissions found.";
+    status.textContent = totalCount ? "" : "No permissions found.";
   };
   for (const event of ["input", "change"]) search.node.addEventListener(event, filter);
   return h(
     "div",
     { class: "settings-form permissions" },
     search.node,
-    none,
+    status,
     groups.map(group => group.node),
   );
 }
 
 /**
- * Return the permission field of a role. The value is the permissions as a decimal string; bits that the client does not
- * know stay.
+ * Return the permission field of a role. Its value is the permissions as a decimal string; bits that the client does not
+ * know stay unchanged.
  *
  * @param {(bit: bigint) => string | null} whyNot returns why the user cannot change a permission, or null
  * @returns {import("./fields.js").SettingsField & {drawAccess: () => void}}
  */
 export function permissionsSetting(whyNot) {
-  let unknown = 0n;
+  let unknownBits = 0n;
   const switches = new Map();
   const node = permissionList((bit, label, text) => {
     const reason = h("p", { class: "hint permission-lock", hidden: true });
@@ -78,15 +78,15 @@ export function permissionsSetting(whyNot) {
   return {
     node,
     read() {
-      let bits = unknown;
+      let bits = unknownBits;
       for (const [bit, { field }] of switches) if (field.read()) bits |= bit;
       return String(bits);
     },
     write(value) {
-      unknown = BigInt(value);
+      unknownBits = BigInt(value);
       for (const [bit, { field }] of switches) {
-        field.write(Boolean(unknown & bit));
-        unknown &= ~bit;
+        field.write(Boolean(unknownBits & bit));
+        unknownBits &= ~bit;
       }
     },
     setError: showFieldNotice,

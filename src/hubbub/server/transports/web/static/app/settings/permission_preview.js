@@ -1,4 +1,4 @@
-/** A preview of permissions in a channel: choose a role or a member, and see what it may do. */
+/** Preview of the permissions that a role or member has in a channel, and the picker to choose the role or member. */
 
 import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { channelPermissions } from "../state/permissions.js";
@@ -35,21 +35,24 @@ async function findMember({ context, guildId, guild }, id) {
 /** Return a member with only the role @everyone. */
 export const plainMember = () => ({ user: { id: "0" }, roles: [] });
 
-/** Return in two or three words what a member can do in a channel. */
+/** The summary of a channel that a member cannot see. */
+export const HIDDEN_SUMMARY = "Hidden";
+
+/** Return a short label for the access of a member to a channel. */
 export function accessSummary(guild, member, channel) {
   const bits = channelPermissions(guild, member, channel);
-  if (!(bits & Permissions.VIEW_CHANNEL)) return "Hidden";
+  if (!(bits & Permissions.VIEW_CHANNEL)) return HIDDEN_SUMMARY;
   if (channel.type === ChannelType.GUILD_CATEGORY) return "Visible";
   if (isVoice(channel)) return bits & Permissions.CONNECT ? "Can connect" : "Can only see it";
   return bits & Permissions.SEND_MESSAGES ? "Can write" : "Can only read";
 }
 
 /**
- * Return the part of a page that shows what a role or member may do in a channel.
+ * Return the part of a page that shows the permissions of a role or member in a channel.
  *
  * @param {any} view
  * @param {() => any} readChannel returns the channel with its unsaved overwrites
- * @param {bigint} bits the permissions of this type of channel
+ * @param {bigint} bits the permissions to list
  * @returns {{node: HTMLElement, draw: () => void}}
  */
 export function permissionPreview(view, readChannel, bits) {
@@ -86,7 +89,7 @@ export function permissionPreview(view, readChannel, bits) {
     draw();
   });
   draw();
-  const hint = "Counts changes that are not saved yet. A role is shown without the other roles of its members.";
+  const hint = "Includes changes that are not saved yet. A role is shown without the other roles of its members.";
   return { node: h("div", { class: "settings-form" }, h("p", { class: "hint" }, hint), picker, result), draw };
 }
 

@@ -1,4 +1,4 @@
-/** A field for a list of records, each with its own fields: added, changed, moved and removed. */
+/** A field for a list of records with their own fields, which the user adds, changes, moves and removes. */
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
@@ -16,24 +16,25 @@ let recordCount = 0;
  * @param {number} options.max
  * @param {() => Record<string, import("./fields.js").SettingsField>} options.fields returns the fields of one record
  * @param {any} options.blank the values of a new record
- * @param {(record: any) => string} options.title returns the name of a record
- * @param {(record: any) => any} [options.fromStored] returns the values of the fields of a stored record
+ * @param {(record: any) => string} options.title returns the name of a record with these values
+ * @param {(record: any) => any} [options.fromStored] returns the field values of a stored record
  * @param {(values: any, id: string | undefined) => any} [options.toStored] returns the record as the API takes it
- * @param {string} [options.empty] says that there are no records
- * @param {boolean} [options.collapsed] whether the fields of a record are in a section that the user opens
+ * @param {string} [options.emptyText] shown if there are no records
+ * @param {boolean} [options.isCollapsible] whether the fields of a record are in a section that the user opens
  * @returns {import("./fields.js").SettingsField}
  */
 export function recordsSetting(
   label,
-  { noun, max, fields, blank, title, fromStored = same, toStored = same, empty, collapsed = false },
+  { noun, max, fields, blank, title, fromStored = identity, toStored = identity, emptyText, isCollapsible = false },
 ) {
-  /** @type {{key: string, id: string | undefined, node: any, group: any, draw: (isDisabled: boolean) => void}[]} */
+  /** @type {{key: string, id: string | undefined, node: any, group: any, draw: (isDisabled: boolean) => void,
+   *   showErrors: (errors: any) => void}[]} */
   let rows = [];
   let isDisabled = false;
   const list = h("ul", { class: "settings-list records", "aria-label": label });
   const status = h("p", { class: "muted small" });
   const error = h("p", { class: "error", hidden: true, role: "alert" });
-  const add = h(
+  const addButton = h(
     "button",
     { type: "button", class: "button small quiet", onclick: () => addRecord() },
     icon("plus"),
@@ -42,8 +43,8 @@ export function recordsSetting(
   const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
   const read = () => rows.map(({ group, id }) => toStored(group.read(), id));
   const draw = () => {
-    add.disabled = isDisabled || rows.length >= max;
-    status.textContent = rows.length >= max ? `This is the maximum of ${max}.` : rows.length ? "" : (empty ?? "");
+    addButton.disabled = isDisabled || rows.length >= max;
+    status.textContent = rows.length >= max ? `This is the maximum of ${max}.` : rows.length ? "" : (emptyText ?? "");
     status.hidden = !status.textContent;
     rows.forEach((row, index) => {
       if (list.children[index] !== row.node) list.insertBefore(row.node, list.children[index] ?? null);
@@ -53,13 +54,13 @@ export function recordsSetting(
   };
   const createRow = (values, id, isOpen) => {
     const row = recordRow(
-      { noun, collapsed, title, isOpen },
+      { noun, isCollapsible, title, isOpen },
       groupSetting(fields(), { class: "record-fields" }),
       () => {
         rows = rows.filter(other => other !== row);
         draw();
         emit();
-        add.focus();
+        addButton.focus();
       },
     );
     row.id = id;
@@ -74,27 +75,27 @@ export function recordsSetting(
     row.group.node.querySelector("input, select, textarea, button")?.focus();
   };
   const keys = () => rows.map(({ key }) => key);
-  const order = changed => {
+  const setOrder = changed => {
     rows = changed.map(key => rows.find(row => row.key === key));
     draw();
   };
   const announcement = makeSortable(list, {
     read: keys,
-    write: order,
-    step: (key, direction) => order(stepId(keys(), key, direction)),
-    place: (key, other, isAfter) => order(placeId(keys(), key, other, isAfter)),
+    write: setOrder,
+    step: (key, direction) => setOrder(stepId(keys(), key, direction)),
+    place: (key, other, isAfter) => setOrder(placeId(keys(), key, other, isAfter)),
     describe: key => {
       const index = keys().indexOf(key);
       return `${title(rows[index].group.read()) || noun}: ${index + 1} of ${rows.length}.`;
     },
   });
   return {
-    node: h("div", { class: "field" }, status, list, error, h("div", { class: "row" }, add), announcement),
+    node: h("div", { class: "field" }, status, list, error, h("div", { class: "row" }, addButton), announcement),
     read,
     write(records) {
       const stored = (records ?? []).map(record => [fromStored(record), record.id]);
       const current = rows.map(({ group, id }) => [group.read(), id]);
-      // Fields that hold these values already keep the focus.
+      // Keep fields that already hold these values, so that they do not lose the focus.
       if (JSON.stringify(stored) === JSON.stringify(current)) return;
       const open = new Set(rows.filter(({ node }) => node.querySelector("details")?.open).map(({ id }) => id));
       rows = stored.map(([values, id]) => createRow(values, id, id !== undefined && open.has(id)));
@@ -118,24 +119,24 @@ export function recordsSetting(
   };
 }
 
-const same = values => values;
+const identity = values => values;
 
-function recordRow({ noun, collapsed, title, isOpen }, group, onRemove) {
+function recordRow({ noun, isCollapsible, title, isOpen }, group, onRemove) {
   const key = `record-${(recordCount += 1)}`;
   const handle = moveHandle(noun);
-  const bin = iconButton("bin", "Remove", onRemove);
+  const removeButton = iconButton("bin", "Remove", onRemove);
   const heading = h("span", { class: "record-title", dir: "auto" });
-  const content = collapsed
+  const content = isCollapsible
     ? h("details", { class: "record-content", open: isOpen }, h("summary", null, heading), group.node)
     : h("div", { class: "record-content" }, group.node);
-  const node = h("li", { class: "settings-entry record", dataset: { key } }, handle, content, bin);
+  const node = h("li", { class: "settings-entry record", dataset: { key } }, handle, content, removeButton);
   const drawTitle = () => {
     const text = title(group.read()) || `new ${noun}`;
     heading.textContent = title(group.read()) || `New ${noun}`;
     handle.setAttribute("aria-label", `Move ${text}`);
     handle.title = `Move ${text}: drag, or press the arrow keys`;
-    bin.setAttribute("aria-label", `Remove ${text}`);
-    bin.title = `Remove ${text}`;
+    removeButton.setAttribute("aria-label", `Remove ${text}`);
+    removeButton.title = `Remove ${text}`;
   };
   for (const event of ["input", "change"]) node.addEventListener(event, drawTitle);
   return {
@@ -146,11 +147,11 @@ function recordRow({ noun, collapsed, title, isOpen }, group, onRemove) {
     draw(isDisabled) {
       drawTitle();
       handle.disabled = isDisabled;
-      bin.disabled = isDisabled;
+      removeButton.disabled = isDisabled;
       group.setDisabled(isDisabled);
     },
     showErrors(errors) {
-      if (collapsed) content.open = true;
+      if (isCollapsible) content.open = true;
       group.setErrors(errors);
     },
   };

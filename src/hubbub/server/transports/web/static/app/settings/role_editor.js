@@ -46,8 +46,8 @@ export function openRole(view, roleId, goBack) {
       current = find(),
       why = access.whyNotRole(current);
     notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(explain(why))]));
-    for (const [name, field] of Object.entries(appearance))
-      field.setDisabled(why !== null || whyNotAppearance(name, features) !== null);
+    for (const [fieldName, field] of Object.entries(appearance))
+      field.setDisabled(why !== null || whyNotAppearance(fieldName, features) !== null);
     permissions.drawAccess();
     if (!isEveryone) drawDeletion(deletion, view, current, why, () => (isDeletedHere = true));
   };
@@ -80,6 +80,7 @@ export function openRole(view, roleId, goBack) {
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
+/** Add the general rule to the reason of `whyNotRole` if the role is too high. */
 function explain(why) {
   return why.startsWith("This role") ? `${why} You can only change roles below your highest role.` : why;
 }
@@ -96,9 +97,9 @@ function valuesOf(role) {
   };
 }
 
-/** Return why this guild cannot have an appearance, or null. */
-function whyNotAppearance(name, features) {
-  const isIcon = name === "icon" || name === "unicode_emoji";
+/** Return why the roles of a guild with these features cannot have an appearance field, or null. */
+function whyNotAppearance(fieldName, features) {
+  const isIcon = fieldName === "icon" || fieldName === "unicode_emoji";
   return isIcon && !features.has("ROLE_ICONS") ? "Role icons are not available in this guild." : null;
 }
 

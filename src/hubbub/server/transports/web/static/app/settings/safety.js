@@ -1,4 +1,4 @@
-/** Guild settings: pauses of invites and direct messages, two-factor authentication of moderators, the media filter. */
+/** Guild settings: pauses of invites and direct messages, two-factor authentication of moderators, and the media filter. */
 
 import { ExplicitContentFilter, MfaLevel } from "../generated/enums.js";
 import { INCIDENT_HOURS_MAX } from "../generated/limits.js";
@@ -18,19 +18,19 @@ const FILTER_OPTIONS = [
   [ExplicitContentFilter.ALL_MEMBERS, "Media of all members"],
 ];
 
-/** Actions that can be paused, by the name in the request. */
+/** Actions that can be paused; `name` is the property in `incidents_data` and in the request. */
 const PAUSES = [
   {
     name: "invites_disabled_until",
     label: "Invites",
-    paused: "New members cannot join until",
-    running: "New members can join with an invite.",
+    pausedText: "New members cannot join until",
+    runningText: "New members can join with an invite.",
   },
   {
     name: "dms_disabled_until",
     label: "Direct messages",
-    paused: "Members who are not friends cannot write to each other until",
-    running: "Members can write to each other.",
+    pausedText: "Members who are not friends cannot write to each other until",
+    runningText: "Members can write to each other.",
   },
 ];
 
@@ -75,9 +75,9 @@ function build(view) {
   ];
 }
 
-function pauseEntry(view, { name, label, paused, running }, why) {
-  const end = Date.parse(view.guild.incidents_data?.[name] ?? ""),
-    isPaused = end > Date.now();
+function pauseEntry(view, { name, label, pausedText, runningText }, why) {
+  const endMs = Date.parse(view.guild.incidents_data?.[name] ?? ""),
+    isPaused = endMs > Date.now();
   const send = async value => {
     const path = `/guilds/${view.guildId}/incident-actions`;
     const incidents = await view.context.api.request("PUT", path, { json: { [name]: value } });
@@ -97,17 +97,17 @@ function pauseEntry(view, { name, label, paused, running }, why) {
   button.dataset.focus = "pause";
   return {
     key: name,
-    version: `${isPaused ? end : ""} ${why}`,
+    version: `${isPaused ? endMs : ""} ${why}`,
     build: () =>
       listEntry({
         title: label,
-        details: [isPaused ? h("span", null, `${paused} `, timeElement(end, "f")) : running],
+        details: [isPaused ? h("span", null, `${pausedText} `, timeElement(endMs, "f")) : runningText],
         actions: [button],
       }),
   };
 }
 
-/** Return pairs of hours and label up to the longest pause. */
+/** Return the lengths of a pause as pairs of hours and label. */
 function hourOptions() {
   return [1, 6, 12, INCIDENT_HOURS_MAX].map(hours => [hours, hours === 1 ? "1 hour" : `${hours} hours`]);
 }

@@ -16,10 +16,10 @@ import { showNotice } from "../ui/notices.js";
  * @property {(view: any) => any} build returns the content
  */
 
-/** Screens without room for the list of screens and a screen side by side. The style sheet has the same width. */
-const NARROW = "(max-width: 45.99rem)";
+/** Media query of windows that are too narrow for the navigation beside a screen. The style sheet has the same width. */
+const NARROW_WINDOW = "(max-width: 45.99rem)";
 
-/** The open settings. Subclasses override `onStateChange` and call `notifyScreen` for changes that screens react to. */
+/** A settings dialog. Subclasses override `onStateChange` and call `notifyScreen` for changes that screens react to. */
 export class SettingsDialog {
   /** The form with unsaved changes of the current screen, or null. @type {import("./form.js").SettingsForm | null} */
   #form = null;
@@ -35,7 +35,7 @@ export class SettingsDialog {
    */
   constructor(context, title, groups) {
     this.context = context;
-    this.label = title;
+    this.title = title;
     this.groups = groups;
     this.screens = groups.flatMap(([, screens]) => screens);
   }
@@ -45,12 +45,15 @@ export class SettingsDialog {
     return "";
   }
 
-  /** Show the settings: a screen, or the list of screens where it does not fit beside one. */
+  /**
+   * Open the dialog at a screen. Without a screen ID, show the first screen, or the list of screens if the window is too
+   * narrow for both.
+   */
   open(screenId = null) {
     closePopup();
     const { state } = this.context;
-    const before = document.activeElement;
-    this.title = h("span", { class: "settings-guild", dir: "auto" }, this.subject);
+    const focusedBefore = document.activeElement;
+    this.subjectNode = h("span", { class: "settings-guild", dir: "auto" }, this.subject);
     this.backLabel = h("span", { dir: "auto" });
     this.links = new Map(this.screens.map(screen => [screen.id, this.#link(screen)]));
     this.main = h("div", {
@@ -72,7 +75,7 @@ export class SettingsDialog {
           icon("back"),
           this.backLabel,
         ),
-        h("h2", { id: "settings-title" }, this.label, this.title),
+        h("h2", { id: "settings-title" }, this.title, this.subjectNode),
       ),
       h(
         "nav",
@@ -97,7 +100,7 @@ export class SettingsDialog {
     this.box.addEventListener("close", () => {
       state.removeEventListener("change", onState);
       this.box.remove();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (focusedBefore instanceof HTMLElement && focusedBefore.isConnected) focusedBefore.focus();
     });
     this.box.addEventListener("keydown", event => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
@@ -120,16 +123,16 @@ export class SettingsDialog {
 
   /** Whether a screen covers the list of screens. */
   get #hidesList() {
-    return window.matchMedia(NARROW).matches && !this.box.classList.contains("shows-list");
+    return window.matchMedia(NARROW_WINDOW).matches && !this.box.classList.contains("shows-list");
   }
 
-  /** Show the list of screens where a screen covers it, and focus the current one. */
+  /** Show the list of screens in a narrow window, and focus the link of the current screen. */
   #showList() {
     this.box.classList.add("shows-list");
     this.box.querySelector(".settings-link[aria-current]").focus();
   }
 
-  /** Leave a page of the screen, or the screen. */
+  /** Leave the page for its screen, or the screen for the list of screens, unless the user keeps unsaved changes. */
   #goUp() {
     if (this.#leavePage === null) this.requestList();
     else this.requestPage(this.#leavePage);
@@ -185,9 +188,9 @@ export class SettingsDialog {
     this.main.focus();
   }
 
-  /** Leave a page of the screen, unless the user keeps unsaved changes. */
-  async requestPage(openPage) {
-    if (await this.#confirmDiscard()) openPage();
+  /** Call a function that shows another page, unless the user keeps unsaved changes. */
+  async requestPage(showPage) {
+    if (await this.#confirmDiscard()) showPage();
   }
 
   /** Replace the content of the screen, for screens with several pages. */
@@ -264,9 +267,9 @@ export class SettingsDialog {
   /** Called after each change of the state. @param {any} _detail */
   onStateChange(_detail) {}
 
-  /** Report a change to the screen that is shown. */
+  /** Update the subject and report a change to the screen that is shown. */
   notifyScreen(detail) {
-    this.title.textContent = this.subject;
+    this.subjectNode.textContent = this.subject;
     this.#onChange?.(detail);
   }
 }

@@ -2,9 +2,10 @@
 
 import { h, icon } from "../ui/dom.js";
 
-/** Distance in pixels from the edge of the screen at which a drag scrolls it, and the step of each movement. */
-const SCROLL_EDGE = 48;
-const SCROLL_STEP = 14;
+/** Distance from the edge of the content within which a drag scrolls it. */
+const SCROLL_EDGE_PX = 48;
+/** Distance that the content scrolls for each movement of the pointer near the edge. */
+const SCROLL_STEP_PX = 14;
 
 /** The sentence that explains how entries are moved. */
 export const SORTING_HINT =
@@ -28,7 +29,9 @@ export function moveHandle(name, why = null) {
 }
 
 /**
- * Let the user move the entries of a list, which `reconcile` draws. Return the node that announces the new place.
+ * Let the user move the entries of a list. Return the node that announces the new place.
+ *
+ * Each entry is a child of the list with a unique `data-key` and contains a `moveHandle`.
  *
  * @param {HTMLElement} list
  * @param {object} handlers
@@ -36,33 +39,33 @@ export function moveHandle(name, why = null) {
  * @param {(order: any) => void} handlers.write restores an order
  * @param {(key: string, step: -1 | 1) => void} handlers.step moves an entry up or down
  * @param {(key: string, other: string, isAfter: boolean) => void} handlers.place moves an entry beside another one
- * @param {(key: string) => string} handlers.describe returns the name and place of an entry
+ * @param {(key: string) => string} handlers.describe returns the announcement with the name and place of an entry
  */
 export function makeSortable(list, { read, write, step, place, describe }) {
   const status = h("p", { class: "visually-hidden", role: "status" });
-  /** Return the handle of an entry of this list; lists can contain lists. */
+  /** Return the handle that an event targets; null for the handles of nested lists. */
   const handleOf = event => {
     const handle = event.target.closest(".move-handle");
     return handle?.closest("[data-key]").parentElement === list ? handle : null;
   };
   const rowOf = key => [...list.children].find(row => /** @type {any} */ (row).dataset.key === key);
-  const changed = key => {
+  const announceMove = key => {
     /** @type {any} */ (rowOf(key)?.querySelector(".move-handle"))?.focus();
     status.textContent = describe(key);
     list.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  /** The entry that is dragged, and the order before. @type {{key: string, before: any} | null} */
+  /** The entry that is dragged, and the order before the drag. @type {{key: string, before: any} | null} */
   let drag = null;
 
-  /** Cancel the drag. Listens in the document, because a row that moves in it loses the focus. */
+  /** Cancel the drag. The document has the listener, because a row loses the focus when it moves. */
   const onDragKeydown = event => {
     if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
     const { key, before } = drag;
-    end();
+    endDrag();
     write(before);
-    changed(key);
+    announceMove(key);
   };
   list.addEventListener("keydown", event => {
     const handle = handleOf(event);
@@ -71,7 +74,7 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     event.preventDefault();
     const { key } = handle.closest("[data-key]").dataset;
     step(key, direction);
-    changed(key);
+    announceMove(key);
     rowOf(key)?.scrollIntoView({ block: "nearest" });
   });
   list.addEventListener("pointerdown", event => {
@@ -81,7 +84,7 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     handle.focus();
     drag = { key: handle.closest("[data-key]").dataset.key, before: read() };
     rowOf(drag.key).classList.add("dragged");
-    // The list keeps the pointer: a row that moves in the document would lose it.
+    // The list captures the pointer, because a row would lose the capture when it moves.
     list.setPointerCapture(event.pointerId);
     document.addEventListener("keydown", onDragKeydown, true);
   });
@@ -93,7 +96,7 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     const box = row.getBoundingClientRect();
     place(drag.key, row.dataset.key, event.clientY > box.top + box.height / 2);
   });
-  const end = () => {
+  const endDrag = () => {
     if (drag === null) return;
     document.removeEventListener("keydown", onDragKeydown, true);
     rowOf(drag.key)?.classList.remove("dragged");
@@ -102,8 +105,8 @@ export function makeSortable(list, { read, write, step, place, describe }) {
   const drop = () => {
     if (drag === null) return;
     const { key } = drag;
-    end();
-    changed(key);
+    endDrag();
+    announceMove(key);
   };
   list.addEventListener("pointerup", drop);
   list.addEventListener("pointercancel", drop);
@@ -124,8 +127,8 @@ function scrollAtEdge(list, y) {
   const main = list.closest(".settings-main");
   if (main === null) return;
   const box = main.getBoundingClientRect();
-  if (y < box.top + SCROLL_EDGE) main.scrollTop -= SCROLL_STEP;
-  else if (y > box.bottom - SCROLL_EDGE) main.scrollTop += SCROLL_STEP;
+  if (y < box.top + SCROLL_EDGE_PX) main.scrollTop -= SCROLL_STEP_PX;
+  else if (y > box.bottom - SCROLL_EDGE_PX) main.scrollTop += SCROLL_STEP_PX;
 }
 
 /** Return a list of IDs with one of them moved by one place; unchanged at the ends. */

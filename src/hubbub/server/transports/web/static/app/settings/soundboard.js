@@ -47,7 +47,7 @@ function build(view) {
 
 const percentage = volume => `${Math.round(volume * 100)}%`;
 
-/** Only one sound plays at a time. @type {HTMLAudioElement | null} */
+/** The sound that is playing; starting another one stops it. @type {HTMLAudioElement | null} */
 let playing = null;
 
 function play(sound) {
@@ -96,7 +96,7 @@ function commonFields(view, sound) {
   return fields;
 }
 
-/** Return the request body with the emoji in its two fields. */
+/** Return the request body of form values: the API takes the emoji as `emoji_id` and `emoji_name`. */
 const bodyOf = ({ emoji_name: emoji, ...values }) => ({
   ...values,
   emoji_id: emoji?.emoji_id ?? null,

@@ -30,7 +30,7 @@ export const STICKERS_SCREEN = { id: "stickers", label: "Stickers", icon: "stick
 const maxOf = guild => slotsMax(guild, STICKERS_MAX_BY_TIER, "MORE_STICKERS", STICKERS_MAX_MORE);
 
 function build(view) {
-  let known = view.guild.stickers;
+  let knownStickers = view.guild.stickers;
   return expressionScreen(view, {
     label: "Stickers",
     emptyText: "There are no stickers yet. Add an image that members can send.",
@@ -46,8 +46,8 @@ function build(view) {
     create,
     edit,
     isChange: ({ guild }) => {
-      const isChanged = guild.stickers !== known;
-      known = guild.stickers;
+      const isChanged = guild.stickers !== knownStickers;
+      knownStickers = guild.stickers;
       return isChanged;
     },
   });

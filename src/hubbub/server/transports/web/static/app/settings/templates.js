@@ -1,4 +1,4 @@
-/** Guild settings: the template of the guild, from which others create guilds. */
+/** Guild settings: the template from which users create guilds like this one. */
 
 import { TEMPLATE_DESCRIPTION_MAX, TEMPLATE_NAME_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
@@ -37,7 +37,7 @@ function buildTemplate(view, loadedTemplate, load) {
   const reload = createReload(node, load, show);
   view.onChange(() => {
     if (!view.access.has(Permissions.MANAGE_GUILD)) view.show(TEMPLATES_SCREEN.id);
-    // The template has no events: it tells whether the guild changed since.
+    // Templates have no events. The response says whether the guild has changed since the last sync.
     else reload();
   });
   show(loadedTemplate);

@@ -9,7 +9,7 @@ import { textSetting } from "./fields.js";
 import { actionButton, settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 
-/** The error code of a code that is not valid, or that another guild uses. */
+/** API error code for a vanity code that is invalid or used by another guild. */
 const INVITE_INVALID_OR_TAKEN = 50020;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
@@ -41,7 +41,7 @@ function build(view) {
         return await context.api.request("PATCH", path, { json: { code } });
       } catch (error) {
         if (error.code !== INVITE_INVALID_OR_TAKEN) throw error;
-        const message = "This code is taken, or has other characters than letters, digits and single hyphens.";
+        const message = "This code is taken, or contains characters other than letters, digits and single hyphens.";
         throw new ApiError(error.status, error.code, message, { code: { _errors: [{ message }] } });
       }
     },

@@ -52,7 +52,7 @@ function welcomeChannelsSetting(view) {
   return recordsSetting("Recommended channels", {
     noun: "channel",
     max: WELCOME_CHANNELS_MAX,
-    empty: "There are no recommended channels yet.",
+    emptyText: "There are no recommended channels yet.",
     blank: { channel_id: null, description: "", emoji: null },
     title: ({ channel_id: id }) => (id === null ? "" : channelName(id)),
     fields: () => ({
