@@ -1,12 +1,12 @@
-/** Sentences about the changes in the audit log, with names instead of IDs. */
+/** Texts about the changes in the audit log, with names instead of IDs. */
 
-import { AuditLogAction } from "../generated/enums.js";
+import { AuditLogAction, OverwriteType } from "../generated/enums.js";
 import { formatTime } from "../ui/times.js";
 import {
   DURATION_KEYS,
   HIDDEN_KEYS,
   IMAGE_KEYS,
-  KINDS,
+  HIDDEN_KEYS_OF_CREATIONS,
   VALUE_LABELS,
   formatDuration,
   keyLabel,
@@ -14,10 +14,12 @@ import {
 import { ACTION_TEXTS } from "./auto_moderation_rule.js";
 import { PERMISSION_LABELS } from "./permission_texts.js";
 
+/** Maximum length of the text of a value, in characters. */
 const VALUE_TEXT_MAX = 120;
 
-/** Names of the objects that entries refer to. */
+/** Names and texts for the objects and values that audit log entries refer to. */
 export class AuditNames {
+  /** `users` are the users in the responses, by ID; other users come from the state. */
   constructor({ context, guild, guildId }, users) {
     this.state = context.state;
     this.guild = guild;
@@ -34,8 +36,8 @@ export class AuditNames {
     return user === undefined ? null : this.state.displayName(user, this.guildId);
   }
 
-  /** Return the name of any object, or null. */
-  find(id) {
+  /** Return the name of the guild, role, channel or user with an ID, or null. */
+  findName(id) {
     if (id === null || id === undefined) return null;
     // The role @everyone has the ID of the guild.
     if (id === this.guildId) return this.guild.name;
@@ -46,15 +48,15 @@ export class AuditNames {
     return this.userName(id);
   }
 
-  /** Return the name of the target of an entry; a deleted one has its name in the changes. */
+  /** Return the text about the target of an entry. The name of a deleted object is in the changes. */
   describeTarget({ action_type: type, target_id: id, changes = [], options = {} }) {
     if (id === this.guildId && type === AuditLogAction.ROLE_UPDATE) return "@everyone";
     const change = changes.find(({ key }) => key === "name" || key === "title" || key === "code");
-    const name = this.find(id) ?? change?.new_value ?? change?.old_value ?? "";
-    const place = this.find(options.channel_id);
+    const name = this.findName(id) ?? change?.new_value ?? change?.old_value ?? "";
+    const place = this.findName(options.channel_id);
     const details = [
       name,
-      options.role_name ?? (options.type === "1" ? this.userName(options.id) : null),
+      options.role_name ?? (options.type === String(OverwriteType.MEMBER) ? this.userName(options.id) : null),
       options.count ? `${options.count} times` : null,
       options.members_removed ? `${options.members_removed} members` : null,
       place === null || place === name ? null : `in ${place}`,
@@ -63,21 +65,21 @@ export class AuditNames {
   }
 
   /** Return the text of one item of a list: its name, the name of the object with its ID, or its properties. */
-  item(item) {
-    if (typeof item === "string" && ID_PATTERN.test(item)) return this.find(item) ?? "unknown";
+  itemText(item) {
+    if (typeof item === "string" && ID_PATTERN.test(item)) return this.findName(item) ?? "unknown";
     if (item === null || typeof item !== "object") return String(item);
     if (item.id === this.guildId) return "@everyone";
-    const name = item.name ?? item.title ?? item.label ?? this.find(item.id) ?? this.find(item.channel_id);
-    return name ?? this.#properties(item);
+    const name = item.name ?? item.title ?? item.label ?? this.findName(item.id) ?? this.findName(item.channel_id);
+    return name ?? this.#propertiesText(item);
   }
 
-  #properties(item) {
+  #propertiesText(item) {
     const parts = Object.entries(item).filter(([key, value]) => !HIDDEN_KEYS.has(key) && !isEmpty(value));
-    return parts.map(([key, value]) => `${keyLabel(key)}: ${this.value(key, value)}`).join(", ");
+    return parts.map(([key, value]) => `${keyLabel(key)}: ${this.valueText(key, value)}`).join(", ");
   }
 
   /** Return the text of a changed value. */
-  value(key, value) {
+  valueText(key, value) {
     if (value === undefined || value === null || value === "") return "none";
     if (typeof value === "boolean") return value ? "yes" : "no";
     if (VALUE_LABELS.get(key)?.has(value)) return VALUE_LABELS.get(key).get(value);
@@ -88,9 +90,9 @@ export class AuditNames {
     if (key === "$add" || key === "$remove") return value.map(role => role.name).join(", ");
     if (COLOR_PATTERN.test(key)) return value ? `#${Number(value).toString(16).padStart(6, "0")}` : "none";
     if (DURATION_KEYS.has(key)) return value ? formatDuration(value) : "none";
-    if (Array.isArray(value)) return shorten(joinTexts(value.map(item => this.item(item)))) || "none";
-    if (typeof value === "object") return shorten(this.item(value)) || "none";
-    if (String(key).endsWith("_id")) return this.find(String(value)) ?? "unknown";
+    if (Array.isArray(value)) return shorten(joinTexts(value.map(item => this.itemText(item)))) || "none";
+    if (typeof value === "object") return shorten(this.itemText(value)) || "none";
+    if (String(key).endsWith("_id")) return this.findName(String(value)) ?? "unknown";
     if (TIME_PATTERN.test(value)) return formatTime(value);
     return shorten(String(value));
   }
@@ -103,7 +105,7 @@ const COLOR_PATTERN = /(^|_)color$/;
 const joinTexts = texts => texts.filter(Boolean).join(", ");
 const shorten = text => (text.length > VALUE_TEXT_MAX ? `${text.slice(0, VALUE_TEXT_MAX)}…` : text);
 
-/** Return whether a value says nothing about a new or deleted object. */
+/** Return whether a value is missing, false, zero or empty, or contains only such values. */
 function isEmpty(value) {
   if (value === undefined || value === null || value === "" || value === 0 || value === "0" || value === false)
     return true;
@@ -116,25 +118,25 @@ function permissionNames(value) {
   return names.join(", ") || "none";
 }
 
-/** Return a sentence for each changed property that says something to people. */
+/** Return a text for each changed property that is shown to users. */
 export function changeTexts(names, changes) {
   const hasColors = changes.some(({ key }) => key === "colors");
   return changes
     .filter(({ key }) => !HIDDEN_KEYS.has(key) && !(key === "color" && hasColors))
     .filter(({ old_value: before, new_value: after }) => !(isEmpty(before) && isEmpty(after)))
-    .filter(({ key, old_value: before }) => !(KINDS.has(key) && before === undefined))
+    .filter(({ key, old_value: before }) => !(HIDDEN_KEYS_OF_CREATIONS.has(key) && before === undefined))
     .map(change => changeText(names, change));
 }
 
 function changeText(names, { key, old_value: before, new_value: after }) {
   const label = keyLabel(key);
-  if (key === "$add" || key === "$remove") return `${label}: ${names.value(key, after)}`;
+  if (key === "$add" || key === "$remove") return `${label}: ${names.valueText(key, after)}`;
   if (key === "permissions" || key === "allow" || key === "deny") return permissionChanges(label, before, after);
   if (IMAGE_KEYS.has(key)) return `${label} ${isEmpty(before) ? "added" : isEmpty(after) ? "removed" : "changed"}`;
   if (Array.isArray(before) && Array.isArray(after)) return listChanges(names, key, before, after);
-  if (before === undefined) return `${label}: ${names.value(key, after)}`;
-  if (after === undefined) return `${label}: was ${names.value(key, before)}`;
-  return `${label}: from ${names.value(key, before)} to ${names.value(key, after)}`;
+  if (before === undefined) return `${label}: ${names.valueText(key, after)}`;
+  if (after === undefined) return `${label}: was ${names.valueText(key, before)}`;
+  return `${label}: from ${names.valueText(key, before)} to ${names.valueText(key, after)}`;
 }
 
 function listChanges(names, key, before, after) {
@@ -145,8 +147,8 @@ function listChanges(names, key, before, after) {
   const added = without(after, before),
     removed = without(before, after);
   const parts = [];
-  if (added.length) parts.push(`added ${names.value(key, added)}`);
-  if (removed.length) parts.push(`removed ${names.value(key, removed)}`);
+  if (added.length) parts.push(`added ${names.valueText(key, added)}`);
+  if (removed.length) parts.push(`removed ${names.valueText(key, removed)}`);
   return `${keyLabel(key)}: ${parts.join("; ") || "order changed"}`;
 }
 

@@ -13,9 +13,9 @@ import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { lockedNotice } from "./layout.js";
 
 const PAGE_SIZE = 50;
-/** Actions come in groups, so new entries are read once after them. */
+/** Delay before new entries are loaded, so that several actions in a row cause one request. */
 const NEW_ENTRIES_DELAY_MS = 300;
-/** How long entries are kept (spec/http.md#3.11). */
+/** Number of days that the server keeps entries (spec/http.md#3.11). */
 const KEPT_DAYS = 45;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
@@ -28,11 +28,12 @@ function build(view) {
     view.onChange(() => view.access.whyNot(Permissions.VIEW_AUDIT_LOG) === null && view.show(AUDIT_LOG_SCREEN.id));
     return lockedNotice(`You cannot see the audit log. ${why}`);
   }
-  /** Listed entries, the newest first, and the users that they name. */
+  /** Listed entries, the newest first. */
   let entries = [];
+  /** Users that the entries refer to, by ID. */
   const users = new Map();
   const filters = { user_id: undefined, target_id: undefined, action_type: undefined };
-  let request = 0,
+  let requestCount = 0,
     timer;
   const list = h("ul", { class: "settings-list audit-log", "aria-label": "Audit log" });
   const status = h("p", { class: "muted", role: "status" }, "Loading…");
@@ -58,22 +59,23 @@ function build(view) {
       })),
     );
   };
-  const store = page => {
+  /** Store the users of a response and return its entries. */
+  const readEntries = page => {
     for (const user of page.users ?? []) users.set(user.id, user);
     return page.audit_log_entries;
   };
-  const fetchPage = (isNew = false) =>
+  const fetchPage = (isFirstPage = false) =>
     runAndReport(async () => {
-      const current = (request += 1),
-        before = isNew ? undefined : entries.at(-1)?.id;
-      const found = store(
+      const requestNumber = (requestCount += 1),
+        before = isFirstPage ? undefined : entries.at(-1)?.id;
+      const found = readEntries(
         await context.api.request("GET", `/guilds/${guildId}/audit-logs`, {
           query: { ...filters, before, limit: PAGE_SIZE },
         }),
       );
-      // A newer choice of filters replaced this one.
-      if (current !== request) return;
-      entries = isNew ? found : [...entries, ...found];
+      // A newer request replaced this one.
+      if (requestNumber !== requestCount) return;
+      entries = isFirstPage ? found : [...entries, ...found];
       moreButton.hidden = found.length < PAGE_SIZE;
       draw();
     });
@@ -88,14 +90,14 @@ function build(view) {
       timer = setTimeout(() => list.isConnected && fetchNewest(), NEW_ENTRIES_DELAY_MS);
     }
   });
-  /** Add entries that were created since; the pages that the user opened stay. */
+  /** Add new entries at the top of the list; the pages that the user opened stay. */
   const fetchNewest = () =>
     runAndReport(async () => {
-      const current = request;
-      const found = store(
+      const requestNumber = requestCount;
+      const found = readEntries(
         await context.api.request("GET", `/guilds/${guildId}/audit-logs`, { query: { ...filters, limit: PAGE_SIZE } }),
       );
-      if (current !== request) return;
+      if (requestNumber !== requestCount) return;
       const known = new Set(entries.map(entry => entry.id));
       entries = [...found.filter(entry => !known.has(entry.id)), ...entries];
       draw();
@@ -111,11 +113,11 @@ function build(view) {
 }
 
 function filterControls(view, setFilter) {
-  const person = (label, name) =>
+  const userPicker = (label, filterName) =>
     entityPicker(label, {
       placeholder: "Anyone",
       find: query => findGuildEntities(view, ComponentType.USER_SELECT, query),
-      onChoose: choice => setFilter(name, choice?.value),
+      onChoose: choice => setFilter(filterName, choice?.value),
     });
   const select = h(
     "select",
@@ -130,8 +132,8 @@ function filterControls(view, setFilter) {
     ),
   );
   return [
-    person("Done by", "user_id"),
-    person("Done to", "target_id"),
+    userPicker("Done by", "user_id"),
+    userPicker("Done to", "target_id"),
     h("div", { class: "field" }, h("label", { for: "audit-action" }, "Action"), select),
   ];
 }
@@ -166,7 +168,7 @@ function auditEntry(entry, names) {
           h(
             "ul",
             null,
-            changes.map(text => h("li", { dir: "auto" }, text)),
+            changes.map(change => h("li", { dir: "auto" }, change)),
           ),
         )
       : null,

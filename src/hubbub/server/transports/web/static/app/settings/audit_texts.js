@@ -1,134 +1,136 @@
-/** Labels of the actions in the audit log. */
+/** Labels of the actions, properties and values in the audit log. */
+
+import { AuditLogAction } from "../generated/enums.js";
 
 /** Labels by action type (spec/http.md#3.11), in groups. @type {[string, [number, string][]][]} */
 export const AUDIT_GROUPS = [
   [
     "Guild",
     [
-      [1, "Guild updated"],
-      [211, "Guild profile updated"],
-      [210, "Member verification updated"],
-      [190, "Home settings created"],
-      [191, "Home settings updated"],
-      [171, "Home item featured"],
-      [172, "Home item removed"],
-      [212, "Permission to pin messages split"],
-      [213, "Permission to bypass slow mode split"],
+      [AuditLogAction.GUILD_UPDATE, "Guild updated"],
+      [AuditLogAction.GUILD_PROFILE_UPDATE, "Guild profile updated"],
+      [AuditLogAction.MEMBER_VERIFICATION_UPDATE, "Member verification updated"],
+      [AuditLogAction.HOME_SETTINGS_CREATE, "Home settings created"],
+      [AuditLogAction.HOME_SETTINGS_UPDATE, "Home settings updated"],
+      [AuditLogAction.GUILD_HOME_FEATURE_ITEM, "Home item featured"],
+      [AuditLogAction.GUILD_HOME_REMOVE_ITEM, "Home item removed"],
+      [AuditLogAction.GUILD_MIGRATE_PIN_PERMISSION, "Permission to pin messages split"],
+      [AuditLogAction.GUILD_MIGRATE_BYPASS_SLOWMODE_PERMISSION, "Permission to bypass slow mode split"],
     ],
   ],
   [
     "Channels",
     [
-      [10, "Channel created"],
-      [11, "Channel updated"],
-      [12, "Channel deleted"],
-      [13, "Channel permissions added"],
-      [14, "Channel permissions updated"],
-      [15, "Channel permissions removed"],
-      [110, "Thread created"],
-      [111, "Thread updated"],
-      [112, "Thread deleted"],
-      [192, "Voice channel status set"],
-      [193, "Voice channel status removed"],
+      [AuditLogAction.CHANNEL_CREATE, "Channel created"],
+      [AuditLogAction.CHANNEL_UPDATE, "Channel updated"],
+      [AuditLogAction.CHANNEL_DELETE, "Channel deleted"],
+      [AuditLogAction.CHANNEL_OVERWRITE_CREATE, "Channel permissions added"],
+      [AuditLogAction.CHANNEL_OVERWRITE_UPDATE, "Channel permissions updated"],
+      [AuditLogAction.CHANNEL_OVERWRITE_DELETE, "Channel permissions removed"],
+      [AuditLogAction.THREAD_CREATE, "Thread created"],
+      [AuditLogAction.THREAD_UPDATE, "Thread updated"],
+      [AuditLogAction.THREAD_DELETE, "Thread deleted"],
+      [AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, "Voice channel status set"],
+      [AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, "Voice channel status removed"],
     ],
   ],
   [
     "Members",
     [
-      [20, "Member kicked"],
-      [21, "Inactive members removed"],
-      [22, "Member banned"],
-      [23, "Ban lifted"],
-      [24, "Member updated"],
-      [25, "Member roles updated"],
-      [26, "Member moved"],
-      [27, "Member disconnected"],
-      [28, "App added"],
+      [AuditLogAction.MEMBER_KICK, "Member kicked"],
+      [AuditLogAction.MEMBER_PRUNE, "Inactive members removed"],
+      [AuditLogAction.MEMBER_BAN_ADD, "Member banned"],
+      [AuditLogAction.MEMBER_BAN_REMOVE, "Ban lifted"],
+      [AuditLogAction.MEMBER_UPDATE, "Member updated"],
+      [AuditLogAction.MEMBER_ROLE_UPDATE, "Member roles updated"],
+      [AuditLogAction.MEMBER_MOVE, "Member moved"],
+      [AuditLogAction.MEMBER_DISCONNECT, "Member disconnected"],
+      [AuditLogAction.BOT_ADD, "App added"],
     ],
   ],
   [
     "Roles and invites",
     [
-      [30, "Role created"],
-      [31, "Role updated"],
-      [32, "Role deleted"],
-      [40, "Invite created"],
-      [41, "Invite updated"],
-      [42, "Invite revoked"],
+      [AuditLogAction.ROLE_CREATE, "Role created"],
+      [AuditLogAction.ROLE_UPDATE, "Role updated"],
+      [AuditLogAction.ROLE_DELETE, "Role deleted"],
+      [AuditLogAction.INVITE_CREATE, "Invite created"],
+      [AuditLogAction.INVITE_UPDATE, "Invite updated"],
+      [AuditLogAction.INVITE_DELETE, "Invite revoked"],
     ],
   ],
   [
     "Messages",
     [
-      [72, "Messages deleted"],
-      [73, "Messages deleted in bulk"],
-      [74, "Message pinned"],
-      [75, "Message unpinned"],
+      [AuditLogAction.MESSAGE_DELETE, "Messages deleted"],
+      [AuditLogAction.MESSAGE_BULK_DELETE, "Messages deleted in bulk"],
+      [AuditLogAction.MESSAGE_PIN, "Message pinned"],
+      [AuditLogAction.MESSAGE_UNPIN, "Message unpinned"],
     ],
   ],
   [
     "Expressions",
     [
-      [60, "Emoji created"],
-      [61, "Emoji updated"],
-      [62, "Emoji deleted"],
-      [90, "Sticker created"],
-      [91, "Sticker updated"],
-      [92, "Sticker deleted"],
-      [130, "Sound created"],
-      [131, "Sound updated"],
-      [132, "Sound deleted"],
+      [AuditLogAction.EMOJI_CREATE, "Emoji created"],
+      [AuditLogAction.EMOJI_UPDATE, "Emoji updated"],
+      [AuditLogAction.EMOJI_DELETE, "Emoji deleted"],
+      [AuditLogAction.STICKER_CREATE, "Sticker created"],
+      [AuditLogAction.STICKER_UPDATE, "Sticker updated"],
+      [AuditLogAction.STICKER_DELETE, "Sticker deleted"],
+      [AuditLogAction.SOUNDBOARD_SOUND_CREATE, "Sound created"],
+      [AuditLogAction.SOUNDBOARD_SOUND_UPDATE, "Sound updated"],
+      [AuditLogAction.SOUNDBOARD_SOUND_DELETE, "Sound deleted"],
     ],
   ],
   [
     "Apps and webhooks",
     [
-      [50, "Webhook created"],
-      [51, "Webhook updated"],
-      [52, "Webhook deleted"],
-      [80, "App integration added"],
-      [81, "App integration updated"],
-      [82, "App integration removed"],
-      [121, "Command permissions updated"],
+      [AuditLogAction.WEBHOOK_CREATE, "Webhook created"],
+      [AuditLogAction.WEBHOOK_UPDATE, "Webhook updated"],
+      [AuditLogAction.WEBHOOK_DELETE, "Webhook deleted"],
+      [AuditLogAction.INTEGRATION_CREATE, "App integration added"],
+      [AuditLogAction.INTEGRATION_UPDATE, "App integration updated"],
+      [AuditLogAction.INTEGRATION_DELETE, "App integration removed"],
+      [AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE, "Command permissions updated"],
     ],
   ],
   [
     "Events and stages",
     [
-      [83, "Stage started"],
-      [84, "Stage updated"],
-      [85, "Stage ended"],
-      [100, "Event created"],
-      [101, "Event updated"],
-      [102, "Event canceled"],
-      [200, "Event exception created"],
-      [201, "Event exception updated"],
-      [202, "Event exception deleted"],
+      [AuditLogAction.STAGE_INSTANCE_CREATE, "Stage started"],
+      [AuditLogAction.STAGE_INSTANCE_UPDATE, "Stage updated"],
+      [AuditLogAction.STAGE_INSTANCE_DELETE, "Stage ended"],
+      [AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE, "Event created"],
+      [AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE, "Event updated"],
+      [AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE, "Event canceled"],
+      [AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE, "Event exception created"],
+      [AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE, "Event exception updated"],
+      [AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE, "Event exception deleted"],
     ],
   ],
   [
     "Auto moderation",
     [
-      [140, "Rule created"],
-      [141, "Rule updated"],
-      [142, "Rule deleted"],
-      [143, "Message blocked"],
-      [144, "Message reported"],
-      [145, "Member timed out by a rule"],
-      [146, "Member quarantined"],
-      [180, "Harmful link blocked"],
+      [AuditLogAction.AUTO_MODERATION_RULE_CREATE, "Rule created"],
+      [AuditLogAction.AUTO_MODERATION_RULE_UPDATE, "Rule updated"],
+      [AuditLogAction.AUTO_MODERATION_RULE_DELETE, "Rule deleted"],
+      [AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE, "Message blocked"],
+      [AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL, "Message reported"],
+      [AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED, "Member timed out by a rule"],
+      [AuditLogAction.AUTO_MODERATION_QUARANTINE_USER, "Member quarantined"],
+      [AuditLogAction.HARMFUL_LINKS_BLOCKED_MESSAGE, "Harmful link blocked"],
     ],
   ],
   [
     "Onboarding and subscriptions",
     [
-      [163, "Onboarding question created"],
-      [164, "Onboarding question updated"],
-      [165, "Onboarding question deleted"],
-      [166, "Onboarding created"],
-      [167, "Onboarding updated"],
-      [150, "Monetization requested"],
-      [151, "Monetization terms accepted"],
+      [AuditLogAction.ONBOARDING_PROMPT_CREATE, "Onboarding question created"],
+      [AuditLogAction.ONBOARDING_PROMPT_UPDATE, "Onboarding question updated"],
+      [AuditLogAction.ONBOARDING_PROMPT_DELETE, "Onboarding question deleted"],
+      [AuditLogAction.ONBOARDING_CREATE, "Onboarding created"],
+      [AuditLogAction.ONBOARDING_UPDATE, "Onboarding updated"],
+      [AuditLogAction.CREATOR_MONETIZATION_REQUEST_CREATED, "Monetization requested"],
+      [AuditLogAction.CREATOR_MONETIZATION_TERMS_ACCEPTED, "Monetization terms accepted"],
     ],
   ],
 ];
@@ -136,7 +138,7 @@ export const AUDIT_GROUPS = [
 /** Labels by action type. @type {Map<number, string>} */
 export const AUDIT_LABELS = new Map(AUDIT_GROUPS.flatMap(([, actions]) => actions));
 
-/** Labels of changed properties; other keys are shown in plain words. */
+/** Labels of changed properties; `keyLabel` derives the labels of other properties from their key. */
 const KEY_LABELS = new Map([
   ["$add", "Roles added"],
   ["$remove", "Roles removed"],
@@ -174,11 +176,18 @@ const KEY_LABELS = new Map([
   ["vanity_url_code", "Vanity URL"],
 ]);
 
-/** Properties that say nothing to people. */
+/** Properties without meaning for users; changes of them are not shown. */
 export const HIDDEN_KEYS = new Set(["id", "flags", "guild_id", "format_type", "privacy_level"]);
 
-/** Numbers for kinds of things, which say nothing about a new or deleted one. */
-export const KINDS = new Set(["type", "event_type", "trigger_type", "mode", "position", "available"]);
+/** Properties that are not shown for a created object, because their first value has no meaning for users. */
+export const HIDDEN_KEYS_OF_CREATIONS = new Set([
+  "type",
+  "event_type",
+  "trigger_type",
+  "mode",
+  "position",
+  "available",
+]);
 
 /** Properties whose value is the hash of an image. */
 export const IMAGE_KEYS = new Set([
@@ -211,14 +220,15 @@ export const VALUE_LABELS = new Map([
   ["entity_type", numbered(1, "stage channel", "voice channel", "somewhere else")],
 ]);
 
+/** Return labels by consecutive numbers, starting with `first`. */
 function numbered(first, ...labels) {
   return new Map(labels.map((label, index) => [first + index, label]));
 }
 
-/** Return a number of seconds in the largest unit without a remainder. */
+/** Return the text of a duration in seconds, in the largest unit without a remainder. */
 export function formatDuration(seconds) {
-  const [unit, size] = DURATION_UNITS.find(([, length]) => seconds % length === 0) ?? ["second", 1];
-  const count = seconds / size;
+  const [unit, unitSeconds] = DURATION_UNITS.find(([, length]) => seconds % length === 0) ?? ["second", 1];
+  const count = seconds / unitSeconds;
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 

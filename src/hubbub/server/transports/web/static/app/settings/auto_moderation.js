@@ -53,7 +53,7 @@ function buildList(view, loadedRules, load, focusedId) {
       rules.map(rule => ruleEntry(rule, () => edit(rule))),
     );
   };
-  const add = h(
+  const createButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => create(view, rules, edit) },
     icon("plus"),
@@ -75,7 +75,7 @@ function buildList(view, loadedRules, load, focusedId) {
       { class: "hint settings-intro" },
       "Rules check messages before they are sent. Members who manage the guild are exempt.",
     ),
-    h("div", { class: "settings-tools" }, add),
+    h("div", { class: "settings-tools" }, createButton),
     status,
     list,
   ];
@@ -100,19 +100,19 @@ function ruleEntry(rule, onEdit) {
   };
 }
 
-/** Return pairs of trigger type and label that the guild can still create. */
-function freeTriggers(rules) {
+/** Return the trigger types for which the guild can have another rule, as pairs of type and label. */
+function availableTriggers(rules) {
   const count = type => rules.filter(rule => rule.trigger_type === type).length;
   return [...TRIGGER_TEXTS].filter(([type]) => count(type) < RULES_MAX_BY_TRIGGER[type]);
 }
 
 async function create(view, rules, edit) {
-  const options = freeTriggers(rules);
+  const options = availableTriggers(rules);
   if (!options.length) {
-    showNotice("The guild has all rules that it can have. Edit or delete one of them.");
+    showNotice("The guild has the maximum number of rules. Edit or delete one of them.");
     return;
   }
-  const full = [...TRIGGER_TEXTS].filter(entry => !options.some(([type]) => type === entry[0]));
+  const exhausted = [...TRIGGER_TEXTS].filter(([type]) => !options.some(([option]) => option === type));
   let rule = null;
   const isDone = await openActionDialog({
     title: "Create rule",
@@ -122,8 +122,8 @@ async function create(view, rules, edit) {
     fields: {
       name: textSetting("Name", { maxlength: RULE_NAME_MAX, required: true }),
       trigger_type: choiceSetting("Reacts to", options, {
-        hint: full.length
-          ? `Already used: ${full.map(([type, label]) => `${label} (${RULES_MAX_BY_TRIGGER[type]})`).join(", ")}.`
+        hint: exhausted.length
+          ? `Already used: ${exhausted.map(([type, label]) => `${label} (${RULES_MAX_BY_TRIGGER[type]})`).join(", ")}.`
           : undefined,
       }),
     },

@@ -1,5 +1,6 @@
 /** The dialog that creates a channel. */
 
+import { OverwriteType } from "../generated/enums.js";
 import { CHANNEL_NAME_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
@@ -10,7 +11,8 @@ import { choiceSetting, showFieldNotice, switchSetting, textSetting } from "./fi
 import { openActionDialog } from "./form.js";
 import { findTargets } from "./permission_preview.js";
 
-const TARGETS_MAX = 25;
+/** Maximum number of roles and members that can be chosen for a private channel. */
+const PRIVATE_TARGETS_MAX = 25;
 
 /**
  * Open the dialog that creates a channel. Resolve to the channel, or null.
@@ -30,6 +32,7 @@ export async function openChannelCreation(context, guildId, parentId = null) {
   const type = choiceSetting(
     "Type",
     types.map(([value, label]) => [value, label]),
+    // `draw` replaces the hint with the explanation of the chosen type.
     { hint: " " },
   );
   const parent = choiceSetting("Category", categoryOptions(state, guildId));
@@ -71,7 +74,7 @@ export async function openChannelCreation(context, guildId, parentId = null) {
   return created;
 }
 
-/** Return the overwrites of a private channel: those of its category, without access for everyone else. */
+/** Return the overwrites of a private channel: those of its category, with access for the targets but not for @everyone. */
 function privateOverwrites({ state }, guild, inherited, targets) {
   let overwrites = withPrivacy(normalizeOverwrites(inherited), guild.id, true);
   const allowed = new Set(targets);
@@ -81,7 +84,7 @@ function privateOverwrites({ state }, guild, inherited, targets) {
     const current = overwrites.find(overwrite => overwrite.id === id);
     overwrites = withOverwrite(overwrites, {
       id,
-      type: guild.roles.some(role => role.id === id) ? 0 : 1,
+      type: guild.roles.some(role => role.id === id) ? OverwriteType.ROLE : OverwriteType.MEMBER,
       allow: BigInt(current?.allow ?? 0) | Permissions.VIEW_CHANNEL,
       deny: BigInt(current?.deny ?? 0) & ~Permissions.VIEW_CHANNEL,
     });
@@ -89,23 +92,23 @@ function privateOverwrites({ state }, guild, inherited, targets) {
   return overwrites;
 }
 
-/** Return the field for the private option: null, or the IDs of the roles and members who can see the channel. */
+/** Return the field for privacy. Its value is null, or the IDs of the roles and members who can see the channel. */
 function privacySetting(view) {
-  const isPrivate = switchSetting("Private", { hint: "Only the roles and members that you choose can see it." });
+  const privateSwitch = switchSetting("Private", { hint: "Only the roles and members that you choose can see it." });
   const picker = createPicker({
     label: "Who can see it",
     placeholder: "Roles and members",
     min: 0,
-    max: TARGETS_MAX,
+    max: PRIVATE_TARGETS_MAX,
     find: async query => (await findTargets(view, query)).filter(({ value }) => value !== view.guildId),
   });
-  const chosen = h("div", { class: "field", hidden: true }, h("p", { class: "label" }, "Who can see it"), picker.node);
-  isPrivate.node.addEventListener("change", () => {
-    chosen.hidden = !isPrivate.read();
+  const targets = h("div", { class: "field", hidden: true }, h("p", { class: "label" }, "Who can see it"), picker.node);
+  privateSwitch.node.addEventListener("change", () => {
+    targets.hidden = !privateSwitch.read();
   });
   return {
-    node: h("div", { class: "stack" }, isPrivate.node, chosen),
-    read: () => (isPrivate.read() ? picker.values.map(({ value }) => value) : null),
+    node: h("div", { class: "stack" }, privateSwitch.node, targets),
+    read: () => (privateSwitch.read() ? picker.values.map(({ value }) => value) : null),
     write() {},
     setError: showFieldNotice,
     setDisabled() {},

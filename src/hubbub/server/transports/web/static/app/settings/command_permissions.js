@@ -1,4 +1,4 @@
-/** Guild settings: who can use a command of an app, and in which channels. */
+/** Guild settings: the page with the permissions of an app's command for roles, members and channels. */
 
 import { CommandPermissionType, ComponentType } from "../generated/enums.js";
 import { COMMAND_PERMISSIONS_MAX } from "../generated/limits.js";
@@ -15,7 +15,7 @@ import { colorSwatch, colorsOf } from "./role_colors.js";
 
 const { ROLE, USER, CHANNEL } = CommandPermissionType;
 
-/** Return the ID that stands for all channels of a guild. */
+/** Return the ID of the entry for all channels of a guild: the guild ID minus one. */
 const allChannelsId = guildId => String(BigInt(guildId) - 1n);
 
 /** Return why the user cannot set the permissions of a command, or null; `command` is null for all commands of an app. */
@@ -28,15 +28,15 @@ function whyNotSet(access, command, entries, applicationEntries) {
 /** Return whether the user can use a command (spec/webhooks-and-interactions.md#5.5), regardless of the channel. */
 function canUse(access, command, entries, applicationEntries) {
   if (access.has(Permissions.ADMINISTRATOR)) return true;
-  const own = decide(access, entries);
-  if (own !== null) return own;
-  if (decide(access, applicationEntries) === false) return false;
+  const isAllowed = decideByEntries(access, entries);
+  if (isAllowed !== null) return isAllowed;
+  if (decideByEntries(access, applicationEntries) === false) return false;
   const required = command.default_member_permissions;
   return required === null || (required !== "0" && access.has(BigInt(required)));
 }
 
-/** Return whether entries allow the user; null if none applies: a member wins over roles, and they over @everyone. */
-function decide({ me, member, guild }, entries) {
+/** Return whether entries allow the user, or null if none applies. A member entry wins over roles, roles over @everyone. */
+function decideByEntries({ me, member, guild }, entries) {
   const find = (type, isTarget) => entries.filter(entry => entry.type === type && isTarget(entry.id));
   const [own] = find(USER, id => id === me.id);
   const roles = find(ROLE, id => member.roles.includes(id));
@@ -107,10 +107,10 @@ export async function openCommandPermissions(view, { application, target, entrie
   view.openPage(target.name, application.name, goBack, [notice, permissions.node]);
 }
 
-/** Return the entries of an app and its commands by their ID. */
+/** Return the permission entries in a response, by the ID of the app or command that they belong to. */
 export const entriesByTarget = ({ permissions }) => new Map(permissions.map(target => [target.id, target.permissions]));
 
-/** Return the members that entries refer to, by user ID. Members who left are unknown. */
+/** Return the members that entries refer to, by user ID, without members who left. */
 async function fetchMembers({ context, guildId }, entries) {
   const members = new Map();
   for (const { id, type } of entries) {
@@ -124,8 +124,10 @@ async function fetchMembers({ context, guildId }, entries) {
 }
 
 /**
- * Return the field for the permissions: entries for roles and members, and entries for channels.
+ * Return the field for the permission entries of roles, members and channels.
  *
+ * @param {any} view
+ * @param {Map<string, any>} members the members that entries refer to, by user ID; chosen members are added
  * @returns {import("./fields.js").SettingsField}
  */
 function permissionsSetting(view, members) {
@@ -150,29 +152,30 @@ function permissionsSetting(view, members) {
   };
   const row = ({ id, type, permission }) => entryRow(view, members, { id, type, permission }, isDisabled, setEntry);
   const draw = () => {
-    const rows = (list, types, fixed) =>
+    /** Draw the entries of some types; the entry of the `fixed` target is first and always listed. */
+    const drawRows = (list, types, fixed) =>
       setChildren(
         list,
         row({ ...fixed, permission: find(fixed)?.permission ?? null }),
         entries.filter(({ id, type }) => types.includes(type) && id !== fixed.id).map(row),
       );
-    rows(people, [ROLE, USER], { id: guildId, type: ROLE });
-    rows(channels, [CHANNEL], { id: allChannelsId(guildId), type: CHANNEL });
+    drawRows(people, [ROLE, USER], { id: guildId, type: ROLE });
+    drawRows(channels, [CHANNEL], { id: allChannelsId(guildId), type: CHANNEL });
     const isFull = entries.length >= COMMAND_PERMISSIONS_MAX;
     for (const picker of [personPicker, channelPicker]) picker.button.disabled = isDisabled || isFull;
   };
   const find = ({ id, type }) => entries.find(entry => entry.id === id && entry.type === type);
-  const picker = (label, placeholder, type, entryType) => {
-    const created = createPicker({
+  const createEntryPicker = (label, componentType, entryType) => {
+    const picker = createPicker({
       label,
-      placeholder,
+      placeholder: label,
       min: 0,
       find: async query => {
-        const choices = await findGuildEntities(view, type, query);
+        const choices = await findGuildEntities(view, componentType, query);
         return choices.filter(({ value }) => value !== guildId && !entries.some(({ id }) => id === value));
       },
       onCommit: ([choice]) => {
-        created.set([]);
+        picker.set([]);
         if (choice === undefined) return;
         const member = context.state.member(guildId, choice.value);
         if (member !== undefined) members.set(choice.value, member);
@@ -181,12 +184,12 @@ function permissionsSetting(view, members) {
         setEntry(choice.value, entryType(choice.value), true);
       },
     });
-    return created;
+    return picker;
   };
-  const personPicker = picker("Add role or member", "Add role or member", ComponentType.MENTIONABLE_SELECT, id =>
+  const personPicker = createEntryPicker("Add role or member", ComponentType.MENTIONABLE_SELECT, id =>
     view.guild.roles.some(role => role.id === id) ? ROLE : USER,
   );
-  const channelPicker = picker("Add channel", "Add channel", ComponentType.CHANNEL_SELECT, () => CHANNEL);
+  const channelPicker = createEntryPicker("Add channel", ComponentType.CHANNEL_SELECT, () => CHANNEL);
   return {
     node: h(
       "div",
@@ -216,7 +219,7 @@ function permissionsSetting(view, members) {
   };
 }
 
-/** Return the mark and name of the target of an entry, and why the user cannot change its entry. */
+/** Return the image and name of the target of an entry, and why the user cannot change the entry, or null. */
 function describeTarget(view, members, { id, type }) {
   const { access, guildId, context } = view;
   if (type === CHANNEL) {

@@ -1,4 +1,4 @@
-/** The fields of settings forms: each reads and writes one value and shows its error. */
+/** The fields of settings forms, and functions that show the errors of the API at them. */
 
 import { REASON_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
@@ -11,13 +11,13 @@ import { showNotice } from "../ui/notices.js";
  * @typedef {object} SettingsField
  * @property {HTMLElement} node
  * @property {() => any} read returns the value as the API takes it
- * @property {(value: any) => void} write
- * @property {(text: string | null) => void} setError
+ * @property {(value: any) => void} write shows a stored value
+ * @property {(text: string | null) => void} setError shows an error; null removes it
  * @property {(errors: any) => void} [setErrors] shows the errors of the API at the parts of a field that has parts
  * @property {(disabled: boolean) => void} setDisabled
  */
 
-/** @returns {SettingsField} */
+/** Return a field with one input element; `field` has its node, input and `setError`. @returns {SettingsField} */
 function inputField(field, read, write) {
   return {
     node: field.node,
@@ -65,7 +65,7 @@ export function choiceSetting(label, options, { hint, unknown = String } = {}) {
   );
 }
 
-/** Return a field for a whole number. */
+/** Return a field for a whole number; an empty input is 0. */
 export function numberSetting(label, { hint, ...attributes }) {
   const input = h("input", { type: "number", class: "short-input", inputmode: "numeric", ...attributes });
   return inputField(
@@ -77,7 +77,7 @@ export function numberSetting(label, { hint, ...attributes }) {
   );
 }
 
-/** Return a field for a list of texts, one in each line. */
+/** Return a field for a list of texts, one per line; empty lines are left out. */
 export function linesSetting(label, { hint, ...attributes } = {}) {
   const input = h("textarea", { rows: "4", dir: "auto", spellcheck: "false", ...attributes });
   const field = formField(label, input, hint);
@@ -86,7 +86,7 @@ export function linesSetting(label, { hint, ...attributes } = {}) {
     ...inputField(field, read, value => {
       input.value = (value ?? []).join("\n");
     }),
-    /** Name the line with the first error. */
+    /** Show the first error with the text of its line. */
     setErrors(errors) {
       const [index, inner] = Object.entries(errors).find(([key]) => key !== "_errors") ?? [];
       const message = firstErrorMessage(inner ?? errors);
@@ -116,7 +116,7 @@ export function switchSetting(label, { hint } = {}) {
   );
 }
 
-/** Return a color field; the value is a number, 0 for no color. */
+/** Return a color field; its value is the number 0xRRGGBB. */
 export function colorSetting(label, { hint } = {}) {
   const input = h("input", { type: "color", class: "color" });
   return inputField(
@@ -129,7 +129,7 @@ export function colorSetting(label, { hint } = {}) {
 }
 
 /**
- * Return a field that combines several; its value is an object by their names.
+ * Return a field that combines several fields; its value is an object with their values by name.
  *
  * @param {Record<string, SettingsField>} fields
  * @param {Record<string, any>} [attributes] of the node
@@ -178,14 +178,14 @@ export function setFieldErrors(field, errors) {
   else field.setErrors(errors);
 }
 
-/** Return the first message in the errors of a field. */
+/** Return the first message in the errors that the API returned for a field. */
 export function firstErrorMessage(node) {
   if (Array.isArray(node?._errors) && node._errors.length) return String(node._errors[0].message);
   const inner = Object.values(node ?? {}).find(value => typeof value === "object");
   return inner ? firstErrorMessage(inner) : "This value is not valid.";
 }
 
-/** Show the error of a field without a place for it. */
+/** Show the error of a field as a notice; for fields that have no element for errors. */
 export function showFieldNotice(text) {
   if (text) showNotice(text, "problem");
 }

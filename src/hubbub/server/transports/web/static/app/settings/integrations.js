@@ -96,15 +96,16 @@ async function confirmRemoval({ context, guildId }, { id, application }) {
   return isDone;
 }
 
-/** Commands that users type. */
-const TYPED = new Set([CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT]);
+/** Types of the commands that users type, with a slash before the name. */
+const TYPED_COMMAND_TYPES = new Set([CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT]);
 
 /** Return the name of a command as users see it. */
-const commandName = command => `${TYPED.has(command.type) ? "/" : ""}${command.name_localized ?? command.name}`;
+const commandName = command =>
+  `${TYPED_COMMAND_TYPES.has(command.type) ? "/" : ""}${command.name_localized ?? command.name}`;
 
-/** Return in a few words how many permission entries a command has. */
+/** Return the text with the number of permission entries of a command. */
 function entriesText(entries) {
-  if (!entries.length) return "No permissions set: members use it as the app intends";
+  if (!entries.length) return "No permissions set: the defaults of the app apply";
   return entries.length === 1 ? "1 permission set" : `${entries.length} permissions set`;
 }
 

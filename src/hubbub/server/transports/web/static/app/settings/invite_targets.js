@@ -1,4 +1,4 @@
-/** The users that an invite is for: a field for their IDs, and the dialog of an existing invite. */
+/** The users who can use an invite: a field for their IDs, and the dialog of an existing invite. */
 
 import { TARGET_USERS_FILE_BYTES_MAX, TARGET_USERS_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
@@ -9,6 +9,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { openActionDialog } from "./form.js";
 import { whyTooLarge } from "./upload_field.js";
 
+/** First line of the CSV file. */
 const HEADER = "user_id";
 const USERS_HINT = [
   `Optional. User IDs, one per line, at most ${TARGET_USERS_MAX.toLocaleString()};`,
@@ -19,7 +20,7 @@ const USERS_HINT = [
 export const targetUsersFile = text => new File([`${HEADER}\n${text}\n`], "users.csv", { type: "text/csv" });
 
 /**
- * Return a field for user IDs, one per line, which a file can fill; null if there are none.
+ * Return a field whose value is a text with one user ID per line, typed or read from a file; null if it is empty.
  *
  * @returns {import("./fields.js").SettingsField}
  */
@@ -61,7 +62,7 @@ export function targetUsersSetting(label) {
   };
 }
 
-/** Return the lines of a file without a header. */
+/** Return the text of a file without its byte order mark and its header line. */
 function withoutHeader(text) {
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
   if (lines.length && !/^["\s]*\d/.test(lines[0])) lines.shift();
@@ -73,7 +74,7 @@ function whyNotChange(access, invite) {
   return invite.inviter?.id === access.me.id ? null : access.whyNot(Permissions.MANAGE_GUILD);
 }
 
-/** Open the dialog with the users that an invite is for. */
+/** Open the dialog with the users who can use an invite. */
 export function openTargetUsers(view, invite) {
   return runAndReport(async () => {
     const { context, access } = view,
@@ -105,7 +106,7 @@ export function openTargetUsers(view, invite) {
   });
 }
 
-/** Return the IDs of the users of an invite, one per line; null if everyone can use it. */
+/** Return the IDs of the users who can use an invite, one per line; null if everyone can use it. */
 async function fetchTargets({ api }, path) {
   try {
     return withoutHeader(await api.request("GET", path, { isText: true }));

@@ -48,7 +48,7 @@ function build(view) {
       isNullable: true,
       maxlength: GUILD_DESCRIPTION_MAX,
     }),
-    system_channel_id: choiceSetting("System channel", channelOptions(context.state, guildId), {
+    system_channel_id: choiceSetting("System channel", systemChannelOptions(context.state, guildId), {
       hint: "Shows who joined.",
     }),
     verification_level: choiceSetting("Verification level", VERIFICATION_OPTIONS, {
@@ -84,7 +84,8 @@ function build(view) {
   );
 }
 
-function channelOptions(state, guildId) {
+/** Return the text channels that the user can see, as pairs of ID and name, after the option for none. */
+function systemChannelOptions(state, guildId) {
   const channels = state
     .channelsOf(guildId)
     .filter(channel => channel.type === ChannelType.GUILD_TEXT && state.can(channel.id, Permissions.VIEW_CHANNEL))

@@ -1,11 +1,11 @@
-/** Tabs inside a settings page. All panels stay in the document, so a form can span them. */
+/** Tabs of a settings page. All panels stay in the document, so one form can have fields in several panels. */
 
 import { h } from "../ui/dom.js";
 
 let tabsCount = 0;
 
 /**
- * Return tabs with their panels. A field with an error shows its panel.
+ * Return tabs with their panels. A `settings-error` event of a field opens its panel.
  *
  * @param {string} label
  * @param {{label: string, content: any, onShow?: () => void}[]} tabs `onShow` is called each time the tab is chosen

@@ -16,12 +16,13 @@ import { imageSetting } from "./upload_field.js";
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const WEBHOOKS_SCREEN = { id: "webhooks", label: "Webhooks", icon: "link", build };
 
-const MANAGE = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS;
+/** Permissions that the user needs in a channel to manage its webhooks. */
+const MANAGE_BITS = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS;
 
 function build(view, focusedId = null) {
   const { context, guildId } = view;
   const content = h("div");
-  const create = h(
+  const createButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => add() },
     icon("plus"),
@@ -50,10 +51,10 @@ function build(view, focusedId = null) {
       fetch: () => context.api.request("GET", `/guilds/${guildId}/webhooks`),
       entry: webhook => webhookEntry(view, webhook, edit),
     });
-    if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || create.focus());
+    if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || createButton.focus());
     content.replaceChildren(
       h("p", { class: "hint settings-intro" }, "Other services send messages to a channel with the URL of a webhook."),
-      h("div", { class: "settings-tools" }, create),
+      h("div", { class: "settings-tools" }, createButton),
       ...list.nodes,
     );
   };
@@ -72,8 +73,8 @@ function showList(view, focusedId) {
 const channelName = (state, id) =>
   state.channels.has(id) ? channelLabel(state.channels.get(id)) : "a deleted channel";
 
-/** Return what posts with a webhook. */
-function describe({ state }, webhook) {
+/** Return the text about the origin of a webhook: the followed channel or the creator; null if unknown. */
+function originText({ state }, webhook) {
   if (webhook.type === WebhookType.CHANNEL_FOLLOWER) {
     const { source_channel: channel, source_guild: guild } = webhook;
     return channel ? `Follows #${channel.name}${guild ? ` of ${guild.name}` : ""}` : "Follows a deleted channel";
@@ -83,18 +84,18 @@ function describe({ state }, webhook) {
 }
 
 function webhookEntry({ context }, webhook, edit) {
-  const details = [`Posts in ${channelName(context.state, webhook.channel_id)}`, describe(context, webhook)];
+  const details = [`Posts in ${channelName(context.state, webhook.channel_id)}`, originText(context, webhook)];
   return {
     key: webhook.id,
     version: JSON.stringify([webhook, details]),
     build: () => {
-      const change = actionButton("Edit", () => edit(webhook), { name: `Edit ${webhook.name}` });
-      change.dataset.focus = "edit";
+      const editButton = actionButton("Edit", () => edit(webhook), { name: `Edit ${webhook.name}` });
+      editButton.dataset.focus = "edit";
       return listEntry({
         mark: userAvatar(webhook, webhook.name),
         title: [webhook.name, webhook.application_id ? h("span", { class: "tag" }, "App") : null],
         details,
-        actions: [webhook.url ? copyButton(webhook) : null, change].filter(Boolean),
+        actions: [webhook.url ? copyButton(webhook) : null, editButton].filter(Boolean),
       });
     },
   };
@@ -111,7 +112,7 @@ function copyButton(webhook) {
 
 const fieldsOf = (view, webhook) => ({
   name: textSetting("Name", { maxlength: WEBHOOK_NAME_MAX, required: true }),
-  channel_id: choiceSetting("Channel", channelOptions(view, MANAGE), {
+  channel_id: choiceSetting("Channel", channelOptions(view, MANAGE_BITS), {
     hint: `A channel has at most ${WEBHOOKS_PER_CHANNEL_MAX} webhooks.`,
   }),
   avatar: imageSetting("Avatar", {
@@ -120,6 +121,7 @@ const fieldsOf = (view, webhook) => ({
   }),
 });
 
+/** Open the dialog that creates a webhook. Resolve to the webhook, or null. */
 async function openCreation(view) {
   let created = null;
   const fields = fieldsOf(view, { id: "0", name: "" });
@@ -143,7 +145,7 @@ function openWebhook(view, webhook, goBack) {
   let current = webhook;
   const fields = fieldsOf(view, webhook);
   const notice = h("div", { class: "settings-access" }),
-    deletion = actionButton("Delete webhook", () => remove(), { danger: true });
+    deleteButton = actionButton("Delete webhook", () => remove(), { danger: true });
   const whyNot = () => view.access.whyNotIn(Permissions.MANAGE_WEBHOOKS, current.channel_id);
   const form = new SettingsForm(fields, valuesOf(webhook), {
     save: async changes => {
@@ -158,7 +160,7 @@ function openWebhook(view, webhook, goBack) {
     const why = whyNot();
     notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(why)]));
     for (const field of Object.values(fields)) field.setDisabled(why !== null);
-    deletion.disabled = why !== null;
+    deleteButton.disabled = why !== null;
   };
   const remove = async () => {
     const isDone = await openActionDialog({
@@ -202,7 +204,7 @@ function openWebhook(view, webhook, goBack) {
         Object.values(fields).map(field => field.node),
       ),
       urlSection(webhook),
-      settingsSection("Delete", h("div", { class: "row" }, deletion)),
+      settingsSection("Delete", h("div", { class: "row" }, deleteButton)),
     ),
   ]);
 }
