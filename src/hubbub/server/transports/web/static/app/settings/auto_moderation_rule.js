@@ -1,4 +1,4 @@
-/** Guild settings: the page of one rule of auto moderation. */
+/** Guild settings: the page of one auto moderation rule, and the labels of the actions. */
 
 import {
   AutoModerationActionType,
@@ -54,12 +54,14 @@ export const ACTION_TEXTS = new Map([
   ],
 ]);
 
+/** Word lists of the platform, as pairs of type and label. */
 const PRESET_TEXTS = [
   [AutoModerationKeywordPresetType.PROFANITY, "Swear words"],
   [AutoModerationKeywordPresetType.SEXUAL_CONTENT, "Sexual content"],
   [AutoModerationKeywordPresetType.SLURS, "Insults and slurs"],
 ];
 
+/** Lengths of a timeout in seconds. */
 const DURATION_OPTIONS = [
   [60, "1 minute"],
   [300, "5 minutes"],
@@ -69,6 +71,9 @@ const DURATION_OPTIONS = [
   [604_800, "1 week"],
   [TIMEOUT_SECONDS_MAX, "4 weeks"],
 ];
+
+/** Duration that is chosen before the user selects one. */
+const DEFAULT_TIMEOUT_SECONDS = 300;
 
 const ALERT_CHANNEL_TYPES = [
   ChannelType.GUILD_TEXT,
@@ -107,7 +112,7 @@ export function openRule(view, loadedRule, goBack) {
   const form = new SettingsForm(fields, rule, {
     save: async changes => {
       rule = await context.api.request("PATCH", path, { json: changes });
-      setTitle();
+      view.setTitle(rule.name);
       drawAccess();
       return rule;
     },
@@ -115,9 +120,6 @@ export function openRule(view, loadedRule, goBack) {
   });
   view.useForm(form);
   const notice = h("div", { class: "settings-access" });
-  const setTitle = () => {
-    view.main.querySelector(".settings-heading").textContent = rule.name;
-  };
   const drawAccess = () => {
     const why = view.access.whyNot(Permissions.MODERATE_MEMBERS),
       isLocked = why !== null && rule.actions.some(({ type }) => type === TIMEOUT);
@@ -146,7 +148,7 @@ export function openRule(view, loadedRule, goBack) {
     }
     rule = found;
     form.load(rule);
-    setTitle();
+    view.setTitle(rule.name);
     drawAccess();
   });
   view.onChange(({ kind, id }) => {
@@ -189,7 +191,7 @@ async function removeRule(view, rule, path, onDelete, goBack) {
 
 const hasTriggerFields = type => Object.keys(triggerFields(type)).length > 0;
 
-/** Return the fields of the content that triggers a rule. */
+/** Return the fields for the content that triggers a rule of a type; spam rules have none. */
 function triggerFields(type) {
   if (type === KEYWORD || type === MEMBER_PROFILE)
     return {
@@ -253,8 +255,8 @@ function presetsSetting() {
   };
 }
 
-/** Return the field of an action's setting, by its name in the metadata. */
-function actionDetails(view, type) {
+/** Return the fields of an action's metadata by name; some actions have none. */
+function metadataFields(view, type) {
   if (type === BLOCK_MESSAGE)
     return {
       custom_message: textSetting("Message to the author", {
@@ -280,11 +282,11 @@ function actionDetails(view, type) {
   return {};
 }
 
-/** Return the field for the actions of a rule. */
+/** Return the field for the actions of a rule: a switch and the metadata of each possible action. */
 function actionsSetting(view, triggerType) {
   const parts = ACTIONS_BY_TRIGGER[triggerType].map(type => {
     const toggle = switchSetting(ACTION_TEXTS.get(type).label, { hint: ACTION_TEXTS.get(type).hint });
-    const details = groupSetting(actionDetails(view, type), { class: "settings-group action-details" });
+    const details = groupSetting(metadataFields(view, type), { class: "settings-group action-details" });
     return { type, toggle, details, reason: h("p", { class: "hint", hidden: true }) };
   });
   const error = h("p", { class: "error", hidden: true, role: "alert" });
@@ -312,7 +314,7 @@ function actionsSetting(view, triggerType) {
       for (const { type, toggle, details } of parts) {
         const action = actions.find(other => other.type === type);
         toggle.write(action !== undefined);
-        details.write({ channel_id: null, duration_seconds: DURATION_OPTIONS[1][0], ...action?.metadata });
+        details.write({ channel_id: null, duration_seconds: DEFAULT_TIMEOUT_SECONDS, ...action?.metadata });
       }
       draw();
     },
@@ -329,7 +331,7 @@ function actionsSetting(view, triggerType) {
     setDisabled(disabled) {
       for (const { toggle, details } of parts) for (const field of [toggle, details]) field.setDisabled(disabled);
     },
-    /** A timeout needs a permission; the user can remove it without. */
+    /** Disable the timeout for users without the permission; they can still remove a stored timeout. */
     drawAccess(whyNotTimeOut, rule) {
       for (const { type, toggle, details, reason } of parts) {
         if (type !== TIMEOUT) continue;

@@ -1,4 +1,4 @@
-/** The next dates of an event that repeats, which can be skipped one by one. */
+/** The next dates of a repeating event; the user can skip and restore each of them. */
 
 import { RecurrenceFrequency } from "../generated/enums.js";
 import { lowestIdAt } from "../network/ids.js";
@@ -8,17 +8,17 @@ import { timeElement } from "../ui/times.js";
 import { actionButton, listEntry, settingsSection } from "./layout.js";
 
 const DAY_MS = 86_400_000;
-const DATES_MAX = 5;
-/** Dates are searched in this many days: a leap day comes again after 8 years at most. */
+const LISTED_DATES_MAX = 5;
+/** Number of days in which dates are searched: February 29 recurs after at most 8 years. */
 const HORIZON_DAYS = 366 * 8;
 
 /** Return the day of the week in UTC, 0 for Monday. */
 export const weekdayOf = date => (date.getUTCDay() + 6) % 7;
 
-/** Return the number of the week of a date, which starts on Monday. */
+/** Return the number of the week of a date, counted from 1970; weeks start on Monday. */
 const weekOf = date => Math.floor((date.getTime() / DAY_MS - weekdayOf(date)) / 7);
 
-/** Return whether a rule has an occurrence on a date (spec/http.md#3.9). */
+/** Return whether a rule that starts at `start` has an occurrence on a date (spec/http.md#3.9). */
 function isOccurrence(rule, start, date) {
   const weekday = weekdayOf(date);
   switch (rule.frequency) {
@@ -35,14 +35,14 @@ function isOccurrence(rule, start, date) {
   }
 }
 
-/** Return the times of the next occurrences of an event, in milliseconds. */
-function nextTimes({ scheduled_start_time: startTime, recurrence_rule: rule }) {
-  const first = new Date(startTime),
+/** Return the times of the next occurrences of an event as Unix milliseconds. */
+function nextTimes({ scheduled_start_time: nextTime, recurrence_rule: rule }) {
+  const next = new Date(nextTime),
+    ruleStart = new Date(rule.start),
     times = [];
-  const start = new Date(rule.start);
-  for (let days = 0; days < HORIZON_DAYS && times.length < DATES_MAX; days += 1) {
-    const date = new Date(first.getTime() + days * DAY_MS);
-    if (days === 0 || isOccurrence(rule, start, date)) times.push(date.getTime());
+  for (let days = 0; days < HORIZON_DAYS && times.length < LISTED_DATES_MAX; days += 1) {
+    const date = new Date(next.getTime() + days * DAY_MS);
+    if (days === 0 || isOccurrence(rule, ruleStart, date)) times.push(date.getTime());
   }
   return times;
 }
@@ -51,7 +51,7 @@ function nextTimes({ scheduled_start_time: startTime, recurrence_rule: rule }) {
  * Return the section with the next dates of an event.
  *
  * @param {any} view
- * @param {string} path of the event
+ * @param {string} path the API path of the event
  * @param {() => void} onChange called after a date was skipped or restored
  * @returns {{node: HTMLElement, draw: (event: any, why: string | null) => void}}
  */

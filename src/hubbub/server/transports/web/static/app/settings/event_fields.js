@@ -11,39 +11,61 @@ import { weekdayOf } from "./event_dates.js";
 import { choiceSetting, textSetting } from "./fields.js";
 import { imageSetting } from "./upload_field.js";
 
-/** Permissions to schedule events in a stage channel; voice channels need only the first line. */
+/** Permissions to schedule an event in a voice or stage channel. */
 const JOIN_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.CONNECT;
+/** Further permissions to schedule an event in a stage channel. */
 const STAGE_PERMISSIONS = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS;
 
+/** Monday to Friday; weekdays are numbered from 0 for Monday. */
 const WORKDAYS = [0, 1, 2, 3, 4];
 const { YEARLY, MONTHLY, WEEKLY, DAILY } = RecurrenceFrequency;
 
-/** Repetitions by name: the label, and the rule for the start. @type {[string, string, (start: Date) => any][]} */
+/** Name of the repetition of an event that does not repeat. */
+export const NO_REPETITION = "none";
+
+/**
+ * Repetitions that the user can choose; `createRule` returns the recurrence rule of an event with a start.
+ *
+ * @type {{name: string, label: string, createRule: (start: Date) => any}[]}
+ */
 const REPETITIONS = [
-  ["none", "Does not repeat", () => null],
-  ["daily", "Every day", () => ({ frequency: DAILY })],
-  ["workdays", "Monday to Friday", () => ({ frequency: DAILY, by_weekday: WORKDAYS })],
-  ["weekly", "Every week", start => ({ frequency: WEEKLY, by_weekday: [weekdayOf(start)] })],
-  ["biweekly", "Every other week", start => ({ frequency: WEEKLY, interval: 2, by_weekday: [weekdayOf(start)] })],
-  [
-    "monthly",
-    "Every month, on the same weekday",
-    start => ({
+  { name: NO_REPETITION, label: "Does not repeat", createRule: () => null },
+  { name: "daily", label: "Every day", createRule: () => ({ frequency: DAILY }) },
+  { name: "workdays", label: "Monday to Friday", createRule: () => ({ frequency: DAILY, by_weekday: WORKDAYS }) },
+  {
+    name: "weekly",
+    label: "Every week",
+    createRule: start => ({ frequency: WEEKLY, by_weekday: [weekdayOf(start)] }),
+  },
+  {
+    name: "biweekly",
+    label: "Every other week",
+    createRule: start => ({ frequency: WEEKLY, interval: 2, by_weekday: [weekdayOf(start)] }),
+  },
+  {
+    name: "monthly",
+    label: "Every month, on the same weekday",
+    createRule: start => ({
       frequency: MONTHLY,
       by_n_weekday: [{ n: Math.ceil(start.getUTCDate() / 7), day: weekdayOf(start) }],
     }),
-  ],
-  [
-    "yearly",
-    "Every year",
-    start => ({ frequency: YEARLY, by_month: [start.getUTCMonth() + 1], by_month_day: [start.getUTCDate()] }),
-  ],
+  },
+  {
+    name: "yearly",
+    label: "Every year",
+    createRule: start => ({
+      frequency: YEARLY,
+      by_month: [start.getUTCMonth() + 1],
+      by_month_day: [start.getUTCDate()],
+    }),
+  },
 ];
-/** Another rule, which an app has set. It stays until the user chooses one of the others. */
+/** Name of a rule that is not in the list, such as one that an app has set. It stays until the user chooses another. */
 const CUSTOM = "custom";
 
+/** Return the name of the repetition with a recurrence rule. */
 function repetitionOf(rule) {
-  if (!rule) return "none";
+  if (!rule) return NO_REPETITION;
   const { frequency, interval, by_weekday: weekdays } = rule;
   if (frequency === YEARLY) return "yearly";
   if (frequency === MONTHLY) return "monthly";
@@ -52,14 +74,16 @@ function repetitionOf(rule) {
   return String(weekdays) === String(WORKDAYS) ? "workdays" : CUSTOM;
 }
 
-/** Return how an event repeats, or null. */
+const findRepetition = name => REPETITIONS.find(repetition => repetition.name === name);
+
+/** Return the label of the repetition of an event, or null. */
 export function repetitionText({ recurrence_rule: rule }) {
   if (!rule) return null;
   const name = repetitionOf(rule);
-  return name === CUSTOM ? "Repeats" : REPETITIONS.find(([other]) => other === name)[1];
+  return name === CUSTOM ? "Repeats" : findRepetition(name).label;
 }
 
-/** Return a field for a date and time in the user's time zone; the value is a timestamp, or null. */
+/** Return a field for a date and time in the user's time zone; the value is an ISO 8601 timestamp in UTC, or null. */
 function timeSetting(label, { hint } = {}) {
   const input = h("input", { type: "datetime-local", class: "time-input" });
   const field = formField(label, input, hint);
@@ -76,13 +100,14 @@ function timeSetting(label, { hint } = {}) {
   };
 }
 
+/** Return a date as the value of a `datetime-local` input. */
 function localTime(date) {
   const pad = number => String(number).padStart(2, "0");
   const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())].join("-");
   return `${day}T${pad(date.getHours())}:${pad(date.getMinutes())}`;
 }
 
-/** Return the field for the location of an event outside of the guild. */
+/** Return the field for the location of an event that is not in a channel. */
 function locationSetting() {
   const field = textSetting("Location", { hint: "A place, an address or a link.", maxlength: EVENT_LOCATION_MAX });
   return {
@@ -101,7 +126,7 @@ function placeOptions(view) {
 
 /** Return the fields of an event by their name in requests. */
 export function eventFields(view, event) {
-  const repetitions = REPETITIONS.map(([name, label]) => [name, label]);
+  const repetitions = REPETITIONS.map(({ name, label }) => [name, label]);
   if (repetitionOf(event.recurrence_rule) === CUSTOM) repetitions.push([CUSTOM, "Custom"]);
   const fields = {
     name: textSetting("Name", { maxlength: EVENT_NAME_MAX, required: true }),
@@ -132,7 +157,7 @@ export function eventFields(view, event) {
   return fields;
 }
 
-/** Return the stored values of the fields of an event. */
+/** Return an event as values of the form, with the name of the repetition instead of the rule. */
 export const eventValues = event => ({ ...event, recurrence_rule: repetitionOf(event.recurrence_rule) });
 
 function entityTypeOf({ context: { state } }, channelId) {
@@ -141,9 +166,10 @@ function entityTypeOf({ context: { state } }, channelId) {
   return isStage ? EventEntityType.STAGE_INSTANCE : EventEntityType.VOICE;
 }
 
+/** Return the recurrence rule of a repetition for an event that starts at a timestamp, or null. */
 function ruleOf(name, start) {
   if (start === null) return null;
-  const rule = REPETITIONS.find(([other]) => other === name)[2](new Date(start));
+  const rule = findRepetition(name).createRule(new Date(start));
   return rule && { start, interval: 1, ...rule };
 }
 
@@ -152,7 +178,7 @@ function ruleOf(name, start) {
  *
  * @param {any} view
  * @param {Record<string, any>} changes
- * @param {Record<string, any>} values all values: a change of the place or of the start changes other parts of the event
+ * @param {Record<string, any>} values the values of all fields: a new place or start also changes other properties
  */
 export function eventBody(view, changes, values) {
   const body = { ...changes };
@@ -161,8 +187,8 @@ export function eventBody(view, changes, values) {
     body.entity_metadata = changes.channel_id === null ? values.entity_metadata : null;
     if (changes.channel_id === null) body.scheduled_end_time = values.scheduled_end_time;
   }
-  const isMoved = "scheduled_start_time" in changes && !["none", CUSTOM].includes(values.recurrence_rule);
-  if ("recurrence_rule" in changes || isMoved)
+  const needsNewRule = "scheduled_start_time" in changes && ![NO_REPETITION, CUSTOM].includes(values.recurrence_rule);
+  if ("recurrence_rule" in changes || needsNewRule)
     body.recurrence_rule = ruleOf(values.recurrence_rule, values.scheduled_start_time);
   return body;
 }

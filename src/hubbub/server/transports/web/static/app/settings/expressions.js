@@ -8,13 +8,13 @@ import { actionButton, listEntry, viewOnlyNotice } from "./layout.js";
 import { liveList } from "./live_list.js";
 
 /**
- * A kind of expressions.
+ * A kind of expressions: emoji, stickers or sounds.
  *
  * @typedef {object} ExpressionKind
  * @property {string} label
  * @property {string} emptyText
  * @property {string} addLabel
- * @property {(view: any) => string} path of the list and of its items
+ * @property {(view: any) => string} path returns the API path of the list; an item has its ID appended
  * @property {(response: any) => any[]} listOf returns the items of a response
  * @property {(item: any) => string} idOf
  * @property {(item: any) => string} nameOf
@@ -29,7 +29,7 @@ import { liveList } from "./live_list.js";
  * @property {(view: any, detail: any) => boolean} isChange returns whether a change of the state is about this kind
  */
 
-/** Return the number of expressions that a guild can have. */
+/** Return the number of expressions that a guild can have: by its premium tier, or `moreMax` with the feature. */
 export function slotsMax(guild, byTier, feature, moreMax) {
   const max = byTier[Math.min(guild.premium_tier ?? 0, byTier.length - 1)];
   return (guild.features ?? []).includes(feature) ? Math.max(max, moreMax) : max;
@@ -52,7 +52,7 @@ export function expressionScreen(view, kind) {
   const { context } = view;
   const notice = h("div", { class: "settings-access" });
   const slots = h("p", { class: "hint", role: "status" });
-  const add = h(
+  const addButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => create() },
     icon("plus"),
@@ -69,10 +69,10 @@ export function expressionScreen(view, kind) {
           ? []
           : [h("p", { class: "hint" }, `You can only change what exists. To add something: ${why}`)]),
     );
-    const full = why === null && kind.isFull(view.guild, items) ? "There is no free slot." : null;
-    add.disabled = why !== null || full !== null;
-    add.title = why ?? full ?? "";
-    const text = [kind.slotsText(view.guild, items), full].filter(Boolean).join(". ");
+    const whyFull = why === null && kind.isFull(view.guild, items) ? "There is no free slot." : null;
+    addButton.disabled = why !== null || whyFull !== null;
+    addButton.title = why ?? whyFull ?? "";
+    const text = [kind.slotsText(view.guild, items), whyFull].filter(Boolean).join(". ");
     if (slots.textContent !== text) slots.textContent = text;
   };
   const list = liveList({
@@ -105,13 +105,13 @@ export function expressionScreen(view, kind) {
     if (!isDone) return;
     showNotice(`${kind.nameOf(item)} was deleted.`, "done");
     await list.load();
-    (add.disabled ? view.main : add).focus();
+    (addButton.disabled ? view.main : addButton).focus();
   };
   view.onChange(detail => {
     if (kind.isChange(view, detail)) list.loadSoon();
     else list.draw();
   });
-  return [notice, h("div", { class: "settings-tools" }, add), slots, ...list.nodes];
+  return [notice, h("div", { class: "settings-tools" }, addButton), slots, ...list.nodes];
 }
 
 function expressionEntry(view, kind, item, { edit, remove }) {
@@ -122,9 +122,9 @@ function expressionEntry(view, kind, item, { edit, remove }) {
       ...kind.details(view, item),
     ];
   const buttons = () => {
-    const change = actionButton("Edit", () => edit(item), { why, name: `Edit ${name}` });
-    change.dataset.focus = "edit";
-    return [change, actionButton("Delete", () => remove(item), { danger: true, why, name: `Delete ${name}` })];
+    const editButton = actionButton("Edit", () => edit(item), { why, name: `Edit ${name}` });
+    editButton.dataset.focus = "edit";
+    return [editButton, actionButton("Delete", () => remove(item), { danger: true, why, name: `Delete ${name}` })];
   };
   return {
     key: kind.idOf(item),

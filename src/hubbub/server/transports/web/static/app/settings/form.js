@@ -1,4 +1,4 @@
-/** Forms of the settings screens: a form with unsaved changes, and a dialog that confirms an action. */
+/** Forms of the settings screens: a form that tracks unsaved changes, and a dialog with fields for one action. */
 
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
@@ -11,6 +11,7 @@ import { setFieldErrors } from "./fields.js";
 export class SettingsForm {
   /** @type {Map<string, SettingsField>} */
   #fields = new Map();
+  /** Stored values by field name, in the form that fields return. */
   #saved = {};
   #save;
   #onInput;
@@ -51,7 +52,7 @@ export class SettingsForm {
     this.#onInput();
   }
 
-  /** The changed values by name. */
+  /** The changed values by field name. */
   get changes() {
     const changes = {};
     for (const [name, field] of this.#fields)
@@ -110,7 +111,10 @@ function showFieldErrors(fields, error) {
   if (!invalid.length) showError(error);
 }
 
-/** Show an error of a request at a field if it names none: the API reports some problems of files without a field. */
+/**
+ * Await a request. If the API rejects it without naming a field, attach the error to the field `name` and throw it again:
+ * some problems of files are reported without a field.
+ */
 export async function reportAtField(name, request) {
   try {
     return await request;
@@ -121,7 +125,9 @@ export async function reportAtField(name, request) {
 }
 
 /**
- * Open a dialog that confirms an action, with fields. Resolve to whether the action succeeded.
+ * Open a dialog with fields and a button that runs an action. Resolve to whether the action succeeded.
+ *
+ * `run` receives the values of the fields. With `danger`, the button warns; with `isLocked`, it is disabled.
  *
  * @param {{title: string, text?: any, label: string, fields?: Record<string, SettingsField>, danger?: boolean,
  *   isLocked?: boolean, run: (values: Record<string, any>) => Promise<any>}} options
@@ -129,7 +135,7 @@ export async function reportAtField(name, request) {
  */
 export function openActionDialog({ title, text, label, fields = {}, danger = true, isLocked = false, run }) {
   return new Promise(resolve => {
-    let done = false;
+    let isDone = false;
     openDialog(
       title,
       close => {
@@ -140,7 +146,7 @@ export function openActionDialog({ title, text, label, fields = {}, danger = tru
           try {
             for (const field of Object.values(fields)) field.setError(null);
             await run(values);
-            done = true;
+            isDone = true;
             close();
           } catch (error) {
             showFieldErrors(new Map(Object.entries(fields)), error);
@@ -166,7 +172,7 @@ export function openActionDialog({ title, text, label, fields = {}, danger = tru
           ),
         );
       },
-      { onClose: () => resolve(done) },
+      { onClose: () => resolve(isDone) },
     );
   });
 }

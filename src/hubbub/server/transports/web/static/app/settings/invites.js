@@ -1,4 +1,4 @@
-/** Guild settings: invites. */
+/** Guild settings: the list of invites, which the user creates, copies, restricts to users and revokes. */
 
 import { InviteTargetType } from "../generated/enums.js";
 import { Permissions } from "../network/enums.js";
@@ -25,7 +25,7 @@ function build(view) {
   const content = h("div");
   let list = null,
     memberCount = view.guild.member_count;
-  const create = h(
+  const createButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => add() },
     icon("plus"),
@@ -40,7 +40,7 @@ function build(view) {
   };
   const afterChange = async () => {
     await list?.load();
-    create.focus();
+    createButton.focus();
   };
   const draw = () => {
     const why = whyNotList(view.access);
@@ -50,8 +50,8 @@ function build(view) {
       return;
     }
     const canInvite = invitableChannels(view).length > 0;
-    create.disabled = !canInvite;
-    create.title = canInvite ? "" : "You need the permission “Create invites” in a channel.";
+    createButton.disabled = !canInvite;
+    createButton.title = canInvite ? "" : "You need the permission “Create invites” in a channel.";
     if (list !== null) {
       list.draw();
       return;
@@ -62,14 +62,14 @@ function build(view) {
       fetch: () => context.api.request("GET", `/guilds/${guildId}/invites`),
       entry: invite => inviteEntry(view, invite, afterChange),
     });
-    content.replaceChildren(h("div", { class: "settings-tools" }, create), ...list.nodes);
+    content.replaceChildren(h("div", { class: "settings-tools" }, createButton), ...list.nodes);
   };
   view.onChange(({ kind }) => {
     draw();
     // A new member may have used an invite.
-    const isJoin = view.guild.member_count !== memberCount;
+    const hasMemberCountChanged = view.guild.member_count !== memberCount;
     memberCount = view.guild.member_count;
-    if (kind === "invites" || isJoin) list?.loadSoon();
+    if (kind === "invites" || hasMemberCountChanged) list?.loadSoon();
   });
   draw();
   return content;
@@ -92,7 +92,7 @@ function whyNotRevoke(access, invite) {
 
 const usesText = ({ uses, max_uses: max }) => (max ? `${uses} of ${max} uses` : uses === 1 ? "1 use" : `${uses} uses`);
 
-/** Return the sentences about an invite. */
+/** Return the texts about an invite; absent ones are null. */
 function describe(invite) {
   const inviter = invite.inviter ? invite.inviter.global_name || invite.inviter.username : null;
   const origin = [invite.channel ? `#${invite.channel.name}` : null, inviter ? `created by ${inviter}` : null];
@@ -107,7 +107,7 @@ function describe(invite) {
   ];
 }
 
-/** Return what an invite leads to in its channel, or null. */
+/** Return the text about the stream or activity that an invite opens, or null. */
 function targetText({ target_type: type, target_user: user, target_application: application }) {
   if (type === InviteTargetType.STREAM)
     return `Leads to the stream of ${user?.global_name || user?.username || "a user"}`;

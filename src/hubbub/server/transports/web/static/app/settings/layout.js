@@ -2,7 +2,7 @@
 
 import { h } from "../ui/dom.js";
 
-/** Return the line that says how a list is loaded, or that it is empty. */
+/** Return a paragraph with the status of a list: loading, failed or empty. */
 export const statusLine = text => h("p", { class: "muted", role: "status" }, text);
 
 /** Return a notice that says why the user cannot do something. */
@@ -19,7 +19,7 @@ export function settingsSection(title, ...children) {
 }
 
 /**
- * Return one entry of a list with actions.
+ * Return one entry of a list with actions; `mark` is the image or icon before the title.
  *
  * @param {{mark?: any, title: any, details?: any[], actions?: any[]}} parts
  */
@@ -38,7 +38,7 @@ export function listEntry({ mark, title, details = [], actions = [] }) {
   );
 }
 
-/** Return a small button; `why` disables it and is its explanation. */
+/** Return a small button; `why` disables it and is its tooltip, `name` is its accessible name. */
 export function actionButton(label, onClick, { danger = false, why = null, name = label } = {}) {
   return h(
     "button",

@@ -13,9 +13,10 @@ import { actionButton, listEntry } from "./layout.js";
 import { openPrune, whyNotPrune } from "./prune.js";
 
 const PAGE_SIZE = 50;
-const SEARCH_MAX = 100;
+const SEARCH_RESULTS_MAX = 100;
 const SEARCH_DELAY_MS = 250;
 
+/** Lengths of a timeout in seconds. */
 const TIMEOUT_OPTIONS = [
   [60, "1 minute"],
   [300, "5 minutes"],
@@ -25,7 +26,8 @@ const TIMEOUT_OPTIONS = [
   [TIMEOUT_SECONDS_MAX, "4 weeks"],
 ];
 
-const DELETE_OPTIONS = [
+/** Age in seconds of the messages that a ban deletes. */
+const DELETED_MESSAGES_OPTIONS = [
   [0, "Keep their messages"],
   [3_600, "Messages of the last hour"],
   [86_400, "Messages of the last day"],
@@ -40,7 +42,7 @@ function build(view) {
   /** Listed members by user ID. */
   const members = new Map();
   let query = "",
-    request = 0,
+    requestCount = 0,
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": "Members" });
   const status = h("p", { class: "muted", role: "status" });
@@ -56,13 +58,15 @@ function build(view) {
     );
   const fetchPage = () =>
     runAndReport(async () => {
-      const current = (request += 1);
+      const requestNumber = (requestCount += 1);
       const after = [...members.keys()].at(-1);
       const found = await (query
-        ? context.api.request("GET", `/guilds/${guildId}/members/search`, { query: { query, limit: SEARCH_MAX } })
+        ? context.api.request("GET", `/guilds/${guildId}/members/search`, {
+            query: { query, limit: SEARCH_RESULTS_MAX },
+          })
         : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: PAGE_SIZE, after } }));
       // A newer search replaced this one.
-      if (current !== request) return;
+      if (requestNumber !== requestCount) return;
       if (query) members.clear();
       for (const member of found) members.set(member.user.id, member);
       moreButton.hidden = Boolean(query) || found.length < PAGE_SIZE;
@@ -103,28 +107,29 @@ function nameOf(member) {
   return member.nick || member.user.global_name || member.user.username;
 }
 
+/** Return the end of a member's timeout as Unix milliseconds, or null. */
 function timeoutEndMs(member) {
-  const end = Date.parse(member.communication_disabled_until ?? "");
-  return end > Date.now() ? end : null;
+  const endMs = Date.parse(member.communication_disabled_until ?? "");
+  return endMs > Date.now() ? endMs : null;
 }
 
 function memberEntry(view, member) {
   const { access, guild } = view;
   const roles = access.roles.filter(role => member.roles.includes(role.id)),
     name = nameOf(member),
-    end = timeoutEndMs(member),
+    endMs = timeoutEndMs(member),
     isOwner = member.user.id === guild.owner_id,
     roleTexts = roles.map(role => `${role.id} ${role.name}`);
   return {
     key: member.user.id,
-    version: `${name} ${member.user.avatar} ${roleTexts} ${end} ${isOwner} ${access.permissions}`,
+    version: `${name} ${member.user.avatar} ${roleTexts} ${endMs} ${isOwner} ${access.permissions}`,
     build: () =>
       listEntry({
         mark: userAvatar(member.user, name),
         title: [name, member.user.bot ? h("span", { class: "tag" }, "App") : null],
         details: [
           `@${member.user.username}${isOwner ? " · Owner" : ""}`,
-          end === null ? null : h("span", null, "Timed out until ", timeElement(end, "f")),
+          endMs === null ? null : h("span", null, "Timed out until ", timeElement(endMs, "f")),
           roles.length ? roles.map(role => role.name).join(", ") : null,
         ],
         actions: [actionButton("Manage", () => openMember(view, member), { name: `Manage ${name}` })],
@@ -138,9 +143,9 @@ function openMember(view, member) {
   const name = nameOf(member),
     path = `/guilds/${guildId}/members/${member.user.id}`;
   openDialog(name, close => {
-    const whyRename = access.whyNotRename(member);
+    const whyNotRename = access.whyNotRename(member);
     const nick = textSetting("Nickname", {
-      hint: whyRename ?? undefined,
+      hint: whyNotRename ?? undefined,
       maxlength: NICK_MAX,
       placeholder: member.user.global_name ?? member.user.username,
       isNullable: true,
@@ -154,9 +159,9 @@ function openMember(view, member) {
       nick: member.nick ?? null,
       ...Object.fromEntries(switches.map(({ role }) => [role.id, member.roles.includes(role.id)])),
     };
-    const save = h("button", { type: "submit", class: "button", disabled: true }, "Save");
+    const saveButton = h("button", { type: "submit", class: "button", disabled: true }, "Save");
     const drawSave = () => {
-      save.disabled = !form?.isDirty;
+      saveButton.disabled = !form?.isDirty;
     };
     let form = null;
     form = new SettingsForm(fields, values, {
@@ -164,7 +169,7 @@ function openMember(view, member) {
       onInput: drawSave,
     });
     form.disable([
-      ...(whyRename === null ? [] : ["nick"]),
+      ...(whyNotRename === null ? [] : ["nick"]),
       ...switches.filter(({ why }) => why !== null).map(({ role }) => role.id),
     ]);
     const submit = async event => {
@@ -185,21 +190,22 @@ function openMember(view, member) {
           ? switches.map(({ field }) => field.node)
           : h("p", { class: "muted small" }, "This guild has no roles yet."),
       ),
-      h("div", { class: "row end" }, save),
+      h("div", { class: "row end" }, saveButton),
       h("hr"),
-      moderation(view, member, close),
+      moderationControls(view, member, close),
     );
   });
 }
 
-/** Send the changed nickname, and each changed role by itself: roles that the user cannot assign stay untouched. */
+/** Send the changed nickname, and each changed role in its own request, so that other roles of the member stay. */
 async function saveMember(context, path, { nick, ...roles }) {
   if (nick !== undefined) await context.api.request("PATCH", path, { json: { nick } });
   for (const [roleId, isAssigned] of Object.entries(roles))
     await context.api.request(isAssigned ? "PUT" : "DELETE", `${path}/roles/${roleId}`);
 }
 
-function moderation(view, member, close) {
+/** Return the buttons that time out, kick and ban a member, with the reasons why some are disabled. */
+function moderationControls(view, member, close) {
   const { access } = view;
   const isTimedOut = timeoutEndMs(member) !== null;
   const actions = [
@@ -228,7 +234,7 @@ function moderation(view, member, close) {
 
 const memberPath = (view, member) => `/guilds/${view.guildId}/members/${member.user.id}`;
 
-/** Run an action and say that it is done. */
+/** Await the dialog of an action, and show a notice if the action succeeded. */
 async function reportDone(dialog, text) {
   const isDone = await dialog;
   if (isDone) showNotice(text, "done");
@@ -281,7 +287,7 @@ function ban(view, member) {
       title: `Ban ${name}?`,
       text: "They are removed and cannot join again until you lift the ban.",
       label: "Ban",
-      fields: { seconds: choiceSetting("Delete messages", DELETE_OPTIONS), reason: reasonSetting() },
+      fields: { seconds: choiceSetting("Delete messages", DELETED_MESSAGES_OPTIONS), reason: reasonSetting() },
       run: ({ seconds, reason }) =>
         view.context.api.request("PUT", `/guilds/${view.guildId}/bans/${member.user.id}`, {
           json: { delete_message_seconds: seconds },

@@ -9,7 +9,8 @@ import { entitiesSetting } from "./entity_picker.js";
 import { numberSetting, reasonSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
 
-const COUNT_DELAY_MS = 300;
+/** Delay before members are counted again after a change of the fields. */
+const PRUNE_COUNT_DELAY_MS = 300;
 
 /** Return why the user cannot remove inactive members, or null. */
 export function whyNotPrune(access) {
@@ -18,7 +19,7 @@ export function whyNotPrune(access) {
 
 const membersText = count => (count === 1 ? "1 member" : `${count} members`);
 
-/** Ask which members to remove, with their number, and remove them. Resolve to whether members were removed. */
+/** Open the dialog that counts and removes inactive members. Resolve to whether the request succeeded. */
 export async function openPrune(view) {
   const { context, guildId } = view,
     path = `/guilds/${guildId}/prune`;
@@ -35,40 +36,40 @@ export async function openPrune(view) {
     placeholder: "No roles",
     hint: "Members with any other role stay.",
   });
-  const count = h("strong", { role: "status" }, "Counting…");
+  const countNode = h("strong", { role: "status" }, "Counting…");
   let timer,
-    request = 0,
-    pruned = 0;
+    requestCount = 0,
+    prunedCount = 0;
   const fetchCount = async () => {
-    const current = (request += 1),
+    const requestNumber = (requestCount += 1),
       includeRoles = roles.read();
     const query = { days: days.read(), include_roles: includeRoles.length ? includeRoles.join(",") : undefined };
     try {
       const found = await context.api.request("GET", path, { query });
-      if (current === request) count.textContent = `${membersText(found.pruned)} would be removed.`;
+      if (requestNumber === requestCount) countNode.textContent = `${membersText(found.pruned)} would be removed.`;
     } catch (error) {
-      if (current === request) count.textContent = error.sentence ?? "The members could not be counted.";
+      if (requestNumber === requestCount) countNode.textContent = error.sentence ?? "The members could not be counted.";
     }
   };
   for (const { node } of [days, roles])
     node.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(fetchCount, COUNT_DELAY_MS);
+      timer = setTimeout(fetchCount, PRUNE_COUNT_DELAY_MS);
     });
   runAndReport(fetchCount);
   const isDone = await openActionDialog({
     title: "Remove inactive members",
     text: [
       "Members without a role who were not active for this long are removed. They can join again with an invite. ",
-      count,
+      countNode,
     ],
     label: "Remove members",
     fields: { days, include_roles: roles, reason: reasonSetting() },
     run: async ({ days: dayCount, include_roles: includeRoles, reason }) => {
       const json = { days: dayCount, include_roles: includeRoles, compute_prune_count: true };
-      ({ pruned } = await context.api.request("POST", path, { json, reason: reason ?? undefined }));
+      ({ pruned: prunedCount } = await context.api.request("POST", path, { json, reason: reason ?? undefined }));
     },
   });
-  if (isDone) showNotice(`${membersText(pruned)} removed.`, "done");
+  if (isDone) showNotice(`${membersText(prunedCount)} removed.`, "done");
   return isDone;
 }

@@ -1,4 +1,4 @@
-/** The colors of a role: one color, a gradient or the holographic style. */
+/** The colors of a role: none, one color, a gradient or the holographic style. */
 
 import { h } from "../ui/dom.js";
 import { choiceSetting, colorSetting } from "./fields.js";
@@ -15,9 +15,10 @@ const STYLES = [
 ];
 /** The fixed colors of the holographic style (spec/http.md#3.5). */
 const HOLOGRAPHIC_COLORS = { primary_color: 11_127_295, secondary_color: 16_759_788, tertiary_color: 16_761_760 };
-/** The colors that a new choice starts with. */
-const FIRST_COLOR = 0x0d6b62;
-const SECOND_COLOR = 0x28608f;
+/** The color that the first color field shows before the user chooses one. */
+const DEFAULT_FIRST_COLOR = 0x0d6b62;
+/** The color that the second color field shows before the user chooses one. */
+const DEFAULT_SECOND_COLOR = 0x28608f;
 
 const hex = color => `#${color.toString(16).padStart(6, "0")}`;
 
@@ -70,7 +71,9 @@ export function roleColorsSetting(hasGradients) {
     second.node.hidden = chosen !== GRADIENT;
     first.node.querySelector("label").textContent = chosen === GRADIENT ? "First color" : "Role color";
     for (const option of select.options) {
-      const needsGradients = [GRADIENT, HOLOGRAPHIC].includes(STYLES[Number(option.value)][0]);
+      // The options of a choice have their index as value.
+      const [optionStyle] = STYLES[Number(option.value)];
+      const needsGradients = [GRADIENT, HOLOGRAPHIC].includes(optionStyle);
       option.disabled = needsGradients && !hasGradients && !option.selected;
     }
     sample.replaceChildren(colorSwatch(read()));
@@ -88,8 +91,8 @@ export function roleColorsSetting(hasGradients) {
     read,
     write(colors) {
       style.write(styleOf(colors));
-      first.write(colors.primary_color || FIRST_COLOR);
-      second.write(colors.secondary_color ?? SECOND_COLOR);
+      first.write(colors.primary_color || DEFAULT_FIRST_COLOR);
+      second.write(colors.secondary_color ?? DEFAULT_SECOND_COLOR);
       draw();
     },
     setError: style.setError,

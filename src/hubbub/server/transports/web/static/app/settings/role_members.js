@@ -1,4 +1,4 @@
-/** Guild settings: the members of a role. */
+/** Guild settings: the members of a role, and the dialog that adds members. */
 
 import { MEMBERS_PAGE_MAX, SEARCH_QUERY_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
@@ -9,21 +9,23 @@ import { userAvatar } from "../content/avatars.js";
 import { textSetting } from "./fields.js";
 import { actionButton, listEntry } from "./layout.js";
 
-/** Members are read in pages, because the API lists members of the guild, not of a role. */
+/** Members per request. The API lists the members of the guild, not of a role, so many of them may be left out. */
 const REQUEST_SIZE = MEMBERS_PAGE_MAX;
-const SHOWN_SIZE = 50;
-const SEARCH_MAX = 50;
+/** Number of members that "Show more" adds at least, if there are as many. */
+const ADDED_PER_PAGE_MIN = 50;
+/** Maximum number of members that the dialog offers. */
+const OFFERED_MEMBERS_MAX = 50;
 const SEARCH_DELAY_MS = 250;
 
 const nameOf = member => member.nick || member.user.global_name || member.user.username;
 
-/** Return why the user cannot give or take a role, or null. */
+/** Return why the user cannot assign or remove a role, or null. */
 function whyNotAssign(access, role) {
   return role.managed ? "An app manages the members of this role." : access.whyNotRole(role);
 }
 
 /**
- * Return the members of a role, loaded when they are shown first.
+ * Return the content with the members of a role; they are loaded when it is shown for the first time.
  *
  * @returns {{node: HTMLElement, onShow: () => void, onChange: (detail: any) => void}}
  */
@@ -31,15 +33,16 @@ export function roleMembers(view, roleId) {
   const { context, guildId } = view;
   /** Members with the role by user ID. @type {Map<string, any>} */
   const members = new Map();
-  let after = null,
+  /** ID of the last member of the guild that was loaded. */
+  let lastLoadedId = null,
     isComplete = false,
     isStarted = false;
   const list = h("ul", { class: "settings-list", "aria-label": "Members with this role" });
   const status = h("p", { class: "muted", role: "status" }, "Loading…");
   const reason = h("p", { class: "hint" });
-  const add = h(
+  const addButton = h(
     "button",
-    { type: "button", class: "button small", onclick: () => openAddDialog(view, roleId, members, store) },
+    { type: "button", class: "button small", onclick: () => openAddDialog(view, roleId, members, updateMember) },
     icon("plus"),
     "Add members",
   );
@@ -53,7 +56,7 @@ export function roleMembers(view, roleId) {
     const role = findRole();
     if (role === undefined) return;
     const why = whyNotAssign(view.access, role);
-    add.disabled = why !== null;
+    addButton.disabled = why !== null;
     reason.textContent = why ?? "";
     reason.hidden = why === null;
     if (isStarted) status.textContent = members.size ? "" : isComplete ? "No member has this role yet." : "Loading…";
@@ -62,7 +65,7 @@ export function roleMembers(view, roleId) {
       [...members.values()].map(member => memberEntry(view, role, member, why, () => remove(member))),
     );
   };
-  const store = (member, isAssigned) => {
+  const updateMember = (member, isAssigned) => {
     if (isAssigned) members.set(member.user.id, member);
     else members.delete(member.user.id);
     draw();
@@ -70,19 +73,19 @@ export function roleMembers(view, roleId) {
   const remove = member =>
     runAndReport(async () => {
       await context.api.request("DELETE", `/guilds/${guildId}/members/${member.user.id}/roles/${roleId}`);
-      store(member, false);
+      updateMember(member, false);
       showNotice(`${nameOf(member)} no longer has this role.`, "done");
-      add.focus();
+      addButton.focus();
     });
   const fetchPage = () =>
     runAndReport(async () => {
       moreButton.hidden = true;
-      const target = members.size + SHOWN_SIZE;
-      while (!isComplete && members.size < target) {
-        const query = { limit: REQUEST_SIZE, after: after ?? undefined };
+      const wantedSize = members.size + ADDED_PER_PAGE_MIN;
+      while (!isComplete && members.size < wantedSize) {
+        const query = { limit: REQUEST_SIZE, after: lastLoadedId ?? undefined };
         const found = await context.api.request("GET", `/guilds/${guildId}/members`, { query });
         for (const member of found) if (member.roles.includes(roleId)) members.set(member.user.id, member);
-        after = found.at(-1)?.user.id ?? after;
+        lastLoadedId = found.at(-1)?.user.id ?? lastLoadedId;
         isComplete = found.length < REQUEST_SIZE;
         if (!list.isConnected) return;
       }
@@ -91,7 +94,15 @@ export function roleMembers(view, roleId) {
     });
   draw();
   return {
-    node: h("div", { class: "settings-section" }, h("div", { class: "row" }, add), reason, status, list, moreButton),
+    node: h(
+      "div",
+      { class: "settings-section" },
+      h("div", { class: "row" }, addButton),
+      reason,
+      status,
+      list,
+      moreButton,
+    ),
     onShow() {
       if (isStarted) return;
       isStarted = true;
@@ -124,32 +135,34 @@ function memberEntry({ access }, role, member, why, onRemove) {
 }
 
 /** Open the dialog that searches for members and gives them the role. */
-function openAddDialog(view, roleId, members, store) {
+function openAddDialog(view, roleId, members, updateMember) {
   const { context, guildId } = view;
   const role = view.guild.roles.find(other => other.id === roleId);
   openDialog(`Add members to ${role.name}`, close => {
     const list = h("ul", { class: "settings-list", "aria-label": "Members without this role" });
     const status = h("p", { class: "muted small", role: "status" });
     const search = textSetting("Search members", { type: "search", maxlength: SEARCH_QUERY_MAX });
-    let request = 0,
+    let requestCount = 0,
       timer;
-    const give = member =>
+    const assign = member =>
       runAndReport(async () => {
-        // A search that starts later would replace the message below.
+        // Cancel a pending search, because its result would replace the message below.
         clearTimeout(timer);
         await context.api.request("PUT", `/guilds/${guildId}/members/${member.user.id}/roles/${roleId}`);
-        store(member, true);
+        updateMember(member, true);
         await find();
         status.textContent = `${nameOf(member)} was added.`;
         search.node.querySelector("input").focus();
       });
     const find = async () => {
-      const current = (request += 1),
+      const requestNumber = (requestCount += 1),
         query = search.read().trim();
       const found = await (query
-        ? context.api.request("GET", `/guilds/${guildId}/members/search`, { query: { query, limit: SEARCH_MAX } })
-        : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: SEARCH_MAX } }));
-      if (current !== request) return;
+        ? context.api.request("GET", `/guilds/${guildId}/members/search`, {
+            query: { query, limit: OFFERED_MEMBERS_MAX },
+          })
+        : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: OFFERED_MEMBERS_MAX } }));
+      if (requestNumber !== requestCount) return;
       const others = found.filter(member => !members.has(member.user.id) && !member.roles.includes(roleId));
       status.textContent = others.length ? "" : "No other members found.";
       setChildren(
@@ -160,7 +173,7 @@ function openAddDialog(view, roleId, members, store) {
             mark: userAvatar(member.user, name),
             title: name,
             details: [`@${member.user.username}`],
-            actions: [actionButton("Add", () => give(member), { name: `Add ${name}` })],
+            actions: [actionButton("Add", () => assign(member), { name: `Add ${name}` })],
           });
         }),
       );

@@ -11,8 +11,8 @@ import { colorSwatch, colorsOf } from "./role_colors.js";
 import { openRole } from "./role_editor.js";
 import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
-/** Members change together, so the numbers are read once after them. */
-const COUNT_DELAY_MS = 500;
+/** Delay before the numbers of members are loaded again, so that several changes in a row cause one request. */
+const MEMBER_COUNTS_DELAY_MS = 500;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const ROLES_SCREEN = { id: "roles", label: "Roles", icon: "shield", build };
@@ -33,7 +33,7 @@ function build(view, focusedId = null) {
     const access = view.access,
       roles = new Map(access.roles.map(role => [role.id, role]));
     const why = access.whyNot(Permissions.MANAGE_ROLES);
-    setAccess(notice, why, access.isOwner);
+    drawNotice(notice, why, access.isOwner);
     drawTools(tools, why, () => create(view, edit));
     const entries = order.flatMap(id => (roles.has(id) ? [roles.get(id)] : []));
     reconcile(list, [
@@ -43,11 +43,12 @@ function build(view, focusedId = null) {
       everyoneEntry(access.everyone, access.whyNotRole(access.everyone), edit),
     ]);
   };
-  /** Return the IDs of the roles that the user can move: the lowest ones. */
+  /** Return the IDs of the roles that the user can move: those below the user's highest role. */
   const movableIds = () => {
     const access = view.access;
     return new Set(access.roles.filter(role => access.whyNotRole(role) === null).map(role => role.id));
   };
+  /** Use a new order after a move of a role, unless roles that the user cannot move would change. */
   const setOrder = (id, changed) => {
     const movable = movableIds();
     const firstMovable = changed.findIndex(other => movable.has(other));
@@ -94,7 +95,7 @@ function build(view, focusedId = null) {
     if (kind === "channels") return;
     if (kind === "members") {
       clearTimeout(timer);
-      timer = setTimeout(() => list.isConnected && fetchCounts(), COUNT_DELAY_MS);
+      timer = setTimeout(() => list.isConnected && fetchCounts(), MEMBER_COUNTS_DELAY_MS);
       return;
     }
     const current = currentOrder(view);
@@ -119,18 +120,17 @@ function focusEntry(list, key) {
 
 const currentOrder = view => view.access.roles.map(role => role.id);
 
-/** Send the new places of the roles that the user can move. */
+/** Send the positions of the roles that the user can move. */
 function saveOrder({ context, guildId }, order, movable) {
   const ids = order.filter(id => movable.has(id));
   const json = ids.map((id, index) => ({ id, position: ids.length - index }));
   return context.api.request("PATCH", `/guilds/${guildId}/roles`, { json }).then(() => undefined);
 }
 
-function setAccess(notice, why, isOwner) {
-  const text = why === null ? "You can only change roles below your highest role." : null;
-  notice.replaceChildren(
-    ...(why === null ? (isOwner ? [] : [h("p", { class: "hint" }, text)]) : [viewOnlyNotice(why)]),
-  );
+function drawNotice(notice, why, isOwner) {
+  const hint = h("p", { class: "hint" }, "You can only change roles below your highest role.");
+  if (why !== null) notice.replaceChildren(viewOnlyNotice(why));
+  else notice.replaceChildren(...(isOwner ? [] : [hint]));
 }
 
 function drawTools(tools, why, onCreate) {
@@ -167,7 +167,7 @@ async function create(view, edit) {
 
 const membersText = count => (count === null ? null : count === 1 ? "1 member" : `${count} members`);
 
-/** Return the entry of a role. With `isLocked`, the screen says why the user can change no role. */
+/** Return the entry of a role. With `isLocked`, a notice above the list has the reason, so the entry does not repeat it. */
 function roleEntry(role, { why, isLocked }, count, edit) {
   const colors = colorsOf(role);
   return {

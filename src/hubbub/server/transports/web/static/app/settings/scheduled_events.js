@@ -10,7 +10,7 @@ import { userAvatar } from "../content/avatars.js";
 import { eventImagePath } from "../content/cdn_paths.js";
 import { channelLabel } from "./channel_choices.js";
 import { eventDates } from "./event_dates.js";
-import { eventBody, eventFields, eventValues, newEventBody, repetitionText } from "./event_fields.js";
+import { NO_REPETITION, eventBody, eventFields, eventValues, newEventBody, repetitionText } from "./event_fields.js";
 import { SettingsForm, openActionDialog } from "./form.js";
 import { actionButton, listEntry, settingsSection, statusLine, viewOnlyNotice } from "./layout.js";
 import { liveList } from "./live_list.js";
@@ -30,7 +30,7 @@ const eventsPath = ({ guildId }) => `/guilds/${guildId}/scheduled-events`;
 function build(view, focusedId = null) {
   const { context } = view;
   const notice = h("div", { class: "settings-access" });
-  const create = h(
+  const createButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => add() },
     icon("plus"),
@@ -52,7 +52,7 @@ function build(view, focusedId = null) {
   };
   const draw = () => {
     const why = view.access.whyNot(Permissions.CREATE_EVENTS);
-    create.disabled = why !== null;
+    createButton.disabled = why !== null;
     const isLocked = why !== null && !view.access.has(Permissions.MANAGE_EVENTS);
     setChildren(notice, isLocked ? viewOnlyNotice(why) : why && h("p", { class: "hint" }, `To create events: ${why}`));
     list.draw();
@@ -62,21 +62,22 @@ function build(view, focusedId = null) {
     if (kind === "scheduledEvents") list.loadSoon();
   });
   draw();
-  if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || create.focus());
-  return [notice, h("div", { class: "settings-tools" }, create), ...list.nodes];
+  if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || createButton.focus());
+  return [notice, h("div", { class: "settings-tools" }, createButton), ...list.nodes];
 }
 
 function showList(view, focusedId) {
   view.setContent(EVENTS_SCREEN.label, build(view, focusedId));
 }
 
-/** Return where an event takes place. */
+/** Return the text with the place of an event, or null. */
 function placeText({ state }, event) {
   if (!event.channel_id) return event.entity_metadata?.location ?? null;
   return state.channels.has(event.channel_id) ? channelLabel(state.channels.get(event.channel_id)) : "a hidden channel";
 }
 
-function timeText(event) {
+/** Return the node with the start and end of an event. */
+function timeNode(event) {
   const end = event.scheduled_end_time;
   return h(
     "span",
@@ -103,7 +104,7 @@ function eventEntry(view, event, open) {
           : h("span", { class: "event-image" }, icon("calendar")),
         title: [event.name, event.status === EventStatus.ACTIVE ? h("span", { class: "tag" }, "Now") : null],
         details: [
-          timeText(event),
+          timeNode(event),
           [place, repetitionText(event)].filter(Boolean).join(" · "),
           [`${event.user_count ?? 0} interested`, creator && `created by ${creator}`].filter(Boolean).join(" · "),
         ],
@@ -113,11 +114,12 @@ function eventEntry(view, event, open) {
   };
 }
 
+/** Open the dialog that creates an event. Resolve to the event, or null. */
 async function openCreation(view) {
-  // A placeholder event; the fields that read it are then cleared.
+  // The fields need an event for previews of images; this one stands for the event that does not exist yet.
   const fields = eventFields(view, { id: "0" });
   for (const field of [fields.channel_id, fields.entity_metadata, fields.image]) field.write(null);
-  fields.recurrence_rule.write("none");
+  fields.recurrence_rule.write(NO_REPETITION);
   let created = null;
   await openActionDialog({
     title: "Create event",
@@ -188,14 +190,14 @@ function openEvent(view, event, goBack) {
     goBack(event.id);
     showNotice(text, "done");
   };
-  /** Send a request that ends or deletes the event. The resulting update does not show "by someone else". */
+  /** Send a request that ends or deletes the event, and ignore updates of the event during it. */
   const end = async request => {
     isEndedHere = true;
     try {
       return await request();
     } catch (error) {
       isEndedHere = false;
-      // Updates were ignored during the request.
+      // Load the updates that were ignored during the request.
       reload();
       throw error;
     }

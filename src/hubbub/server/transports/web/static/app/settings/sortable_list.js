@@ -11,7 +11,7 @@ const SCROLL_STEP_PX = 14;
 export const SORTING_HINT =
   "To change the order, drag an entry by its handle, or focus the handle and press the arrow keys.";
 
-/** Return the handle that moves an entry; `why` disables it and is its explanation. */
+/** Return the handle that moves an entry; `why` disables it and is its tooltip. */
 export function moveHandle(name, why = null) {
   return h(
     "button",

@@ -5,7 +5,7 @@ import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { formatByteLimit, formatBytes } from "../ui/formats.js";
 
-/** Return the sentence about a file that is too large, or null. */
+/** Return the error text for a file that is too large, or null. */
 export function whyTooLarge(file, bytesMax) {
   if (file.size <= bytesMax) return null;
   return `This file has ${formatBytes(file.size)}. The limit is ${formatByteLimit(bytesMax)}.`;
@@ -30,7 +30,7 @@ export function readDataUrl(file) {
  * @param {string} options.accept
  * @param {number} options.bytesMax
  * @param {(url: string, file: File) => any} options.preview returns the node that shows the file
- * @param {(file: File) => void} [options.onChoose]
+ * @param {(file: File) => void} [options.onChoose] called with each accepted file
  * @returns {import("./fields.js").SettingsField}
  */
 export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose }) {
@@ -53,7 +53,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
   );
   const setError = text => {
     field.setError(text);
-    // The input is hidden: the button represents it.
+    // The input is visually hidden, so the button receives the focus.
     if (text) choose.focus();
   };
   const set = chosen => {
@@ -86,7 +86,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
   };
 }
 
-/** File types of images in a file input. */
+/** Media types of images, for the `accept` attribute of a file input. */
 export const IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp";
 
 /**
