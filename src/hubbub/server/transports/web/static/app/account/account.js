@@ -1,4 +1,4 @@
-/** User settings: username, email address, password, copy of the data, and deletion of the account. */
+/** User settings: username, email address, password, download of the user's data, and deletion of the account. */
 
 import { PASSWORD_MAX, PASSWORD_MIN, USERNAME_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
@@ -18,11 +18,12 @@ function build(view) {
     view,
     ACCOUNT_SCREEN.label,
     () => view.context.api.request("GET", "/users/@me/email"),
-    email => show(view, email),
+    email => buildContent(view, email),
   );
 }
 
-function show(view, email) {
+/** Return the content of the screen; `email` is the state of the email address. */
+function buildContent(view, email) {
   const { state } = view.context;
   const { me } = state;
   view.onChange(({ kind }) => {
@@ -90,6 +91,7 @@ function show(view, email) {
   );
 }
 
+/** Return the texts about the email address. Its state is shown only if the server can send mail to confirm it. */
 function emailDetails({ email, verified, pending_email: pending, mail_enabled: canConfirm }) {
   if (!email && !pending) return ["Your account has no email address. It is needed to reset a forgotten password."];
   const state = !canConfirm ? "" : verified ? " · Confirmed" : " · Not confirmed";

@@ -10,12 +10,14 @@ const THEMES = [
   ["light", "Light"],
   ["dark", "Dark"],
 ];
+/** Values of `message_display_compact`. */
 const DENSITIES = [
   [false, "Comfortable"],
   [true, "Compact"],
 ];
-/** The style sheet has a rule for each of these sizes. */
+/** Text sizes in percent. The style sheet has a rule for each of them. */
 const SCALES = [80, 90, 100, 110, 125, 150].map(scale => [scale, scale === 100 ? "100% (default)" : `${scale}%`]);
+/** Values of `reduced_motion`. */
 const MOTIONS = [
   [false, "Like my device"],
   [true, "Reduced: no animations"],

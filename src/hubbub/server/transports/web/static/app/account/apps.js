@@ -22,7 +22,7 @@ function build(view) {
     label: "Apps that you added to guilds",
     emptyText: "You have not added an app to a guild.",
     fetch: () => api.request("GET", "/users/@me/integrations"),
-    entry: entry => addedEntry(view, entry, () => added.load()),
+    entry: addition => addedEntry(view, addition, () => added.load()),
   });
   view.onChange(({ kind }) => {
     if (kind === "integrations" || kind === "guilds" || kind === "members") added.loadSoon();
@@ -35,6 +35,7 @@ function build(view) {
   );
 }
 
+/** Return the entry of an app with access to the account. */
 function authorizationEntry({ context, main }, { id, application, scopes }, onRemoved) {
   const remove = async () => {
     const isDone = await openActionDialog({
@@ -61,6 +62,7 @@ function authorizationEntry({ context, main }, { id, application, scopes }, onRe
   };
 }
 
+/** Return the entry of an app that the user added to a guild. */
 function addedEntry({ context, main }, { guild, integration, can_delete: canDelete }, onRemoved) {
   const { application } = integration;
   const why = canDelete ? null : `You need the permission “Manage guild” in ${guild.name}.`;

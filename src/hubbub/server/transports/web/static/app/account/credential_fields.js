@@ -3,6 +3,9 @@
 import { PASSWORD_MAX } from "../generated/limits.js";
 import { textSetting } from "../settings/fields.js";
 
+/** Maximum length of an entered code: room for a backup code with spaces. */
+const CODE_INPUT_MAX = 24;
+
 /** Return a field for the current password of the user. */
 export const currentPasswordSetting = () =>
   textSetting("Your password", {
@@ -12,6 +15,12 @@ export const currentPasswordSetting = () =>
     maxlength: PASSWORD_MAX,
   });
 
-/** Return a field for a code of the user's authenticator. */
+/** Return a field for a code of the user's authenticator or a backup code. */
 export const codeSetting = hint =>
-  textSetting("Code", { hint, autocomplete: "one-time-code", required: true, maxlength: 24, class: "digits-input" });
+  textSetting("Code", {
+    hint,
+    autocomplete: "one-time-code",
+    required: true,
+    maxlength: CODE_INPUT_MAX,
+    class: "digits-input",
+  });

@@ -1,4 +1,4 @@
-/** The page that deletes the account: first the guilds that the user owns, one by one, then the account. */
+/** The page that deletes the account, after the user has transferred or deleted all owned guilds. */
 
 import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
@@ -10,14 +10,15 @@ import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
 
 const TITLE = "Delete account";
 
-/** Open the page; `leave` returns to the screen that it belongs to. */
+/** Open the page; `leave` returns to the account screen. */
 export function openDeletion(view, leave) {
   const { state } = view.context;
-  const owned = [...state.guilds.values()].filter(guild => guild.owner_id === state.me.id);
+  const findOwned = () => [...state.guilds.values()].filter(guild => guild.owner_id === state.me.id);
+  const idsOf = guilds => guilds.map(({ id }) => id).join();
+  const owned = findOwned();
   const reopen = () => openDeletion(view, leave);
   view.onChange(({ kind }) => {
-    const now = [...state.guilds.values()].filter(guild => guild.owner_id === state.me.id);
-    if (kind === "guilds" && now.map(({ id }) => id).join() !== owned.map(({ id }) => id).join()) reopen();
+    if (kind === "guilds" && idsOf(findOwned()) !== idsOf(owned)) reopen();
   });
   view.openPage(
     TITLE,

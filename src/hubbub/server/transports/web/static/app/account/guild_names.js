@@ -55,6 +55,7 @@ function guildEntry({ context }, guild) {
   };
 }
 
+/** Open the dialog that changes the nickname of the user in a guild. */
 async function changeNick({ api, state }, guild, nick) {
   const field = textSetting("Nickname", {
     hint: "Leave it empty to use your display name.",

@@ -1,4 +1,4 @@
-/** User settings: the locale. */
+/** User settings: the locale, which apps receive. */
 
 import { h } from "../ui/dom.js";
 import { choiceSetting } from "../settings/fields.js";

@@ -10,6 +10,7 @@ import { actionButton, settingsSection } from "../settings/layout.js";
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
 export const NOTIFICATIONS_SCREEN = { id: "notifications", label: "Notifications", icon: "bell", build };
 
+/** Explanations by the permission of this page to show notifications. */
 const PERMISSION_TEXTS = {
   granted: "This browser shows desktop notifications.",
   denied:
@@ -31,7 +32,7 @@ function build(view) {
     for (const [name, field] of Object.entries(fields)) field.write(state.settings[name] ?? true);
     drawPermission();
   };
-  const request = async () => {
+  const requestPermission = async () => {
     await Notification.requestPermission();
     drawPermission();
   };
@@ -40,7 +41,7 @@ function build(view) {
     setChildren(
       permission,
       h("p", { class: "hint" }, PERMISSION_TEXTS[value]),
-      value === "default" ? actionButton("Allow in this browser", request) : null,
+      value === "default" ? actionButton("Allow in this browser", requestPermission) : null,
     );
   };
   for (const [name, field] of Object.entries(fields))

@@ -1,4 +1,4 @@
-/** The passkeys of the user: a list, and their registration with the browser. */
+/** User settings: the section with the list of passkeys, and the registration of a new one with the browser. */
 
 import { PASSKEY_NAME_MAX } from "../generated/limits.js";
 import { ApiError } from "../network/api.js";
@@ -16,6 +16,7 @@ const PATH = "/users/@me/passkeys";
 /** Return why this browser cannot use passkeys here, or null. */
 function whyNoPasskeys() {
   if (!window.isSecureContext) return "Passkeys need HTTPS.";
+  // Browsers accept no IP addresses as the domain of a passkey.
   if (/^[\d.]+$|:/.test(location.hostname.replaceAll(/[[\]]/g, ""))) return "Passkeys need a server with a host name.";
   return window.PublicKeyCredential === undefined ? "This browser does not support passkeys." : null;
 }
@@ -78,14 +79,14 @@ function passkeyEntry({ context, main }, passkey, onChange) {
     showNotice(`${passkey.name} was removed.`, "done");
     main.focus();
   };
-  const used = passkey.last_used_at ? `, last used on ${formatTime(passkey.last_used_at)}` : ", never used";
+  const usage = passkey.last_used_at ? `, last used on ${formatTime(passkey.last_used_at)}` : ", never used";
   return {
     key: passkey.id,
     version: JSON.stringify(passkey),
     build: () =>
       listEntry({
         title: passkey.name,
-        details: [`Added on ${formatTime(passkey.created_at)}${used}`],
+        details: [`Added on ${formatTime(passkey.created_at)}${usage}`],
         actions: [
           actionButton("Rename", rename, { name: `Rename ${passkey.name}` }),
           actionButton("Remove", remove, { danger: true, name: `Remove ${passkey.name}` }),
@@ -120,16 +121,17 @@ async function register({ context }) {
   return isDone;
 }
 
+/** Ask the browser to create a passkey with the options of the API; return it as the API takes it. */
 async function createCredential(options) {
-  const descriptors = (options.excludeCredentials ?? []).map(known => ({ ...known, id: toBytes(known.id) }));
+  const excluded = (options.excludeCredentials ?? []).map(known => ({ ...known, id: decodeBase64Url(known.id) }));
   try {
     const credential = /** @type {any} */ (
       await navigator.credentials.create({
         publicKey: {
           ...options,
-          challenge: toBytes(options.challenge),
-          user: { ...options.user, id: toBytes(options.user.id) },
-          excludeCredentials: descriptors,
+          challenge: decodeBase64Url(options.challenge),
+          user: { ...options.user, id: decodeBase64Url(options.user.id) },
+          excludeCredentials: excluded,
         },
       })
     );
@@ -138,7 +140,10 @@ async function createCredential(options) {
       id: credential.id,
       rawId: credential.id,
       type: credential.type,
-      response: { clientDataJSON: toText(clientDataJSON), attestationObject: toText(attestationObject) },
+      response: {
+        clientDataJSON: encodeBase64Url(clientDataJSON),
+        attestationObject: encodeBase64Url(attestationObject),
+      },
     };
   } catch (error) {
     const message =
@@ -150,11 +155,11 @@ async function createCredential(options) {
 }
 
 /** Return the bytes of a base64url text. */
-const toBytes = text =>
-  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), byte => byte.charCodeAt(0));
+const decodeBase64Url = text =>
+  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), character => character.charCodeAt(0));
 
 /** Return bytes as base64url text. */
-const toText = buffer =>
+const encodeBase64Url = buffer =>
   btoa(String.fromCharCode(...new Uint8Array(buffer)))
     .replaceAll("+", "-")
     .replaceAll("/", "_")

@@ -1,15 +1,15 @@
-/** User settings: friend requests, direct messages and activities that the user accepts. */
+/** User settings: friend requests, direct messages, activities and in-game messages that the user accepts. */
 
+import { InGameMessages } from "../generated/enums.js";
 import { h } from "../ui/dom.js";
 import { choiceSetting, groupSetting, switchSetting } from "../settings/fields.js";
 import { SettingsForm } from "../settings/form.js";
 import { settingsSection } from "../settings/layout.js";
 
-/** Values of `InGameMessages`; 0 is the default and equals 1. */
 const IN_GAME_OPTIONS = [
-  [1, "From all players"],
-  [2, "From players of the same game"],
-  [3, "None"],
+  [InGameMessages.ALL, "From all players"],
+  [InGameMessages.USERS_WITH_GAME, "From players of the same game"],
+  [InGameMessages.NONE, "None"],
 ];
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
@@ -30,20 +30,21 @@ function build(view) {
     }),
     slayer_sdk_receive_dms_in_game: choiceSetting("Messages shown in games", IN_GAME_OPTIONS),
   };
-  const values = ({ slayer_sdk_receive_dms_in_game: inGame, ...settings }) => ({
+  /** Return user settings as values of the form. The value UNSET is equivalent to ALL. */
+  const formValues = ({ slayer_sdk_receive_dms_in_game: inGame, ...settings }) => ({
     ...settings,
-    slayer_sdk_receive_dms_in_game: inGame || 1,
+    slayer_sdk_receive_dms_in_game: inGame || InGameMessages.ALL,
   });
-  const form = new SettingsForm(fields, values(context.state.settings), {
+  const form = new SettingsForm(fields, formValues(context.state.settings), {
     save: async changes => {
       const settings = await context.api.request("PATCH", "/users/@me/settings", { json: changes });
       context.state.apply("USER_SETTINGS_UPDATE", settings);
-      return values(settings);
+      return formValues(settings);
     },
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
-  view.onChange(({ kind }) => kind === "settings" && form.load(values(context.state.settings)));
+  view.onChange(({ kind }) => kind === "settings" && form.load(formValues(context.state.settings)));
   return h(
     "div",
     { class: "settings-form" },
@@ -63,7 +64,7 @@ function build(view) {
   );
 }
 
-/** Return the switches for friend requests; "Everyone" includes the others. */
+/** Return the field for the sources of friend requests; "Everyone" includes the others. */
 function friendSources() {
   const parts = {
     all: switchSetting("Everyone"),
@@ -88,16 +89,16 @@ function friendSources() {
   };
 }
 
-/** Return one switch for each guild; the value is the list of guilds that are switched off. */
+/** Return a field with one switch for each guild; its value is the IDs of the guilds that are switched off. */
 function guildSwitches(guilds) {
   const parts = new Map(guilds.map(guild => [guild.id, switchSetting(guild.name)]));
-  /** Restricted guilds without a switch. */
-  let others = [];
+  /** IDs of restricted guilds without a switch. */
+  let otherIds = [];
   return {
     ...groupSetting(Object.fromEntries(parts)),
-    read: () => [...others, ...[...parts].filter(([, part]) => !part.read()).map(([id]) => id)].sort(),
+    read: () => [...otherIds, ...[...parts].filter(([, part]) => !part.read()).map(([id]) => id)].sort(),
     write(restricted) {
-      others = (restricted ?? []).filter(id => !parts.has(id));
+      otherIds = (restricted ?? []).filter(id => !parts.has(id));
       for (const [id, part] of parts) part.write(!(restricted ?? []).includes(id));
     },
   };

@@ -1,4 +1,4 @@
-/** User settings: avatar, banner, color, display name and profile text. */
+/** User settings: avatar, banner, color, display name and profile text, with a preview. */
 
 import { BIO_MAX, GLOBAL_NAME_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
@@ -10,8 +10,8 @@ import { SettingsForm, reportAtField } from "../settings/form.js";
 import { settingsSection } from "../settings/layout.js";
 import { imageSetting } from "../settings/upload_field.js";
 
-/** Color of the field before the user chooses one. */
-const DEFAULT_COLOR = 0x0d6b62;
+/** Color that the color field shows before the user chooses one. */
+const DEFAULT_ACCENT_COLOR = 0x0d6b62;
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
 export const PROFILE_SCREEN = { id: "profile", label: "Profile", icon: "people", build };
@@ -66,8 +66,8 @@ function build(view) {
   };
   const form = new SettingsForm(fields, me, {
     save: async changes => {
-      const name = ["avatar", "banner"].find(image => image in changes) ?? "global_name";
-      const changed = await reportAtField(name, context.api.request("PATCH", "/users/@me", { json: changes }));
+      const errorField = ["avatar", "banner"].find(image => image in changes) ?? "global_name";
+      const changed = await reportAtField(errorField, context.api.request("PATCH", "/users/@me", { json: changes }));
       context.state.apply("USER_UPDATE", changed);
       return changed;
     },
@@ -87,6 +87,7 @@ function build(view) {
   );
 }
 
+/** Return the banner of the preview: the chosen or stored image, or the color. */
 function bannerNode(me, { banner, accent_color: color }) {
   const src = banner?.startsWith("data:") ? banner : userBannerPath({ ...me, banner });
   if (src) return h("img", { class: "profile-card-banner", src, alt: "" });
@@ -94,7 +95,11 @@ function bannerNode(me, { banner, accent_color: color }) {
   return h("div", { class: "profile-card-banner", style });
 }
 
-/** Return a color field whose value can be null. @returns {import("../settings/fields.js").SettingsField} */
+/**
+ * Return a color field; its value is the number 0xRRGGBB, or null for no color.
+ *
+ * @returns {import("../settings/fields.js").SettingsField}
+ */
 function accentSetting() {
   let value = null;
   const input = h("input", { type: "color", class: "color" });
@@ -102,7 +107,7 @@ function accentSetting() {
   const remove = h("button", { type: "button", class: "button small quiet", "aria-label": "Remove color" }, "Remove");
   const text = h("span", { class: "muted small" });
   const draw = () => {
-    input.value = `#${(value ?? DEFAULT_COLOR).toString(16).padStart(6, "0")}`;
+    input.value = `#${(value ?? DEFAULT_ACCENT_COLOR).toString(16).padStart(6, "0")}`;
     remove.hidden = value === null;
     text.textContent = value === null ? "No color" : input.value;
   };

@@ -7,7 +7,7 @@ import { actionButton, settingsSection } from "../settings/layout.js";
 import { passkeysSection } from "./passkeys.js";
 import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
 export const SECURITY_SCREEN = { id: "security", label: "Security", icon: "shield", build };
@@ -35,7 +35,7 @@ function build(view) {
         "div",
         { class: "row" },
         isEnabled
-          ? actionButton("Turn off", () => disable(view), { danger: true, name: "Turn off two-factor authentication" })
+          ? actionButton("Turn off", () => turnOff(view), { danger: true, name: "Turn off two-factor authentication" })
           : h("button", { type: "button", class: "button", onclick: () => setUp(view) }, "Set up"),
       ),
     ),
@@ -43,15 +43,16 @@ function build(view) {
   );
 }
 
-/** Open the page with a new secret. */
+/** Request a new secret and open the page that shows it. */
 function setUp(view) {
   return runAndReport(async () => {
-    const secret = await view.context.api.request("POST", "/users/@me/mfa/totp/secret");
-    view.requestPage(() => showSecret(view, secret));
+    const setup = await view.context.api.request("POST", "/users/@me/mfa/totp/secret");
+    view.requestPage(() => showSetup(view, setup));
   });
 }
 
-function showSecret(view, { secret, otpauth_url: url, qr_code: code }) {
+/** Show the page with a secret for the authenticator, and the form that turns on two-factor authentication. */
+function showSetup(view, { secret, otpauth_url: url, qr_code: image }) {
   const fields = {
     code: codeSetting("The 6-digit code that your authenticator shows."),
     password: currentPasswordSetting(),
@@ -82,7 +83,7 @@ function showSecret(view, { secret, otpauth_url: url, qr_code: code }) {
       { class: "settings-form", onsubmit: turnOn },
       settingsSection(
         "1. Scan this code with your authenticator",
-        qrCode(code),
+        qrCodeNode(image),
         h("p", null, "If you cannot scan it, type this key:"),
         h("code", { class: "secret" }, secret.match(/.{1,4}/g).join(" ")),
         authenticatorLink(url),
@@ -97,20 +98,21 @@ function showSecret(view, { secret, otpauth_url: url, qr_code: code }) {
   );
 }
 
-/** Return the link that opens an authenticator; `h` accepts no URL of this scheme. */
+/** Return the link that opens an authenticator. `h` rejects URLs of this scheme, so the address is set here. */
 function authenticatorLink(url) {
   const link = h("a", null, "Open in an authenticator on this device");
   if (url.startsWith("otpauth://totp/")) link.setAttribute("href", url);
   return h("p", null, link);
 }
 
-function qrCode({ size, path: data }) {
-  const svg = document.createElementNS(SVG, "svg");
+/** Return a QR code as an SVG image; `path` is the data of its path element. */
+function qrCodeNode({ size, path: data }) {
+  const svg = document.createElementNS(SVG_NAMESPACE, "svg");
   svg.setAttribute("viewBox", `0 0 ${Number(size)} ${Number(size)}`);
   svg.setAttribute("class", "qr-code");
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", "QR code with the key below");
-  const path = document.createElementNS(SVG, "path");
+  const path = document.createElementNS(SVG_NAMESPACE, "path");
   path.setAttribute("d", data);
   svg.append(path);
   return svg;
@@ -154,7 +156,7 @@ function showBackupCodes(view, codes) {
   );
 }
 
-async function disable({ context }) {
+async function turnOff({ context }) {
   const isDone = await openActionDialog({
     title: "Turn off two-factor authentication?",
     text: "You log in with your password only.",

@@ -1,4 +1,4 @@
-/** User settings: login sessions. */
+/** User settings: the list of login sessions, which the user can log out. */
 
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
@@ -8,6 +8,7 @@ import { actionButton, listEntry } from "../settings/layout.js";
 import { createReload } from "../settings/content_loader.js";
 import { liveList } from "../settings/live_list.js";
 
+/** Parts of User-Agent headers and the browsers that send them; the first match counts. */
 const BROWSERS = [
   ["Edg/", "Edge"],
   ["OPR/", "Opera"],
@@ -15,6 +16,7 @@ const BROWSERS = [
   ["Chrome/", "Chrome"],
   ["Safari/", "Safari"],
 ];
+/** Parts of User-Agent headers and their operating systems or devices; the first match counts. */
 const SYSTEMS = [
   ["Android", "Android"],
   ["iPhone", "iPhone"],
@@ -24,14 +26,17 @@ const SYSTEMS = [
   ["Linux", "Linux"],
 ];
 
+/** Maximum length of the name of an unknown program, in characters. */
+const PROGRAM_NAME_MAX = 40;
+
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
 export const SESSIONS_SCREEN = { id: "sessions", label: "Sessions", icon: "history", build };
 
 function build(view) {
   const { api } = view.context;
-  const endOthers = h(
+  const logOutOthersButton = h(
     "button",
-    { type: "button", class: "button small danger settings-more", hidden: true, onclick: () => removeOthers() },
+    { type: "button", class: "button small danger settings-more", hidden: true, onclick: () => logOutOthers() },
     "Log out all other sessions",
   );
   const list = liveList({
@@ -40,10 +45,10 @@ function build(view) {
     fetch: () => api.request("GET", "/auth/sessions"),
     entry: session => sessionEntry(view, session, () => list.load()),
     onDraw: sessions => {
-      endOthers.hidden = sessions.length < 2;
+      logOutOthersButton.hidden = sessions.length < 2;
     },
   });
-  const removeOthers = async () => {
+  const logOutOthers = async () => {
     const isDone = await openActionDialog({
       title: "Log out all other sessions?",
       text: "All other devices and programs have to log in again. This one stays logged in.",
@@ -55,19 +60,20 @@ function build(view) {
     showNotice("All your other sessions were logged out.", "done");
     view.main.focus();
   };
-  createReload(endOthers, list.load, () => {});
+  // Sessions have no events, so the list is loaded again when the user returns to the page.
+  createReload(logOutOthersButton, list.load, () => {});
   return [
     h("p", { class: "hint settings-intro" }, "Log out any session that you do not recognize."),
     ...list.nodes,
-    endOthers,
+    logOutOthersButton,
   ];
 }
 
-function sessionEntry({ context, main }, session, onEnded) {
+function sessionEntry({ context, main }, session, onLoggedOut) {
   const name = programName(session.user_agent);
-  const end = async () => {
+  const logOut = async () => {
     const isDone = await runAndReport(() => context.api.request("DELETE", `/auth/sessions/${session.id}`));
-    await onEnded();
+    await onLoggedOut();
     if (isDone) showNotice(`${name} was logged out.`, "done");
     main.focus();
   };
@@ -79,16 +85,16 @@ function sessionEntry({ context, main }, session, onEnded) {
       listEntry({
         title: session.current ? [name, " ", h("span", { class: "tag" }, "This session")] : name,
         details: [details.filter(Boolean).join(" ")],
-        actions: session.current ? [] : [actionButton("Log out", end, { name: `Log out ${name}` })],
+        actions: session.current ? [] : [actionButton("Log out", logOut, { name: `Log out ${name}` })],
       }),
   };
 }
 
-/** Return the browser and the system of a User-Agent header. */
+/** Return the name of the browser and system that sent a User-Agent header, or the start of the header. */
 function programName(userAgent) {
   if (!userAgent) return "Unknown program";
   const find = names => names.find(([part]) => userAgent.includes(part))?.[1];
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
-  if (browser === undefined) return userAgent.split(" ")[0].slice(0, 40);
+  if (browser === undefined) return userAgent.split(" ")[0].slice(0, PROGRAM_NAME_MAX);
   return system === undefined ? browser : `${browser} on ${system}`;
 }

@@ -1,4 +1,4 @@
-/** User settings: the online status and the custom status with its end. */
+/** User settings: the online status, and the custom status with the time at which it is cleared. */
 
 import { CUSTOM_STATUS_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
@@ -15,8 +15,9 @@ const STATUS_OPTIONS = [
   ["invisible", "Invisible: others see you as offline"],
 ];
 
+const MINUTE_MS = 60_000;
 const TODAY = "today";
-/** Ends of a custom status: null for none, minutes from now, or the end of the day. */
+/** Times at which a custom status is cleared: null for never, minutes from now, or `TODAY`. */
 const END_OPTIONS = [
   [null, "Do not clear"],
   [30, "In 30 minutes"],
@@ -63,6 +64,7 @@ function build(view) {
   );
 }
 
+/** Return user settings as values of the form. */
 function formValues({ status, custom_status: custom }) {
   return {
     status: status ?? "online",
@@ -85,12 +87,13 @@ function readCustomStatus(view, { text, emoji, end }) {
   };
 }
 
+/** Return the timestamp of a chosen end; stored timestamps and null stay unchanged. */
 function endTime(end) {
   if (end === TODAY) return new Date(new Date().setHours(24, 0, 0, 0)).toISOString();
-  return typeof end === "number" ? new Date(Date.now() + end * 60_000).toISOString() : end;
+  return typeof end === "number" ? new Date(Date.now() + end * MINUTE_MS).toISOString() : end;
 }
 
-/** Move the errors of the custom status to the fields of the form. */
+/** Move the errors of the custom status to the fields of the form, and return the error. */
 function renameErrors(error) {
   const { text, expires_at: end, emoji_name: emoji } = error.errors?.custom_status ?? {};
   error.errors = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Guild settings: banned users. */
+/** Guild settings: the list of banned users, whose bans can be lifted. */
 
 import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";

@@ -2,10 +2,13 @@
 
 import { ChannelType, isThread, isVoice } from "../network/enums.js";
 
-/** Return the name of a channel with its kind. */
+/** Return the name of a channel with a mark of its kind: text or voice. */
 export const channelLabel = channel => (isVoice(channel) ? `${channel.name} (voice)` : `#${channel.name}`);
 
-/** Return the channels in which the user has all these permissions, as pairs of ID and name; no categories and threads. */
+/**
+ * Return the channels in which the user has all of the permission bits, as pairs of ID and name. Categories, threads and
+ * channels that are not possible are left out.
+ */
 export function channelOptions({ context: { state }, guildId }, bits, isPossible = () => true) {
   return state
     .channelsOf(guildId)

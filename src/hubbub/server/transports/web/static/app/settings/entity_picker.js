@@ -7,13 +7,15 @@ import { createPicker } from "../ui/picker.js";
 import { defaultEntityChoices, findEntityChoices } from "../components/entity_choices.js";
 import { firstErrorMessage } from "./fields.js";
 
-/** Return the choices of roles or members of a guild that match a query; `type` is the type of a select component. */
+/** Return the roles, members or channels of a guild that match a query, by the type of a select component. */
 export function findGuildEntities(view, type, query) {
   return findEntityChoices({ type }, bindToGuild(view), query);
 }
 
+/** Return a context with the guild of the settings as its current guild. */
 const bindToGuild = ({ context, guildId }) => Object.create(context, { guildId: { value: guildId, enumerable: true } });
 
+/** Types of default values by component type; other components have users. */
 const VALUE_TYPES = { [ComponentType.ROLE_SELECT]: "role", [ComponentType.CHANNEL_SELECT]: "channel" };
 
 /**
@@ -55,7 +57,7 @@ export function entitiesSetting(view, label, { type, hint, placeholder, max, isP
 }
 
 /**
- * Return a labeled picker with a button that clears the choice.
+ * Return a labeled picker for one role, member or channel, with a button that clears the choice.
  *
  * @param {string} label
  * @param {object} options

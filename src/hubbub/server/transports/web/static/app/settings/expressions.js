@@ -29,7 +29,7 @@ import { liveList } from "./live_list.js";
  * @property {(view: any, detail: any) => boolean} isChange returns whether a change of the state is about this kind
  */
 
-/** Return the number of expressions that a guild can have: by its premium tier, or `moreMax` with the feature. */
+/** Return the number of expressions that a guild can have by its premium tier; with a feature at least `moreMax`. */
 export function slotsMax(guild, byTier, feature, moreMax) {
   const max = byTier[Math.min(guild.premium_tier ?? 0, byTier.length - 1)];
   return (guild.features ?? []).includes(feature) ? Math.max(max, moreMax) : max;

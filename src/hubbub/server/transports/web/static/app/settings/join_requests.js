@@ -44,19 +44,19 @@ function build(view) {
     status = JoinRequestStatus.SUBMITTED;
   const path = `/guilds/${guildId}/requests`;
   const list = h("ul", { class: "settings-list join-requests", "aria-label": "Join requests" });
-  const note = h("p", { class: "muted", role: "status" }, "Loading…");
-  const more = h(
+  const statusNode = h("p", { class: "muted", role: "status" }, "Loading…");
+  const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => runAndReport(fetchMore) },
     "Show more",
   );
   const draw = total => {
-    note.textContent = requests.size
+    statusNode.textContent = requests.size
       ? total === 1
         ? "1 request"
         : `${total} requests`
       : "There are no requests with this status.";
-    more.hidden = requests.size >= total;
+    moreButton.hidden = requests.size >= total;
     reconcile(
       list,
       [...requests.values()].map(request => requestEntry(view, request, reload)),
@@ -84,9 +84,10 @@ function build(view) {
     else if (kind === "joinRequests") reload();
   });
   runAndReport(async () => show(await fetchPage()));
-  return [h("div", { class: "settings-tools" }, filter.node), note, list, more];
+  return [h("div", { class: "settings-tools" }, filter.node), statusNode, list, moreButton];
 }
 
+/** Return the text of an answer in a join request. */
 function answerText({ field_type: type, response, choices }) {
   if (response === undefined || response === null || response === "") return "No answer";
   if (type === FormFieldType.TERMS) return "Accepted";

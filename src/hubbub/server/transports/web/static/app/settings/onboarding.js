@@ -1,4 +1,4 @@
-/** Guild settings: the questions and default channels of new members. */
+/** Guild settings: onboarding, with the default channels of new members and the questions that they answer. */
 
 import { ComponentType, OnboardingMode, OnboardingPromptType } from "../generated/enums.js";
 import {
@@ -21,6 +21,7 @@ import { entitiesSetting } from "./entity_picker.js";
 import { choiceSetting, switchSetting, textSetting } from "./fields.js";
 import { settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
+import { plainMember } from "./permission_preview.js";
 import { recordsSetting } from "./record_list.js";
 import { SORTING_HINT } from "./sortable_list.js";
 
@@ -85,13 +86,13 @@ function build(view) {
   }
 }
 
-/** Return the number of channels that count for the requirements, and of those in which everyone can write. */
+/** Return how many channels count for the requirements, and in how many of them everyone can write. */
 function countChannels({ context: { state }, guild }, { mode, default_channel_ids: defaults, prompts }) {
   const ids = new Set(defaults);
   if (mode === OnboardingMode.ADVANCED)
     for (const { options } of prompts)
       for (const { channel_ids: offered } of options) for (const id of offered) ids.add(id);
-  const everyone = { user: { id: null }, roles: [] };
+  const everyone = plainMember();
   const needed = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES;
   const channels = [...ids].map(id => state.channels.get(id)).filter(channel => channel !== undefined);
   const isWritable = channel =>
@@ -177,7 +178,7 @@ function optionsSetting(view) {
   return records;
 }
 
-/** Return the values of the fields of an option, which comes from a response or from the form itself. */
+/** Return the field values of an answer option, which comes from a response or from the form itself. */
 function optionValues({ title, description, emoji, emoji_id: id, emoji_name: name, role_ids, channel_ids }) {
   const emojiId = emoji?.id ?? id ?? null,
     emojiName = emojiId ? null : (emoji?.name ?? name ?? null);
@@ -190,7 +191,7 @@ function optionValues({ title, description, emoji, emoji_id: id, emoji_name: nam
   };
 }
 
-/** Return an option as the API takes it. */
+/** Return an answer option as the API takes it. */
 function optionBody({ emoji, ...values }, id) {
   return {
     ...(id ? { id } : {}),

@@ -1,4 +1,4 @@
-/** Guild settings: the stages, which moderators start, rename and end. */
+/** Guild settings: the stage channels, in which moderators start and end stages and change their topic. */
 
 import { STAGE_TOPIC_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions } from "../network/enums.js";
