@@ -37,7 +37,7 @@ except (OSError, ValueError, LookupError, TypeError) as error:
 if sys.argv[2] not in user_ids:
     sys.exit(f"bridge: unknown user {sys.argv[2]}; choose one of {', '.join(user_ids)}")
 
-SYSTEM_MESSAGES = {
+SYSTEM_MESSAGE_TEXTS = {
     MessageType.USER_JOIN: "joined the guild",
     MessageType.CHANNEL_LINKED_TO_LOBBY: "linked this channel to a lobby",
 }
@@ -88,7 +88,7 @@ class Bridge(discord.Client):
             return
         if message.is_system():
             # System messages have no content, and discord.py does not know all of their types.
-            text = SYSTEM_MESSAGES.get(message.type.value, "system message")
+            text = SYSTEM_MESSAGE_TEXTS.get(message.type.value, "system message")
             print(f"#{message.channel} {message.author.display_name} {text}", flush=True)
             return
         print(f"#{message.channel} {message.author.display_name}: {message.content}", flush=True)

@@ -23,22 +23,28 @@ import login
 from hubbub.sdk import AudioBackend, Call, CallError, CallStatus, Client, ClientStatus, MissingExtraError
 
 FRAME_SECONDS = 1 / 30
-TONE_HZ, AMPLITUDE = 440, 6000
+"""Time between two frames of the game loop."""
+SAMPLE_RATE_HZ, SAMPLE_BYTES, CHANNELS = 48_000, 2, 2
+"""Audio format of calls."""
+TONE_HZ, TONE_AMPLITUDE = 440, 6000
 
 
 class AudioSource:
     """The audio to send: a callback that fills 20 ms of samples at a time.
 
-    The voice thread calls it, so it only copies samples."""
+    The voice thread calls it, so it only copies samples. The audio starts again after its end."""
 
     def __init__(self, path: str | None) -> None:
         if path is None:
-            second = [int(AMPLITUDE * math.sin(2 * math.pi * TONE_HZ * index / 48_000)) for index in range(48_000)]
-            self._samples = array("h", [channel for sample in second for channel in (sample, sample)])
+            radians_per_sample = 2 * math.pi * TONE_HZ / SAMPLE_RATE_HZ
+            # One second of the tone, which contains a whole number of waves.
+            tone = [int(TONE_AMPLITUDE * math.sin(radians_per_sample * index)) for index in range(SAMPLE_RATE_HZ)]
+            self._samples = array("h", [sample for sample in tone for _ in range(CHANNELS)])
         else:
             with wave.open(path) as file:
-                if (file.getframerate(), file.getsampwidth(), file.getnchannels()) != (48_000, 2, 2):
-                    raise login.LoginError(f"{path} must have 48 kHz, 16 bit and two channels")
+                audio_format = (file.getframerate(), file.getsampwidth(), file.getnchannels())
+                if audio_format != (SAMPLE_RATE_HZ, SAMPLE_BYTES, CHANNELS):
+                    raise wave.Error(f"{path} must have 48 kHz, 16 bit and two channels")
                 self._samples = array("h", file.readframes(file.getnframes()))
         self._position = 0
 
@@ -49,15 +55,15 @@ class AudioSource:
 
 
 class Recorder(AudioBackend):
-    """An audio output that writes to a file."""
+    """An audio output that writes to a WAV file; without a path, it discards the audio."""
 
     def __init__(self, path: str | None) -> None:
         super().__init__()
         self._file = None if path is None else wave.open(path, "wb")  # noqa: SIM115
         if self._file is not None:
-            self._file.setnchannels(2)
-            self._file.setsampwidth(2)
-            self._file.setframerate(48_000)
+            self._file.setnchannels(CHANNELS)
+            self._file.setsampwidth(SAMPLE_BYTES)
+            self._file.setframerate(SAMPLE_RATE_HZ)
 
     def play(self, samples: bytes) -> None:
         """Write the next 20 ms of the mixed call."""
@@ -71,7 +77,7 @@ class Recorder(AudioBackend):
             self._file = None
 
 
-class Caller:
+class Participant:
     """One player in the call; its callbacks run between two frames."""
 
     def __init__(self, client: Client, source: AudioSource, secret: str) -> None:
@@ -132,23 +138,24 @@ def main() -> None:
     parser.add_argument("--record", metavar="FILE", help="WAV file to record the call to")
     parser.add_argument("--secret", default="campfire", help="players with the same secret join the same lobby")
     options = parser.parse_args()
+    # `login.start` also reads these options, which this program does not have.
     options.guest, options.token = None, None
     try:
         world = login.read_world(options.ready_file)
         client = login.new_client(world, options.login, Recorder(options.record))
-        caller = Caller(client, AudioSource(options.say), options.secret)
-        login.start(client, world, options, caller.fail)
+        participant = Participant(client, AudioSource(options.say), options.secret)
+        login.start(client, world, options, participant.fail)
     except (login.LoginError, MissingExtraError, OSError, wave.Error) as problem:
         sys.exit(f"call: {problem}")
     with client:
         try:
-            while not caller.is_over:
+            while not participant.is_over:
                 client.run_callbacks()
                 time.sleep(FRAME_SECONDS)
         except (KeyboardInterrupt, MissingExtraError) as error:
             # The text of a KeyboardInterrupt is empty, so that Ctrl-C is not a problem.
-            caller.problem = str(error) or None
-    sys.exit(caller.problem)
+            participant.problem = str(error) or None
+    sys.exit(participant.problem)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Sends a message as a user over HTTP, like a chat client, and prints the newest messages of the channel."""
+"""Send a message as a user over HTTP, like a chat client, and print the newest messages of the channel."""
 
 import json
 import sys

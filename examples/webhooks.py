@@ -1,4 +1,4 @@
-"""Receives the webhook events of a game: webhooks.py READY_FILE [--port 8091].
+"""A receiver of a game's webhook events: webhooks.py READY_FILE [--port 8091].
 
 It registers its own URL with the platform, which tests the URL before saving it, then verifies every signature and
 prints the events.
@@ -15,10 +15,9 @@ from aiohttp import web
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from hubbub.protocol.enums import EventWebhooksStatus, WebhookPayloadType
 from hubbub.sdk import Api, ApiError
 
-EVENT = 1
-"""Type of a request that contains an event; type 0 is a ping."""
 EVENT_TYPES = [
     "APPLICATION_AUTHORIZED",
     "APPLICATION_DEAUTHORIZED",
@@ -64,7 +63,7 @@ async def serve(world: dict[str, Any], port: int) -> None:
             return web.Response(status=401)
         message = json.loads(body)
         # An event that was not acknowledged in time is sent again, so it may arrive twice.
-        if message["type"] == EVENT:
+        if message["type"] == WebhookPayloadType.EVENT:
             line = describe_event(message["event"])
             event_key = line + message["event"]["timestamp"]
             if event_key not in printed_events:
@@ -79,7 +78,11 @@ async def serve(world: dict[str, Any], port: int) -> None:
     await web.TCPSite(runner, "127.0.0.1", port).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/events"
     async with Api(world["api"], game["bot"]["token"]) as api:
-        body = {"event_webhooks_url": url, "event_webhooks_status": 2, "event_webhooks_types": EVENT_TYPES}
+        body = {
+            "event_webhooks_url": url,
+            "event_webhooks_status": EventWebhooksStatus.ENABLED,
+            "event_webhooks_types": EVENT_TYPES,
+        }
         await api.request("PATCH", "/applications/@me", json=body, authorization=api.authorization)
     print(f"Receiving demo-game's events at {url}", flush=True)
     await asyncio.Event().wait()

@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from login import error_text
-from rules import BEATS, Round, seal
+from rules import BEATS, Round, commit_to
 
 from hubbub.sdk import (
     Activity,
@@ -26,8 +26,12 @@ from hubbub.sdk import (
 
 PARTY_SIZE_MAX = 4
 INVALID_TOKEN_CLOSE_CODE = 4004
+"""Gateway close code for an invalid token."""
 MISSING_PERMISSIONS_CODE = 50013
-GROUPS = {
+"""API error code for a missing permission."""
+COMMITMENT_KEY, OPENING_KEY = "commitment", "opening"
+"""Keys in the metadata of lobby messages: the hash of a throw, and the text that reveals it."""
+GROUP_TITLES = {
     RelationshipGroupType.ONLINE_PLAYING_GAME: "in the game",
     RelationshipGroupType.ONLINE_ELSEWHERE: "online",
     RelationshipGroupType.OFFLINE: "offline",
@@ -45,9 +49,13 @@ class Game:
         self._guilds: dict[str, Any] = world["guilds"]
         self._lobby_id = 0
         self._secret = ""
+        """Secret with which the player joined the lobby, or empty if there is none."""
         self._invite: ActivityInvite | None = None
         self._accepted_message_id = 0
-        self._round, self._opening = Round(), ""
+        """ID of the last accepted invite, which arrives again afterwards."""
+        self._round = Round()
+        self._opening = ""
+        """Text that reveals the player's own throw in this round, or empty before the throw."""
         self._score: dict[int, int] = {}
         client.set_status_changed_callback(self._on_status_changed)
         client.set_message_created_callback(self._on_message_created)
@@ -81,7 +89,7 @@ class Game:
 
     def do_friends(self, _: str) -> None:
         """list your friends"""
-        for group, title in GROUPS.items():
+        for group, title in GROUP_TITLES.items():
             for friend in self.client.get_relationships_by_group(group):
                 if friend.user:
                     activity = friend.user.game_activity
@@ -145,8 +153,8 @@ class Game:
         elif self._opening:
             self.show("You have already thrown; wait for the other players.")
         elif self._require_party():
-            sealed, self._opening = seal(throw)
-            self._send_with_metadata("throws a pebble", {"sealed": sealed})
+            commitment, self._opening = commit_to(throw)
+            self._send_with_metadata("throws", {COMMITMENT_KEY: commitment})
 
     def do_who(self, _: str) -> None:
         """show your party and the score"""
@@ -157,7 +165,11 @@ class Game:
 
     def do_link(self, name: str) -> None:
         """CHANNEL: link your party to a channel of a guild, if the game's server allows it"""
-        channels = {channel: int(id) for guild in self._guilds.values() for channel, id in guild["channels"].items()}
+        channels = {
+            channel: int(channel_id)
+            for guild in self._guilds.values()
+            for channel, channel_id in guild["channels"].items()
+        }
         if name not in channels:
             self.show(f"Unknown channel {name}; choose one of {', '.join(channels)}.")
         elif self._require_party():
@@ -207,7 +219,7 @@ class Game:
             recipient = self._display_name(message.recipient_id) if is_own else "you"
             self.show(f"{self._author_name(message)} to {recipient}: {message.content}")
         elif message.lobby.id == self._lobby_id:
-            if not message.metadata.keys() & {"sealed", "open"}:
+            if not message.metadata.keys() & {COMMITMENT_KEY, OPENING_KEY}:
                 origin = "" if message.sent_from_game else " (from the channel)"
                 self.show(f"{self._author_name(message)}{origin}: {message.content}")
             self._process_throw(message)
@@ -288,12 +300,12 @@ class Game:
     def _process_throw(self, message: MessageHandle) -> None:
         """Record the commitment or the revealed throw in a message's metadata, if there is one."""
         metadata = message.metadata
-        if "sealed" in metadata:
-            self._round.record_commitment(message.author_id, metadata["sealed"])
+        if COMMITMENT_KEY in metadata:
+            self._round.record_commitment(message.author_id, metadata[COMMITMENT_KEY])
             self.show(f"{self._author_name(message)} has thrown.")
             self._reveal_if_all_threw()
-        if "open" in metadata:
-            self._round.record_reveal(message.author_id, metadata["open"])
+        if OPENING_KEY in metadata:
+            self._round.record_reveal(message.author_id, metadata[OPENING_KEY])
             if self._round.is_over():
                 self._end_round()
 
@@ -301,7 +313,7 @@ class Game:
         lobby = self._find_lobby()
         connected = [member.id for member in lobby.lobby_members if member.connected] if lobby else []
         if self._opening and self._round.has_all_commitments(connected):
-            self._send_with_metadata("opens a hand", {"open": self._opening})
+            self._send_with_metadata("reveals the throw", {OPENING_KEY: self._opening})
             self._opening = ""
 
     def _end_round(self) -> None:

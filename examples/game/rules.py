@@ -11,7 +11,7 @@ BEATS = {"rock": "scissors", "scissors": "paper", "paper": "rock"}
 """The throw that each throw beats."""
 
 
-def seal(throw: str) -> tuple[str, str]:
+def commit_to(throw: str) -> tuple[str, str]:
     """Return the commitment to a throw, and the text that reveals it later."""
     opening = f"{throw} {secrets.token_hex(8)}"
     return hashlib.sha256(opening.encode()).hexdigest(), opening
@@ -37,7 +37,7 @@ class Round:
             self.throws[player] = throw
 
     def has_all_commitments(self, players: Iterable[int]) -> bool:
-        """Return whether there are at least two players and all of them have committed to a throw."""
+        """Return whether at least two players have committed to a throw, and all of `players` have."""
         return len(self.commitments) > 1 and set(players) <= set(self.commitments)
 
     def is_over(self) -> bool:

@@ -1,4 +1,4 @@
-"""Ports of the applications slice: decisions that slices of higher tiers make."""
+"""Port of the applications slice: the check before the deletion of an application."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

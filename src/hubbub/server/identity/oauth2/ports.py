@@ -19,11 +19,11 @@ class InstallationRequest(msgspec.Struct, frozen=True, kw_only=True):
     guild_id: GuildId
     scopes: tuple[str, ...]
     permissions: int
-    """Requested permissions of the bot."""
+    """Permission bits that the application requests for its bot."""
 
 
 class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
-    """Proof of a user's identity at an external provider."""
+    """Proof that a user owns a provisional account: an identity at an external provider, or a token of the account."""
 
     verified: VerifiedIdentity | None
     """Identity confirmed by the provider, or None if `token` is used."""
@@ -33,7 +33,7 @@ class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
 
 @port
 def is_banned(call: Call, user_id: UserId) -> bool:
-    """Return whether an operator banned the account. No token is issued to the applications of a banned account."""
+    """Return whether an operator banned a user's account. Applications get no tokens for a banned account."""
 
 
 @port

@@ -1,4 +1,4 @@
-"""Ports of the users slice. Several slices implement each of them."""
+"""Ports of the users slice: checks before the deletion of an account, and its data export. Several slices implement each."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Ports of the audit log slice."""
+"""Port of the audit log slice: the objects of other slices that audit log entries refer to."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Ports of the guilds slice."""
+"""Ports of the guilds slice: name checks, membership, and the initial and remaining contents of guilds."""
 
 from collections.abc import Sequence
 

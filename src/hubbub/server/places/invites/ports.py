@@ -1,4 +1,4 @@
-"""Ports of the invites slice."""
+"""Ports of the invites slice: group invites, and the scheduled event of an invite."""
 
 from hubbub.protocol.resources.invites import Invite
 from hubbub.protocol.resources.scheduled_events import ScheduledEvent

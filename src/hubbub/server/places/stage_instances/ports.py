@@ -1,4 +1,4 @@
-"""Ports of the stage instances slice."""
+"""Ports of the stage instances slice: the scheduled event and the system messages of a stage."""
 
 from hubbub.protocol.enums import MessageType
 from hubbub.server.core.call import Call
