@@ -70,8 +70,8 @@ def may_connect(actor: Actor, kind: str | None) -> bool:
 class Shard(NamedTuple):
     """The part of a bot's guilds that a session covers."""
 
-    index: int
-    count: int
+    shard_id: int
+    shard_count: int
     """Number of shards of the bot."""
 
 
@@ -117,7 +117,7 @@ def _validated_shard(identify: Identify, shard_multiple: int) -> Shard:
         return Shard(0, 1)
     if len(identify.shard) == 2:
         shard = Shard(*identify.shard)
-        if 0 <= shard.index < shard.count and shard.count % shard_multiple == 0:
+        if 0 <= shard.shard_id < shard.shard_count and shard.shard_count % shard_multiple == 0:
             return shard
     raise CloseConnection(CloseCode.INVALID_SHARD, "Invalid shard")
 

@@ -296,7 +296,9 @@ class Gateway:
         if self._faults.gateway and self._apply_pending_fault(connection, actor, None):
             return
         now = asyncio.get_running_loop().time()
-        if actor.is_bot and not self.session_starts.take(int(actor.user_id), parameters.shard.index, now, guild_count):
+        if actor.is_bot and not self.session_starts.take(
+            int(actor.user_id), parameters.shard.shard_id, now, guild_count
+        ):
             # The connection stays usable (spec/gateway.md#4.1).
             self._metrics.gateway_identifies("limited").inc()
             log.info("bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})

@@ -169,11 +169,11 @@ class GatewaySession:
 
     def in_shard(self, guild_id: int) -> bool:
         """Return whether a guild belongs to this session's shard (spec/gateway.md#4.2)."""
-        return (guild_id >> 22) % self.shard.count == self.shard.index
+        return (guild_id >> 22) % self.shard.shard_count == self.shard.shard_id
 
     def in_event_shard(self, guild_id: int | None) -> bool:
         """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
-        return self.shard.index == 0 if guild_id is None else self.in_shard(guild_id)
+        return self.shard.shard_id == 0 if guild_id is None else self.in_shard(guild_id)
 
     def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because READY does not contain it."""

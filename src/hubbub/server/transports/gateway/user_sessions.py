@@ -137,7 +137,9 @@ class UserSessions:
             if not self._update_membership(session, dispatch):
                 return
         elif (
-            session.shard.count > 1 and not audience.session_id and not session.in_event_shard(audience.shard_guild_id)
+            session.shard.shard_count > 1
+            and not audience.session_id
+            and not session.in_event_shard(audience.shard_guild_id)
         ):
             return
         game_filter = audience.game_filter
