@@ -135,7 +135,7 @@ class AudioEngine:
             if stream in registered:
                 registered.remove(stream)
                 selector.unregister(stream.udp)
-            self._try("ending a stream", stream.stop_speaking)
+            self._try("Ending a stream", stream.stop_speaking)
             stream.udp.close()
         for stream in new_streams:
             registered.append(stream)
@@ -154,17 +154,17 @@ class AudioEngine:
         for stream in streams:
             # Read packets that arrived after the selector was last polled.
             stream.read()
-            level = self._try("sending a frame", stream.send_frame, captured, self._options.input_factor)
+            level = self._try("Sending a frame", stream.send_frame, captured, self._options.input_factor)
             if level is not None and (loudest is None or level > loudest):
                 loudest = level
-            for frame in self._try("receiving frames", stream.receive_frames) or ():
+            for frame in self._try("Receiving frames", stream.receive_frames) or ():
                 played = frame if played is None else samples.mix(played, frame)
         if loudest is None and captured is not None:
             loudest = samples.level(samples.to_frame(captured))
         self._detect_silence(samples.LEVEL_MIN_DBFS if loudest is None else loudest)
         data = None if played is None else samples.scale(played, self._options.output_factor).tobytes()
         self._try("AudioBackend.play", self._backend.play, data or bytes(FRAME_BYTES))
-        self._try("recording the AEC dump", self._options.record_frame, captured, data)
+        self._try("Recording the AEC dump", self._options.record_frame, captured, data)
 
     def _detect_silence(self, level: float) -> None:
         """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""
