@@ -579,5 +579,5 @@ class Events:
 
 
 def _invite_end_ms(invite: ActivityInvite) -> int:
-    """Return the last time at which an invite is valid, in Unix milliseconds."""
+    """Return the last time at which an invite is valid, as Unix milliseconds."""
     return Snowflake(invite.message_id).created_ms + resources.user_messages.ACTIVITY_INVITE_LIFETIME_MS
