@@ -21,7 +21,7 @@ from hubbub.sdk.enums import ErrorType
 from hubbub.sdk.results import sdk_error
 
 RECEIVED_FRAME_BYTES_MAX: Final = 1 << 20
-"""Maximum size of a received payload in bytes; the chat client accepts less (`rpc.FRAME_BYTES_MAX`)."""
+"""Maximum size of a received payload in bytes; the chat client accepts less (`rpc.PROGRAM_FRAME_BYTES_MAX`)."""
 RECONNECT_SECONDS: Final = 5.0
 """Delay before the connection with the event subscriptions is reopened, in seconds."""
 NO_CHAT_CLIENT_MESSAGE: Final = "The chat client is not running on this machine"
