@@ -95,24 +95,24 @@ class Attachment(Struct, kw_only=True):
 
 
 class AttachmentRequest(Struct, kw_only=True):
-    """Metadata of a file to upload or of an existing attachment."""
+    """Metadata of a file to upload or of an existing attachment, of which only the description and spoiler mark can change."""
 
     id: AttachmentId
     """The `n` of the uploaded part `files[n]`, or the ID of an attachment that the message already has."""
     filename: Annotated[str, Meta(min_length=1, max_length=ATTACHMENT_FILENAME_MAX)] | None | UnsetType = UNSET
     """Name of the file; if absent or null, the name of the uploaded part."""
     title: Annotated[str, Meta(max_length=ATTACHMENT_TITLE_MAX)] | None | UnsetType = UNSET
-    """Title of the file, at most 1024 characters."""
+    """Title of an uploaded file, at most 1024 characters; absent or null for none."""
     description: Annotated[str, Meta(max_length=ATTACHMENT_DESCRIPTION_MAX)] | None | UnsetType = UNSET
     """Alternative text of the file, at most 1024 characters; null removes it."""
     duration_secs: Annotated[float, Meta(ge=0, le=INT32_MAX)] | None | UnsetType = UNSET
-    """Duration of a voice message in seconds."""
+    """Duration of a voice message in seconds; absent or null for other files."""
     waveform: Annotated[str, Meta(max_length=ATTACHMENT_WAVEFORM_MAX)] | None | UnsetType = UNSET
-    """Base64-encoded waveform of a voice message."""
+    """Base64-encoded waveform of a voice message; absent or null for other files."""
     is_spoiler: bool | None | UnsetType = UNSET
-    """Whether the file is hidden behind a spoiler warning."""
+    """Whether the file is hidden behind a spoiler warning; null means false, absent keeps the mark of an existing file."""
     is_remix: bool | None | UnsetType = UNSET
-    """Whether the file was edited with the remix feature."""
+    """Whether an uploaded file was edited with the remix feature; false if absent or null."""
 
 
 class RefreshAttachmentUrls(Struct, kw_only=True):

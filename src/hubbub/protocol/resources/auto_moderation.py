@@ -139,14 +139,16 @@ class AutoModerationRule(Struct, kw_only=True):
 
 
 class TriggerMetadataRequest(Struct, kw_only=True):
-    """Content that triggers a rule; fields that the trigger type does not use are ignored."""
+    """Content that triggers a rule, in a request; null is equivalent to an absent field.
+
+    Fields that the trigger type does not use are ignored."""
 
     keyword_filter: Annotated[list[Keyword], Meta(max_length=KEYWORDS_MAX)] | None | UnsetType = UNSET
     """Case-insensitive keywords, at most 1000: `word` whole word, `word*` prefix, `*word` suffix, `*word*` anywhere."""
     regex_patterns: Annotated[list[Pattern], Meta(max_length=REGEX_PATTERNS_MAX)] | None | UnsetType = UNSET
     """Regular expressions, at most 10, matched in linear time: lookaround and backreferences are not supported."""
     presets: list[AutoModerationKeywordPresetType] | None | UnsetType = UNSET
-    """Keyword lists of the platform to match."""
+    """Keyword lists of the platform to match; KEYWORD_PRESET rules."""
     # The limit depends on the trigger type of the rule: the handler checks ALLOW_LIST_MAX.
     allow_list: Annotated[list[Keyword], Meta(max_length=PRESET_ALLOW_LIST_MAX)] | None | UnsetType = UNSET
     """Keywords that do not trigger the rule; at most 100, or 1000 for KEYWORD_PRESET rules."""
@@ -157,7 +159,7 @@ class TriggerMetadataRequest(Struct, kw_only=True):
 
 
 class ActionMetadataRequest(Struct, kw_only=True):
-    """Settings of an action, in a request; null is treated as absent."""
+    """Settings of an action, in a request; null is equivalent to an absent field."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the channel to send the alert to; SEND_ALERT_MESSAGE only."""

@@ -57,7 +57,7 @@ class BanUser(Struct, kw_only=True):
     delete_message_seconds: DeleteMessageSeconds | None | UnsetType = UNSET
     """Age in seconds up to which the user's messages are deleted, at most 604800 (7 days); 0 if absent or null."""
     delete_message_days: Annotated[int, Meta(ge=0, le=DELETE_MESSAGE_DAYS_MAX)] | None | UnsetType = UNSET
-    """Deprecated in favor of `delete_message_seconds`: age of the deleted messages in days, at most 7."""
+    """Deprecated: like `delete_message_seconds`, but in days, at most 7; used if `delete_message_seconds` is 0 or absent."""
 
 
 class BulkBanUsers(Struct, kw_only=True):

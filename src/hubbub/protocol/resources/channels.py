@@ -86,7 +86,7 @@ class ThreadMetadata(Struct, kw_only=True):
     invitable: bool | UnsetType = UNSET
     """Whether members without MANAGE_THREADS may add others; private threads only."""
     create_timestamp: Timestamp | UnsetType = UNSET
-    """Time the thread was created."""
+    """Time the thread was created; never absent."""
 
 
 class AnyChannel(Struct, kw_only=True):
@@ -253,7 +253,7 @@ ForumTags = list[ForumTagRequest]
 
 
 class CreateGuildChannel(Struct, kw_only=True):
-    """Request body for creating a guild channel."""
+    """Request body for creating a guild channel; absent and null fields get their default."""
 
     name: ChannelName
     """Name of the channel, 1 to 100 characters; names of text channels become lower case, spaces become `-`."""

@@ -80,7 +80,7 @@ class CommandChoice(Struct, kw_only=True, omit_defaults=True):
 
 
 class CommandOption(Struct, kw_only=True, omit_defaults=True):
-    """A parameter or subcommand of a command."""
+    """A parameter or subcommand of a command; fields without a value are absent."""
 
     # Stored as JSON: add fields with a default only, and never rename a field.
 
@@ -150,15 +150,16 @@ class ApplicationCommand(Struct, kw_only=True):
     dm_permission: bool | UnsetType = UNSET
     """Deprecated: whether `contexts` includes direct messages with the bot. Global commands only."""
     contexts: list[int] | None | UnsetType = UNSET
-    """Contexts in which the command can be used, `InteractionContextType` values; null for all."""
+    """Contexts in which the command can be used, `InteractionContextType` values.
+    Null for GUILD and BOT_DM, and for PRIVATE_CHANNEL if users can install the command."""
     integration_types: list[int] | UnsetType = UNSET
-    """Installation contexts in which the command is available; `ApplicationIntegrationType` values."""
+    """Installation contexts in which the command is available; absent before changes.USER_INSTALLS."""
     options: list[CommandOption] | UnsetType = UNSET
-    """Parameters of a chat input command, at most 25."""
+    """Parameters of a chat input command, at most 25; absent if there are none."""
     nsfw: bool = False
     """Whether the command is age-restricted."""
     handler: int | UnsetType = UNSET
-    """Handler of an entry point command: 1 the application, 2 the platform launches the activity."""
+    """Handler of an entry point command: 1 the application, 2 the platform launches the activity. Absent for other types."""
 
 
 class CommandPermission(Struct, kw_only=True, frozen=True):
@@ -206,7 +207,9 @@ class CommandChoiceRequest(Struct, kw_only=True):
 
 
 class CommandOptionRequest(Struct, kw_only=True):
-    """A parameter or subcommand of a command; fields that its type does not have are ignored."""
+    """A parameter or subcommand of a command, in a request; null is equivalent to an absent field.
+
+    Fields that the type of the option does not have are ignored."""
 
     type: CommandOptionType
     """Type of the option."""
@@ -256,17 +259,18 @@ class UpdateCommand(Struct, kw_only=True):
     default_member_permissions: Permissions | None | UnsetType = UNSET
     """Permissions that a member needs to use the command; null requires none, "0" requires ADMINISTRATOR."""
     default_permission: bool | None | UnsetType = UNSET
-    """Deprecated: false is equivalent to `default_member_permissions` "0"."""
+    """Deprecated: false is equivalent to `default_member_permissions` "0"; true and null have no effect."""
     dm_permission: bool | None | UnsetType = UNSET
-    """Deprecated: false removes direct messages with the bot from `contexts`."""
+    """Deprecated: false removes direct messages with the bot from `contexts`, true adds them, null has no effect."""
     contexts: Annotated[list[InteractionContextType], Meta(min_length=1)] | None | UnsetType = UNSET
-    """Contexts in which the command can be used; null for all."""
+    """Contexts in which the command can be used; ignored for guild commands.
+    Null for GUILD and BOT_DM, and for PRIVATE_CHANNEL if users can install the command."""
     integration_types: Annotated[list[ApplicationIntegrationType], Meta(min_length=1)] | None | UnsetType = UNSET
-    """Installation contexts in which the command is available."""
+    """Installation contexts in which the command is available; null for all contexts of the application."""
     nsfw: bool | None | UnsetType = UNSET
-    """Whether the command is age-restricted."""
+    """Whether the command is age-restricted; null means false."""
     handler: CommandHandlerType | None | UnsetType = UNSET
-    """Handler of an entry point command: 1 the application, 2 the platform launches the activity."""
+    """Handler of an entry point command: 1 the application, 2 the platform launches the activity. Null keeps it."""
 
 
 class CreateCommand(UpdateCommand, kw_only=True):

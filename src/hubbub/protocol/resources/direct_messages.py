@@ -26,9 +26,9 @@ class CreateDm(Struct, kw_only=True):
     recipients: Annotated[list[UserId], Meta(max_length=GROUP_RECIPIENTS_MAX)] | None | UnsetType = UNSET
     """IDs of the users to create a group with, at most 10 with the caller; a single user opens a direct message channel.
 
-    Users only; bots use `access_tokens`."""
+    Absent or null for bots, which use `access_tokens`."""
     access_tokens: list[str] | None | UnsetType = UNSET
-    """OAuth2 access tokens, with the scope `gdm.join`, of the users to create a group with; bots only."""
+    """OAuth2 access tokens, with the scope `gdm.join`, of the users to create a group with; absent or null for users."""
     nicks: dict[str, str | None] | None | UnsetType = UNSET
     """Nicknames in the group, by user ID; absent or null for none."""
 

@@ -70,7 +70,7 @@ class EmbedProvider(Struct, kw_only=True):
 
 
 class EmbedMedia(Struct, kw_only=True):
-    """An image, thumbnail or video of an embed."""
+    """An image, thumbnail or video of an embed; fields without a value are absent."""
 
     url: str | UnsetType = UNSET
     """URL of the media."""
@@ -93,7 +93,7 @@ class EmbedMedia(Struct, kw_only=True):
 
 
 class Embed(Struct, kw_only=True):
-    """An embed of a message."""
+    """An embed of a message; fields without a value are absent."""
 
     type: str = "rich"
     """Type of the embed: `rich` for embeds sent by users and applications, otherwise the kind of link."""
@@ -139,7 +139,7 @@ class EmbedFieldRequest(Struct, kw_only=True):
 
 
 class EmbedAuthorRequest(Struct, kw_only=True):
-    """Author line of an embed to send."""
+    """Author line of an embed to send; null is equivalent to an absent field."""
 
     name: Annotated[str, Meta(max_length=EMBED_AUTHOR_MAX)] | None | UnsetType = UNSET
     """Name of the author, at most 256 characters."""
@@ -150,7 +150,7 @@ class EmbedAuthorRequest(Struct, kw_only=True):
 
 
 class EmbedFooterRequest(Struct, kw_only=True):
-    """Footer of an embed to send."""
+    """Footer of an embed to send; null is equivalent to an absent field."""
 
     text: Annotated[str, Meta(max_length=EMBED_FOOTER_MAX)] | None | UnsetType = UNSET
     """Text of the footer, at most 2048 characters."""
@@ -159,7 +159,7 @@ class EmbedFooterRequest(Struct, kw_only=True):
 
 
 class EmbedMediaRequest(Struct, kw_only=True):
-    """An image or thumbnail of an embed to send."""
+    """An image or thumbnail of an embed to send; null is equivalent to an absent field."""
 
     url: EmbedUrl | None | UnsetType = UNSET
     """URL of the image, or `attachment://filename` for an uploaded file."""
@@ -169,7 +169,9 @@ class EmbedMediaRequest(Struct, kw_only=True):
 
 # Senders cannot set the type, which is always `rich`, nor the provider, video and sizes (spec/http.md#3.4).
 class EmbedRequest(Struct, kw_only=True):
-    """An embed to send; the texts of all embeds of a message have at most 6000 characters together."""
+    """An embed to send; null is equivalent to an absent field.
+
+    The texts of all embeds of a message have at most 6000 characters together."""
 
     title: Annotated[str, Meta(max_length=EMBED_TITLE_MAX)] | None | UnsetType = UNSET
     """Title, at most 256 characters."""

@@ -108,11 +108,11 @@ class Resume(Struct, kw_only=True):
     session_id: str
     """ID of the session."""
     seq: int | None
-    """Last sequence number that the client received."""
+    """Last sequence number that the client received; null if it received none."""
 
 
 class RequestGuildMembers(Struct, kw_only=True):
-    """Request for guild members by name or by ID, or for all members.
+    """Request for guild members by name or by ID, or for all members; null is equivalent to an absent field.
 
     IDs are strings or integers as the client sent them, because `not_found` in the response returns them unchanged.
     """

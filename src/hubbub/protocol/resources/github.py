@@ -152,7 +152,7 @@ class GithubCheckPullRequest(Struct, kw_only=True):
 
 
 class GithubCheckSuite(Struct, kw_only=True):
-    """All checks of a commit by one app."""
+    """All checks of a commit by one app; absent and null fields are unknown."""
 
     head_sha: str
     """SHA of the commit."""
@@ -167,7 +167,7 @@ class GithubCheckSuite(Struct, kw_only=True):
 
 
 class GithubCheckOutput(Struct, kw_only=True):
-    """Report of a check run."""
+    """Report of a check run; absent and null fields are empty."""
 
     title: str | None | UnsetType = UNSET
     """Title of the report."""
@@ -176,7 +176,7 @@ class GithubCheckOutput(Struct, kw_only=True):
 
 
 class GithubCheckRun(Struct, kw_only=True):
-    """One check of a commit."""
+    """One check of a commit; absent and null fields are unknown."""
 
     name: str
     """Name of the check."""
@@ -212,7 +212,7 @@ class GithubDiscussion(Struct, kw_only=True):
 
 
 class GithubWebhook(Struct, kw_only=True):
-    """Payload of a GitHub event, which the header `X-GitHub-Event` names; fields that the event does not have are absent."""
+    """Payload of a GitHub event, which the header `X-GitHub-Event` names; fields that it does not have are absent or null."""
 
     sender: GithubUser
     """User who caused the event."""

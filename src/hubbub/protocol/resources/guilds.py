@@ -262,18 +262,18 @@ class InitialRole(UpdateRole, kw_only=True):
     """A role to create together with a guild, in a request."""
 
     id: Snowflake | UnsetType = UNSET
-    """Placeholder ID by which overwrites in the same request refer to the role."""
+    """Placeholder ID by which overwrites in the same request refer to the role; absent if none does."""
 
 
 class InitialChannel(CreateGuildChannel, kw_only=True):
     """A text channel, voice channel or category to create together with a guild."""
 
     id: Snowflake | UnsetType = UNSET
-    """Placeholder ID by which other fields of the same request refer to the channel."""
+    """Placeholder ID by which other fields of the same request refer to the channel; absent if none does."""
 
 
 class CreateGuild(Struct, kw_only=True):
-    """Request body for creating a guild."""
+    """Request body for creating a guild; absent and null fields get their default."""
 
     name: GuildName
     """Name of the guild, 2 to 100 characters."""

@@ -79,7 +79,7 @@ class MessageCallback(Struct, kw_only=True, tag_field="type", tag=4):
     """Type 4, CHANNEL_MESSAGE_WITH_SOURCE: responds with a message."""
 
     data: CallbackMessage | None | UnsetType = UNSET
-    """Message to send."""
+    """Message to send; may be absent or null if the request uploads files."""
 
 
 class DeferredMessageCallback(Struct, kw_only=True, tag_field="type", tag=5):
@@ -97,7 +97,7 @@ class UpdateCallback(Struct, kw_only=True, tag_field="type", tag=7):
     """Type 7, UPDATE_MESSAGE: edits the message that contains the component."""
 
     data: CallbackMessage | None | UnsetType = UNSET
-    """Changes to the message."""
+    """Changes to the message; absent or null for none."""
 
 
 class AutocompleteCallback(Struct, kw_only=True, tag_field="type", tag=8):

@@ -98,7 +98,7 @@ class CommandData(Struct, kw_only=True):
     target_id: Snowflake | None | UnsetType = UNSET
     """ID of the user or message on which a context menu command was invoked; absent or null for other commands."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    """Files for attachment options; each `id` is the `n` of a part named `files[n]`."""
+    """Files for attachment options; each `id` is the `n` of a part named `files[n]`. Absent or null for none."""
 
 
 class ComponentData(Struct, kw_only=True):
@@ -122,7 +122,7 @@ class ModalSubmission(Struct, kw_only=True):
     components: Annotated[list[Component], Meta(max_length=COMPONENTS_MAX)]
     """Components of the modal with the submitted values."""
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
-    """Files for file upload components; each `id` is the `n` of a part named `files[n]`."""
+    """Files for file upload components; each `id` is the `n` of a part named `files[n]`. Absent or null for none."""
 
 
 class InteractionRequest(Struct, kw_only=True):
@@ -178,7 +178,7 @@ AnyInteractionRequest = RunCommand | UseComponent | AutocompleteCommand | Submit
 
 
 class ResolvedData(Struct, kw_only=True, omit_defaults=True):
-    """The objects referenced by ID in an interaction, in maps keyed by ID."""
+    """The objects referenced by ID in an interaction, in maps keyed by ID; maps without objects are absent."""
 
     users: dict[str, User] | UnsetType = UNSET
     """Users by ID."""

@@ -92,9 +92,9 @@ class Invite(Struct, kw_only=True):
     guild_scheduled_event: ScheduledEvent | UnsetType = UNSET
     """Scheduled event of the guild; present if requested with `guild_scheduled_event_id`."""
     flags: int | UnsetType = UNSET
-    """Flags of the invite; an `InviteFlags` bit set."""
+    """Flags of the invite, an `InviteFlags` bit set; absent for groups."""
     roles: list[PartialRole] | UnsetType = UNSET
-    """Roles granted to users who accept the invite; complete roles before changes.INVITE_PARTIAL_ROLES."""
+    """Roles granted to users who accept the invite; complete roles before changes.INVITE_PARTIAL_ROLES. Absent if none."""
     approximate_member_count: int | UnsetType = UNSET
     """Approximate number of members; present if requested with `with_counts`."""
     approximate_presence_count: int | UnsetType = UNSET
@@ -176,7 +176,9 @@ class TargetUsersJob(Struct, kw_only=True):
 
 
 class CreateChannelInvite(Struct, kw_only=True):
-    """Request body for creating an invite; the CSV file of target users is a separate part of the form."""
+    """Request body for creating an invite; null is equivalent to an absent field.
+
+    The CSV file of target users is a separate part of the form."""
 
     max_age: Annotated[int, Meta(ge=0, le=INVITE_AGE_SECONDS_MAX)] | None | UnsetType = UNSET
     """Lifetime in seconds, at most 604800 (7 days), or 0 for no end; 86400 (one day) if absent or null."""

@@ -101,7 +101,7 @@ class JoinRequest(Struct, kw_only=True):
     reviewed_at: Timestamp | None
     """Time at which the request was approved or rejected; null until then."""
     application_status: str | None
-    """Status of the request: `STARTED`, `SUBMITTED`, `REJECTED` or `APPROVED`."""
+    """Status of the request: `STARTED`, `SUBMITTED`, `REJECTED` or `APPROVED`; never null."""
     rejection_reason: str | None
     """Reason given for a rejection; null if there is none."""
     guild_id: GuildId
@@ -111,7 +111,7 @@ class JoinRequest(Struct, kw_only=True):
     user: User | None | UnsetType = UNSET
     """User who made the request; null if the user no longer exists."""
     form_responses: list[AnsweredField] | None | UnsetType = UNSET
-    """Fields of the form with the user's answers."""
+    """Fields of the form with the user's answers; never absent or null."""
     actioned_by_user: User | None | UnsetType = UNSET
     """Moderator who approved or rejected the request; null if no moderator has."""
 
