@@ -207,7 +207,8 @@ class UpdateApplication(Struct, kw_only=True):
     cover_image: ImageData | None | UnsetType = UNSET
     """New cover image as a data URI; null removes it."""
     flags: Bits | None | UnsetType = UNSET
-    """New flags; only the bits in `ApplicationFlags.EDITABLE` change, and null changes none."""
+    """New flags; only GATEWAY_PRESENCE_LIMITED, GATEWAY_GUILD_MEMBERS_LIMITED and GATEWAY_MESSAGE_CONTENT_LIMITED change.
+    Null changes none."""
     interactions_endpoint_url: Url | None | UnsetType = UNSET
     """New interactions URL, verified with a signed ping; null removes it."""
     explicit_content_filter: Literal[0, 1] | None | UnsetType = UNSET
