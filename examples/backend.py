@@ -31,7 +31,7 @@ async def create_session(request: web.Request) -> web.Response:
     A real server authenticates the player first, because the platform trusts the player ID in the request."""
     body = await request.json()
     player, name = str(body["player"]), str(body.get("name") or body["player"])
-    token_request = identities.CreateBotToken(external_user_id=player, preferred_global_name=name)
+    token_request = identities.CreateProvisionalToken(external_user_id=player, preferred_global_name=name)
     token = await request.app[API].call(identities.BOT_PARTNER_SDK_TOKEN, body=token_request)
     print(f"{player} started to play", flush=True)
     # There is no refresh token: the game requests a new token here when this one expires. A publisher whose games share
@@ -42,7 +42,7 @@ async def create_session(request: web.Request) -> web.Response:
 @routes.post("/players/{player}/unmerge")
 async def unmerge(request: web.Request) -> web.Response:
     """Give a player a new, empty provisional account; the data since the merge stays with the full account."""
-    unmerge_request = identities.UnmergeBotAccount(external_user_id=request.match_info["player"])
+    unmerge_request = identities.UnmergeProvisionalAccount(external_user_id=request.match_info["player"])
     await request.app[API].call(identities.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, body=unmerge_request)
     print(f"{unmerge_request.external_user_id} is unmerged", flush=True)
     return web.json_response({})

@@ -73,7 +73,7 @@ class ProvisionalToken(Struct, kw_only=True):
 # Provisional accounts
 
 
-class CreateBotToken(Struct, kw_only=True):
+class CreateProvisionalToken(Struct, kw_only=True):
     """Request body for a provisional account's token; the application's backend identifies the player."""
 
     external_user_id: ExternalUserId
@@ -97,7 +97,7 @@ class ExternalCredentials(Struct, kw_only=True):
     """Client secret of the application; absent or null for a public client."""
 
 
-class UnmergeBotAccount(Struct, kw_only=True):
+class UnmergeProvisionalAccount(Struct, kw_only=True):
     """Request body for unmerging a provisional account; the application's backend identifies the player."""
 
     external_user_id: ExternalUserId
@@ -133,7 +133,7 @@ PARTNER_SDK_TOKEN = Operation(
 BOT_PARTNER_SDK_TOKEN = Operation(
     "POST",
     "/partner-sdk/token/bot",
-    body=CreateBotToken,
+    body=CreateProvisionalToken,
     result=ProvisionalToken,
     auth=Auth.BOT,
     raises=(
@@ -164,7 +164,7 @@ PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
 BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
     "POST",
     "/partner-sdk/provisional-accounts/unmerge/bot",
-    body=UnmergeBotAccount,
+    body=UnmergeProvisionalAccount,
     auth=Auth.BOT,
     raises=(
         errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED,

@@ -49,7 +49,7 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
 
 
 @handles(wire.BOT_PARTNER_SDK_TOKEN)
-async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateBotToken) -> Response:
+async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateProvisionalToken) -> Response:
     """Get a provisional account token as a bot.
 
     The application's server identifies the player."""
@@ -118,7 +118,7 @@ async def partner_sdk_unmerge_provisional_account(operation: AsyncOperation, bod
 
 
 @handles(wire.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
-def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeBotAccount) -> None:
+def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeProvisionalAccount) -> None:
     """Unmerge a provisional account as a bot.
 
     Unlink the full account that has the given identity."""
