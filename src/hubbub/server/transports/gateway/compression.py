@@ -132,11 +132,11 @@ def encode_message(kind: Compression, payload: bytes, *, starts_stream: bool = F
 class FrameTemplate:
     """A shared message for one kind of compression; only the digits of `s` are inserted for each session."""
 
-    __slots__ = ("_first", "_head", "_kind", "prefixes", "tail")
+    __slots__ = ("_first_byte", "_head", "_kind", "prefixes", "tail")
 
     def __init__(self, kind: Compression, head: bytes, tail: bytes) -> None:
         self._kind = kind
-        self._first = TEXT if kind is Compression.NONE else BINARY
+        self._first_byte = TEXT if kind is Compression.NONE else BINARY
         self._head = head
         self.tail = tail
         self.prefixes: dict[int, bytes] = {}
@@ -145,19 +145,19 @@ class FrameTemplate:
     def frame(self, seq: int) -> bytes:
         """Return the frame with a sequence number."""
         digits = b"%d" % seq
-        start = self.prefixes.get(len(digits)) or self._build_prefix(len(digits))
-        return start + digits + self.tail
+        prefix = self.prefixes.get(len(digits)) or self._build_prefix(len(digits))
+        return prefix + digits + self.tail
 
-    def _build_prefix(self, digits: int) -> bytes:
-        length = len(self._head) + digits
-        block = b""
+    def _build_prefix(self, digit_count: int) -> bytes:
+        length = len(self._head) + digit_count
+        block_header = b""
         if self._kind is Compression.ZLIB_STREAM:
-            block = stored_block_header(length)
+            block_header = stored_block_header(length)
         elif self._kind is Compression.ZSTD_STREAM:
-            block = raw_block_header(length)
-        start = header(self._first, len(block) + length + len(self.tail)) + block + self._head
-        self.prefixes[digits] = start
-        return start
+            block_header = raw_block_header(length)
+        frame_header = header(self._first_byte, len(block_header) + length + len(self.tail))
+        prefix = self.prefixes[digit_count] = frame_header + block_header + self._head
+        return prefix
 
 
 class PayloadFrameTemplate(FrameTemplate):

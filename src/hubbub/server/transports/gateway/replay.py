@@ -45,18 +45,18 @@ class ReplayBuffer:
             return None
         return list(islice(self._packets, seq - oldest, seq - oldest + limit))
 
-    def discard(self, acknowledged: int, created_before: float, now: float) -> None:
+    def discard(self, acknowledged_seq: int, created_before: float, now: float) -> None:
         """Discard packets created before `created_before`, and acknowledged ones older than `ACKNOWLEDGED_SECONDS`.
 
-        `acknowledged` is the last acknowledged sequence number; times are in seconds of the event loop's clock.
+        `acknowledged_seq` is the last acknowledged sequence number; times are in seconds of the event loop's clock.
         """
         packets = self._packets
-        number = self.last_seq - len(packets)
+        seq = self.last_seq - len(packets)
         while packets:
-            number += 1
+            seq += 1
             created_at = packets[0].created_at
             if created_at >= created_before and not (
-                number <= acknowledged and created_at < now - ACKNOWLEDGED_SECONDS
+                seq <= acknowledged_seq and created_at < now - ACKNOWLEDGED_SECONDS
             ):
                 break
             self.held_bytes -= packets.popleft().size

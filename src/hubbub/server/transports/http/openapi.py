@@ -412,8 +412,8 @@ def _json_content(schema: dict[str, Any], value: Any) -> dict[str, Any]:
 
 def _rate_limit_example(endpoint: Endpoint) -> dict[str, Any]:
     """Return an example of the body of a 429 response."""
-    code = endpoint.operation.limit and endpoint.operation.limit.code
-    return {**(code or errors.RATE_LIMITED)().body(), "retry_after": 0.65, "global": False}
+    error_code = endpoint.operation.limit and endpoint.operation.limit.code
+    return {**(error_code or errors.RATE_LIMITED)().body(), "retry_after": 0.65, "global": False}
 
 
 def _security_requirements(operation: Operation[Any, Any]) -> list[dict[str, list[str]]]:

@@ -146,9 +146,9 @@ def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Re
 
     Its body is `{"message": "404: Not Found", "code": 0}`.
     """
-    kind = errors.find(0, status)
+    error_code = errors.find(0, status)
     try:
-        message = kind.message if kind else f"{status}: {HTTPStatus(status).phrase}"
+        message = error_code.message if error_code else f"{status}: {HTTPStatus(status).phrase}"
     except ValueError:
         message = f"{status}: Error"
     body = codec.encode({"message": message, "code": 0})

@@ -21,7 +21,7 @@ from hubbub.server.transports.voice.dave.proposals import Proposal
 from hubbub.server.transports.voice.dave.tree import Tree
 
 COMMIT_SECONDS = 3.0
-"""Seconds that members have for a commit before the group restarts; doubles up to three times without a commit."""
+"""Time in seconds that members have for a commit before the group restarts; doubles after each restart, up to a limit."""
 
 TRANSITION_SECONDS = 2.0
 """Time in seconds that members have to prepare for a transition."""
@@ -35,14 +35,17 @@ UPGRADE_SECONDS = 10.0
 FOUNDERS_MAX = 4
 """Number of clients that create a group; the others are added to it.
 
-Each additional founder costs all founders a commit, and twelve at once take seconds. The number doubles while no commit
-arrives, so that a few unresponsive clients cannot keep the others out.
+Each additional founder costs all founders a commit, and twelve at once take seconds. The number doubles after each
+restart without a commit, so that a few unresponsive clients cannot keep the others out.
 """
 
 ADDS_PER_COMMIT_MAX = 64
 """Number of Adds in one commit."""
 
-_DOUBLINGS_MAX = 4
+_COMMIT_DOUBLINGS_MAX = 3
+"""Number of times that `COMMIT_SECONDS` doubles without a commit."""
+
+_FOUNDER_DOUBLINGS_MAX = 4
 """Number of times that `FOUNDERS_MAX` doubles without a commit."""
 
 _PENALTY_MAX = 2
@@ -273,7 +276,7 @@ class DaveGroup:
     def _propose_founders(self, now: float) -> list[OutgoingMessage]:
         """Propose waiting clients to each other while there is no group."""
         messages: list[OutgoingMessage] = []
-        limit = FOUNDERS_MAX << min(self._restarts, _DOUBLINGS_MAX)
+        limit = FOUNDERS_MAX << min(self._restarts, _FOUNDER_DOUBLINGS_MAX)
         for participant in self._participants.values():
             if (
                 participant.key_package is not None
@@ -323,7 +326,7 @@ class DaveGroup:
         ]
 
     def _await_commit(self, now: float) -> None:
-        self._commit_due = now + COMMIT_SECONDS * 2 ** min(self._restarts, 3)
+        self._commit_due = now + COMMIT_SECONDS * 2 ** min(self._restarts, _COMMIT_DOUBLINGS_MAX)
 
     # Commits.
 

@@ -30,7 +30,7 @@ VARIABLES: Final[dict[str, tuple[str, ...]]] = {
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "create_message": {"content": "Hello, all of you"},
     "create_dm": {"recipient_id": "$USER_ID"},
-    "create_guild": {"name": "Harbour"},
+    "create_guild": {"name": "Harbor"},
     "create_guild_channel": {"name": "tides", "type": 0, "topic": "High and low"},
     "create_guild_role": {"name": "sailors", "permissions": "0", "hoist": True},
     "create_guild_template": {"name": "a square", "description": "For a town"},
@@ -162,7 +162,10 @@ _BEARER: Final = "Bearer $ACCESS_TOKEN"
 
 
 def authorization(operation: Operation[Any, Any]) -> str:
-    """Return the Authorization header: alice, who owns the guild, where users may call; "" where no token is needed."""
+    """Return the Authorization header of the example; empty if the operation needs no token.
+
+    If users may call the operation, it has the token of alice, who owns the guild.
+    """
     if operation.auth is Auth.NONE or Auth.ANYONE in operation.auth:
         return ""
     if Auth.USER in operation.auth:
