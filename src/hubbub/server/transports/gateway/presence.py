@@ -41,6 +41,7 @@ from hubbub.server.transports.gateway.session import GatewaySession
 log = logging.getLogger(__name__)
 
 BUS_SUBJECT: Final = "presence"
+"""Bus subject of the messages between nodes."""
 KEEPALIVE_SECONDS: Final = 20.0
 """Interval in seconds between a node's keepalive messages."""
 NODE_TIMEOUT_SECONDS: Final = 70.0
@@ -52,10 +53,13 @@ PENDING_CHANGES_MAX: Final = 1000
 NODE_REPORT: Final = "_PRESENCE"
 """Message with the presences of sessions of the sending node."""
 NODE_SESSION_ENDED: Final = "_PRESENCE_ENDED"
+"""Message about a session of the sending node that ended."""
 NODE_HELLO: Final = "_PRESENCE_HELLO"
 """Message that requests the full state of the other nodes."""
 NODE_KEEPALIVE: Final = "_PRESENCE_ALIVE"
+"""Message that a node sends periodically, so that it is not removed."""
 NODE_SHUTDOWN: Final = "_PRESENCE_BYE"
+"""Message that removes the sending node and its sessions."""
 
 STATUSES: Final = frozenset(Status)
 PRESENCE_SCOPES: Final = frozenset({Scope.ACTIVITIES_WRITE.value, Scope.PRESENCES_WRITE.value})

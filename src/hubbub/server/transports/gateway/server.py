@@ -49,6 +49,7 @@ COMPRESSIONS: Final = {
 SOCKET_FRAME_BYTES_MAX: Final = 1024 * 1024
 """Largest frame that the WebSocket reader accepts; `gateway.frame_bytes_max` is the smaller limit of the protocol."""
 SWEEP_INTERVAL_SECONDS: Final = 2.0
+"""Longest interval in seconds between two runs of the periodic cleanup."""
 
 
 class Envelope(msgspec.Struct):

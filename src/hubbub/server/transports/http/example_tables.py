@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+# Times, a hash, a token and files of the examples.
 NOW_MS: Final = 1_773_501_566_535
+"""The time `NOW` as Unix milliseconds."""
 EARLIER: Final = "2026-02-03T09:30:00.000000+00:00"
 NOW: Final = "2026-03-14T15:19:26.535000+00:00"
 LATER: Final = "2026-04-18T19:00:00.000000+00:00"

@@ -20,7 +20,7 @@ from hubbub.server.transports.http import openapi_texts as texts
 from hubbub.server.transports.http.example_tables import TEXT_BODIES, TEXT_FILES
 from hubbub.server.transports.http.example_values import example
 
-REFERENCE: Final = "#/components/schemas/{name}"
+REFERENCE_TEMPLATE: Final = "#/components/schemas/{name}"
 SNOWFLAKE: Final = {"type": "string", "format": "snowflake", "pattern": "^(0|[1-9][0-9]{0,18})$"}
 WIDE_INTEGER: Final = {"type": "string", "format": "int64", "pattern": "^(0|[1-9][0-9]{0,18})$"}
 DATA_URI: Final = {"type": "string", "format": "data-uri", "contentEncoding": "base64"}
@@ -148,7 +148,7 @@ class _Schemas:
         classes = list(_named_classes(kinds))
         kinds = list(dict.fromkeys((*kinds, *classes)))
         schemas, self.components = msgspec.json.schema_components(
-            kinds, schema_hook=_custom_type_schema, ref_template=REFERENCE
+            kinds, schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
         )
         self._schemas = dict(zip(kinds, schemas, strict=True))
         for kind in classes:
@@ -265,7 +265,9 @@ def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
 @cache
 def _path_schema(kind: Any) -> dict[str, Any]:
     """Return the schema of a path parameter."""
-    schema, components = msgspec.json.schema_components([kind], schema_hook=_custom_type_schema, ref_template=REFERENCE)
+    schema, components = msgspec.json.schema_components(
+        [kind], schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
+    )
     # A path parameter is small enough to be inlined.
     reference = schema[0].get("$ref")
     return components[reference.rpartition("/")[2]] if reference else schema[0]
@@ -359,7 +361,7 @@ def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     by_status: dict[int, list[errors.ErrorCode]] = {}
     for kind in operation.raises:
         by_status.setdefault(kind.status, []).append(kind)
-    error_schema: dict[str, Any] = {"$ref": REFERENCE.format(name="Error")}
+    error_schema: dict[str, Any] = {"$ref": REFERENCE_TEMPLATE.format(name="Error")}
     if operation.error_model is not NoneType:
         error_schema = {"anyOf": [schemas.schema_of(operation.error_model), error_schema]}
     for status, kinds in sorted(by_status.items()):
@@ -376,7 +378,9 @@ def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     if endpoint.rule is not None:
         responses["429"] = {
             "description": "The request exceeds a rate limit.",
-            "content": _json_content({"$ref": REFERENCE.format(name="RateLimited")}, _rate_limit_example(endpoint)),
+            "content": _json_content(
+                {"$ref": REFERENCE_TEMPLATE.format(name="RateLimited")}, _rate_limit_example(endpoint)
+            ),
         }
     takes_input = operation.body is not NoneType or operation.query is not NoneType
     responses["4XX"] = {

@@ -20,7 +20,8 @@ from hubbub.server.transports.web.portal.common import (
 )
 
 FIELDS: Final = ("name", "description", "tags", "icon", "terms_of_service_url", "privacy_policy_url")
-TAGS_MAX: Final = 20
+MAPPED_TAGS_MAX: Final = 20
+"""Number of submitted tags whose errors are shown beside the field; more than an application can have."""
 
 
 @page("GET", PORTAL_PATH)
@@ -96,7 +97,7 @@ async def change_application(request: PageRequest) -> web.Response:
     try:
         await update_application(request, body)
     except ApiError as error:
-        names = list_item_fields("tags", "tags", TAGS_MAX)
+        names = list_item_fields("tags", "tags", MAPPED_TAGS_MAX)
         application, me = await load_application(request), await request.current_user()
         return render_errors(request, "general.html", error, application, fields=FIELDS, names=names, me=me)
     return request.redirect(section_path(request), notice="Saved.")
