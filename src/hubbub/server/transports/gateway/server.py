@@ -39,8 +39,8 @@ from hubbub.server.transports.sockets import CloseConnection
 
 log = logging.getLogger(__name__)
 
-VERSIONS: Final = frozenset({"6", "7", "8", "9", "10"})
-DEFAULT_VERSION: Final = "10"
+GATEWAY_VERSIONS: Final = frozenset({"6", "7", "8", "9", "10"})
+DEFAULT_GATEWAY_VERSION: Final = "10"
 COMPRESSIONS: Final = {
     "": Compression.NONE,
     "zlib-stream": Compression.ZLIB_STREAM,
@@ -199,12 +199,12 @@ class Gateway:
     def _create_connection(
         self, request: web.Request, socket: web.WebSocketResponse, transport: asyncio.WriteTransport
     ) -> GatewayConnection:
-        version = request.query.get("v", DEFAULT_VERSION)
+        version = request.query.get("v", DEFAULT_GATEWAY_VERSION)
         return GatewayConnection(
             socket,
             transport,
             compression=COMPRESSIONS.get(request.query.get("compress", ""), Compression.NONE),
-            version=int(version) if version in VERSIONS else 0,
+            version=int(version) if version in GATEWAY_VERSIONS else 0,
             resume_url=self._resume_url(request),
             now=asyncio.get_running_loop().time(),
             frame_limit=RateWindow(self._config.gateway.commands, CLIENT_FRAMES_WINDOW_SECONDS),

@@ -23,7 +23,7 @@ from hubbub.protocol.sounds import SoundData
 from hubbub.server.transports.docstrings import attribute_docstrings, markdown
 from hubbub.server.transports.http import example_tables as tables
 
-DEPTH_MAX: Final = 4
+EXAMPLE_DEPTH_MAX: Final = 4
 """Maximum nesting of objects. Lists of deeper objects are empty; nullable objects are null two levels earlier."""
 
 OPTIONAL_FIELDS_MAX: Final = (6, 2)
@@ -98,7 +98,7 @@ class _Builder:
             if field.name not in included and _is_informative(field, notes.get(field.name, ""))
         ]
         included.update(optional[:optional_max])
-        if not included and depth < DEPTH_MAX:
+        if not included and depth < EXAMPLE_DEPTH_MAX:
             included.update(field.name for field in fields[:1] if not _is_recursive(field.type, field_parents))
         for field in fields:
             if field.name in included:
@@ -137,7 +137,7 @@ class _Builder:
 
     def _is_too_deep(self, kind: Any, parents: tuple[type, ...], margin: int = 0) -> bool:
         """Return whether a type is omitted because it is nested too deeply or contains itself."""
-        return not _is_simple(kind) and (len(parents) >= DEPTH_MAX - margin or _is_recursive(kind, parents))
+        return not _is_simple(kind) and (len(parents) >= EXAMPLE_DEPTH_MAX - margin or _is_recursive(kind, parents))
 
     def _array_example(
         self, arguments: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]

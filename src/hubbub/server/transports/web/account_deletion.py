@@ -11,7 +11,7 @@ from hubbub.protocol.resources.guilds import MyGuild
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account/delete"
-GUILD_PATH: Final = PATH + r"/guilds/{guild_id:\d{1,19}}"
+OWNED_GUILD_PATH: Final = PATH + r"/guilds/{guild_id:\d{1,19}}"
 SEARCH_MAX: Final = 10
 """Number of search results that are compared with the username that the user typed."""
 
@@ -36,7 +36,7 @@ async def show_delete(request: PageRequest) -> web.Response:
     return await _show(request)
 
 
-@page("POST", f"{GUILD_PATH}/transfer")
+@page("POST", f"{OWNED_GUILD_PATH}/transfer")
 async def transfer_guild(request: PageRequest) -> web.Response:
     """Transfer a guild to the member with the username that the user typed."""
     guild_id = request.path_parameter("guild_id")
@@ -60,7 +60,7 @@ async def _find_member(request: PageRequest, guild_id: str, username: str) -> An
     raise errors.invalid("new_owner", "NEW_OWNER_UNKNOWN", "No member of this guild has this username.")
 
 
-@page("POST", f"{GUILD_PATH}/delete")
+@page("POST", f"{OWNED_GUILD_PATH}/delete")
 async def delete_guild(request: PageRequest) -> web.Response:
     """Delete a guild after the user typed its name."""
     guild_id = request.path_parameter("guild_id")

@@ -21,7 +21,7 @@ from hubbub.server.transports.web.portal.common import (
     update_application,
 )
 
-EVENTS_PATH = APPLICATION_PATH + "/webhooks"
+WEBHOOKS_PATH = APPLICATION_PATH + "/webhooks"
 INTERACTIONS_PATH = APPLICATION_PATH + "/interactions"
 
 EVENT_DESCRIPTIONS = {
@@ -50,14 +50,14 @@ FORGED_SIGNATURE_TEXT = "Turned off by the platform: the endpoint accepted a for
 # Webhook events
 
 
-@page("GET", EVENTS_PATH)
+@page("GET", WEBHOOKS_PATH)
 async def show_events(request: PageRequest) -> web.Response:
     """Show the webhook URL, the selected events and the failed deliveries."""
     application = await load_application(request)
     return render(request, "webhooks.html", application, **await _events_context(request, application))
 
 
-@page("POST", EVENTS_PATH)
+@page("POST", WEBHOOKS_PATH)
 async def change_events(request: PageRequest) -> web.Response:
     """Save the webhook settings. The URL is verified before it is stored."""
     form = request.form
@@ -80,7 +80,7 @@ async def change_events(request: PageRequest) -> web.Response:
     )
 
 
-@page("POST", EVENTS_PATH + "/retry")
+@page("POST", WEBHOOKS_PATH + "/retry")
 async def retry_events(request: PageRequest) -> web.Response:
     """Retry one failed delivery, or all."""
     event_id = request.form.trimmed("event_id")
