@@ -50,7 +50,7 @@ _GUILD_CREATE_DEFAULTS: Final[dict[str, Any]] = {
     "soundboard_sounds": [],
     "activity_instances": [],
 }
-PROFILES: Final = "user_application_profiles"
+USER_PROFILES_KEY: Final = "user_application_profiles"
 """The key of READY that several slices provide."""
 # Keys of READY that client libraries require, with the values for a server without the slices that provide them.
 _READY_DEFAULTS: Final[dict[str, Any]] = {
@@ -205,9 +205,9 @@ class GatewayContext:
             for resource_slice in self.slices:
                 if resource_slice.ready is not None:
                     provided = resource_slice.ready(call)
-                    if PROFILES in provided:
+                    if USER_PROFILES_KEY in provided:
                         # Several slices provide profiles; they are merged.
-                        provided[PROFILES] = parts[PROFILES] | provided[PROFILES]
+                        provided[USER_PROFILES_KEY] = parts[USER_PROFILES_KEY] | provided[USER_PROFILES_KEY]
                     parts |= provided
             name = getattr(parts.get("application"), "name", "")
             return SessionOpening(

@@ -33,7 +33,7 @@ from hubbub.server.transports.voice.webrtc import Offer, OfferError
 
 log = logging.getLogger(__name__)
 
-SOCKET_FRAME_BYTES_MAX: Final = 256 * 1024
+VOICE_FRAME_BYTES_MAX: Final = 256 * 1024
 """Size in bytes above which a frame is not read and the connection is closed."""
 MISSED_HEARTBEATS_MAX: Final = 2.5
 """Number of heartbeat intervals without a heartbeat after which a connection is closed."""
@@ -124,7 +124,7 @@ class VoiceServer:
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Serve a WebSocket of the voice gateway."""
-        socket, transport = await sockets.accept(request, SOCKET_FRAME_BYTES_MAX, autoping=False)
+        socket, transport = await sockets.accept(request, VOICE_FRAME_BYTES_MAX, autoping=False)
         if transport is None:
             return socket
         now = asyncio.get_running_loop().time()
