@@ -173,7 +173,8 @@ def discord_py(request: ExampleRequest, root: str) -> str:
         f"        {route}",
     ]
     if request.body is not None:
-        lines.append(f"        body = {literal(request.body, PYTHON, '        ', LINE_LENGTH_MAX - 15)}")
+        before = "        body = "
+        lines.append(before + literal(request.body, PYTHON, "        ", LINE_LENGTH_MAX - len(before)))
     if request.file is not None:
         lines += _discord_py_form(request.file, request.body is not None)
     call = _format_call("client.http.request", arguments, "        ", "result = await ")
@@ -220,7 +221,8 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
         arguments.append("headers=headers")
     if request.body is not None:
         body = dict(form_fields(request.body)) if operation.form else request.body
-        lines.append(f"    body = {literal(body, PYTHON, '    ', LINE_LENGTH_MAX - 11)}")
+        before = "    body = "
+        lines.append(before + literal(body, PYTHON, "    ", LINE_LENGTH_MAX - len(before)))
         if request.file is None:
             arguments.append("data=body" if operation.form else "json=body")
     if request.file is not None:
@@ -277,7 +279,8 @@ def discord_js(request: ExampleRequest, root: str) -> str:
     if request.query:
         options.append(f"query: new URLSearchParams({_inline(request.query, JAVASCRIPT)})")
     if request.body is not None:
-        options.append(f"body: {literal(request.body, JAVASCRIPT, '  ', LINE_LENGTH_MAX - 9)}")
+        width = LINE_LENGTH_MAX - len("  body: ,")
+        options.append(f"body: {literal(request.body, JAVASCRIPT, '  ', width)}")
     if request.file is not None:
         imports.insert(0, 'import { readFile } from "node:fs/promises";')
         file = request.file
@@ -311,17 +314,20 @@ def fetch(request: ExampleRequest, root: str) -> str:
     if request.file is not None:
         lines += ["const form = new FormData();"]
         if body is not None:
-            body_literal = literal(body, JAVASCRIPT, "", LINE_LENGTH_MAX - 44)
+            width = LINE_LENGTH_MAX - len('form.set("payload_json", JSON.stringify());')
+            body_literal = literal(body, JAVASCRIPT, "", width)
             lines.append(f'form.set("payload_json", JSON.stringify({body_literal}));')
         file = request.file
         lines.append(f'form.set("{file.field}", await openAsBlob("{file.name}"), "{file.name}");')
         options.append("body: form")
     elif body is not None and operation.form:
-        body_literal = literal(dict(form_fields(body)), JAVASCRIPT, "  ", LINE_LENGTH_MAX - 32)
+        width = LINE_LENGTH_MAX - len("  body: new URLSearchParams(),")
+        body_literal = literal(dict(form_fields(body)), JAVASCRIPT, "  ", width)
         options.append(f"body: new URLSearchParams({body_literal})")
     elif body is not None:
         headers.append('"Content-Type": "application/json"')
-        options.append(f"body: JSON.stringify({literal(body, JAVASCRIPT, '  ', LINE_LENGTH_MAX - 25)})")
+        width = LINE_LENGTH_MAX - len("  body: JSON.stringify(),")
+        options.append(f"body: JSON.stringify({literal(body, JAVASCRIPT, '  ', width)})")
     if headers:
         options.insert(0 if operation.method == "GET" else 1, f"headers: {{ {', '.join(headers)} }}")
     result = "response.status"

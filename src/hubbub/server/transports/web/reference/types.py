@@ -33,6 +33,7 @@ _PLAIN_NAMES: Final[dict[Any, str]] = {
 _UNIONS: Final = (Union, types.UnionType)
 _ARRAYS: Final = (list, tuple, set, frozenset)
 _INT63_MAX: Final = (1 << 63) - 1
+"""Upper limit of fields that are bit sets."""
 
 
 @dataclass(frozen=True, slots=True)
