@@ -320,12 +320,12 @@ class GuildHub:
 
     def _set_state(self, state: GuildState) -> None:
         """Replace the guild's state, and record changed and new channels until their events arrive."""
-        old, self.state = self.state, state
+        old_state, self.state = self.state, state
         self._standings = Standings(state)
-        if old is None:
+        if old_state is None:
             return
         loop_time = asyncio.get_running_loop().time()
-        for channel_id, channel in old.channels.items():
+        for channel_id, channel in old_state.channels.items():
             new_channel = state.channels.get(channel_id)
             if new_channel is None:
                 viewer_ids = frozenset(
@@ -337,7 +337,7 @@ class GuildHub:
                 change = _ChangedChannel(channel.obfuscated_body, frozenset(), loop_time)
                 self._changed_channels.setdefault(channel_id, change)
         self._unannounced_channels = (
-            self._unannounced_channels | (state.channels.keys() - old.channels.keys())
+            self._unannounced_channels | (state.channels.keys() - old_state.channels.keys())
         ) & state.channels.keys()
 
     def _update_standings(self, *members: SeatedMember) -> None:

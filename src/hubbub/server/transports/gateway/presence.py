@@ -45,7 +45,7 @@ BUS_SUBJECT: Final = "presence"
 KEEPALIVE_SECONDS: Final = 20.0
 """Interval in seconds between a node's keepalive messages."""
 NODE_TIMEOUT_SECONDS: Final = 70.0
-"""Time in seconds without a message after which a node counts as dead and its sessions as offline."""
+"""Time in seconds without a message after which a node is removed together with its sessions."""
 
 PENDING_CHANGES_MAX: Final = 1000
 """Number of pending changes above which changes of the same user are merged."""
@@ -108,9 +108,11 @@ class PresenceFeed:
         """Node to the time of its last message, in seconds of the event loop's clock."""
         self._changes: deque[_Change] = deque()
         self._merge_at = PENDING_CHANGES_MAX
+        """Number of pending changes above which they are merged next."""
         self.publish_task: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
-        self._keepalive_at = 0.0
+        self._last_keepalive_at = 0.0
+        """Time of this node's last keepalive, in seconds of the event loop's clock."""
         self._with_several_sessions: set[int] = set()
         """Users whose clients were informed that the user has more than one session."""
 
@@ -185,11 +187,11 @@ class PresenceFeed:
 
         `now` is in seconds of the event loop's clock.
         """
-        if now - self._keepalive_at >= KEEPALIVE_SECONDS:
-            self._keepalive_at = now
+        if now - self._last_keepalive_at >= KEEPALIVE_SECONDS:
+            self._last_keepalive_at = now
             self._send(NODE_KEEPALIVE)
         if not self._bus.is_healthy:
-            # While the bus is unhealthy, missing messages do not mean that a node is dead.
+            # While the bus is unhealthy, missing messages do not mean that a node has stopped.
             self._last_message_at = dict.fromkeys(self._last_message_at, now)
         lost_nodes = [node for node, at in self._last_message_at.items() if now - at >= NODE_TIMEOUT_SECONDS]
         for node in lost_nodes:

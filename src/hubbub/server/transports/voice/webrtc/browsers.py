@@ -32,7 +32,7 @@ AUDIO, VIDEO, RETRANSMISSION = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class BrowserEvents:
-    """Callbacks of a transport."""
+    """Callbacks of a transport; each docstring describes the event that the callback reports."""
 
     connected: Callable[[SrtpCipher], None]
     """The DTLS handshake is complete, and the fingerprint is verified."""
