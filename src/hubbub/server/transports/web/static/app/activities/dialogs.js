@@ -67,7 +67,7 @@ export function askConsent({ application, context }, preview) {
     decide => [
       h(
         "div",
-        { class: "dialog-user" },
+        { class: "dialog-intro" },
         appIcon(application),
         h("p", null, "This allows it, as ", h("strong", null, state.displayName(preview.user)), ", to"),
       ),
@@ -175,7 +175,7 @@ export async function showShareDialog(session, { message, customId, linkId, reci
   return await askUser(
     recipient ? `Invite ${context.state.displayName(recipient)}` : `Share ${application.name}`,
     decide => [
-      h("div", { class: "dialog-user" }, appIcon(application), h("p", null, "Message to send:")),
+      h("div", { class: "dialog-intro" }, appIcon(application), h("p", null, "Message to send:")),
       text,
       h("p", { class: "dialog-address" }, url),
       targetPicker?.node,
@@ -224,7 +224,7 @@ export async function showInviteDialog(session) {
       button("Copy link", () => copy(url).then(copied => copied && decide(true)), "button quiet"),
       h(
         "ul",
-        { class: "dialog-participants" },
+        { class: "dialog-friends" },
         friends.map(({ id, user }) => {
           const recipient = user ?? context.state.user(id) ?? { id };
           const onClick = async event => {
