@@ -25,7 +25,9 @@ function onLinkClick(event, context) {
   const match = ACTIVITY_PATH.exec(url.pathname);
   if (!match || (url.origin !== location.origin && url.origin !== new URL(context.webUrl).origin)) return;
   event.preventDefault();
-  openLink(bindToChannel(context, context.channelId), match[1], url.searchParams, findMessageAuthorId(link, context));
+  const [, applicationId] = match;
+  const authorId = findMessageAuthorId(link, context);
+  openLink(bindToChannel(context, context.channelId), applicationId, url.searchParams, authorId);
 }
 
 /** Return the ID of the author of the message with the link, who is the referrer if the link names none. */

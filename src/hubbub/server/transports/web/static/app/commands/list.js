@@ -41,10 +41,10 @@ export function attachCommandList(composer, context) {
   };
 
   async function update() {
-    const typed = COMMAND_PATTERN.exec(field.value);
+    const match = COMMAND_PATTERN.exec(field.value);
     requestId += 1;
     const currentRequest = requestId;
-    if (!typed || form) return close();
+    if (!match || form) return close();
     let entries;
     try {
       entries = await fetchCommands(currentContext());
@@ -52,7 +52,7 @@ export function attachCommandList(composer, context) {
       return close();
     }
     if (currentRequest !== requestId) return;
-    visibleCommands = findMatches(entries, typed[1].trimEnd()).slice(0, RESULTS_MAX);
+    visibleCommands = findMatches(entries, match[1].trimEnd()).slice(0, RESULTS_MAX);
     activeIndex = 0;
     if (!visibleCommands.length) return close();
     draw();

@@ -57,7 +57,8 @@ export class Suggestions {
   /** Return the text with names replaced by mentions. */
   resolve(text) {
     let resolved = text;
-    for (const [name, mention] of [...this.#mentions].sort((a, b) => b[0].length - a[0].length))
+    // Longer names first, because a name can start with a shorter one.
+    for (const [name, mention] of [...this.#mentions].sort(([a], [b]) => b.length - a.length))
       resolved = resolved.replaceAll(name, mention);
     return resolved;
   }

@@ -41,7 +41,9 @@ export function openGuildMenu(anchor, context, guildId) {
     );
   const channelInView = state.channels.get(context.channelId);
   const canInviteToView =
-    channelInView && !isThread(channelInView) && state.can(channelInView.id, Permissions.CREATE_INSTANT_INVITE);
+    channelInView?.guild_id === guildId &&
+    !isThread(channelInView) &&
+    state.can(channelInView.id, Permissions.CREATE_INSTANT_INVITE);
   const inviteChannel = canInviteToView ? channelInView : firstInvitableChannel;
   openMenu(anchor, guild.name, [
     inviteChannel && { label: "Invite people", icon: "invite", onClick: () => openInviteLink(context, inviteChannel) },
