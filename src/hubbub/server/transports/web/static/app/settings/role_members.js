@@ -9,7 +9,7 @@ import { userAvatar } from "../content/avatars.js";
 import { textSetting } from "./fields.js";
 import { actionButton, listEntry } from "./layout.js";
 
-/** Members per request. The API lists the members of the guild, not of a role, so many of them may be left out. */
+/** Members per request. The API lists all members of the guild; members without the role are left out. */
 const REQUEST_SIZE = MEMBERS_PAGE_MAX;
 /** Number of members that "Show more" adds at least, if there are as many. */
 const ADDED_PER_PAGE_MIN = 50;
