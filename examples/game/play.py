@@ -48,11 +48,12 @@ class Game:
         self.problem: str | None = None
         self._guilds: dict[str, Any] = world["guilds"]
         self._lobby_id = 0
+        """Lobby of the party, or 0 without a party."""
         self._secret = ""
         """Secret with which the player joined the lobby, or empty if there is none."""
         self._invite: ActivityInvite | None = None
         self._accepted_message_id = 0
-        """ID of the last accepted invite, which arrives again afterwards."""
+        """Message ID of the last accepted invite, which arrives again after it was accepted."""
         self._round = Round()
         self._opening = ""
         """Text that reveals the player's own throw in this round, or empty before the throw."""

@@ -63,7 +63,7 @@ const REPETITIONS = [
 /** Name of a rule that is not in the list, such as one that an app has set. It stays until the user chooses another. */
 const CUSTOM = "custom";
 
-/** Return the name of the repetition with a recurrence rule. */
+/** Return the name of the repetition that a recurrence rule describes; `CUSTOM` if none does. */
 function repetitionOf(rule) {
   if (!rule) return NO_REPETITION;
   const { frequency, interval, by_weekday: weekdays } = rule;

@@ -10,6 +10,7 @@ import { openActionDialog } from "./form.js";
 import { targetUsersFile, targetUsersSetting } from "./invite_targets.js";
 
 const DAY_SECONDS = 86_400;
+/** Seconds until an invite expires; 0 for never. */
 const AGE_OPTIONS = [
   [1_800, "30 minutes"],
   [3_600, "1 hour"],
@@ -19,6 +20,7 @@ const AGE_OPTIONS = [
   [INVITE_AGE_SECONDS_MAX, `${INVITE_AGE_SECONDS_MAX / DAY_SECONDS} days`],
   [0, "Never"],
 ];
+/** Maximum numbers of uses; 0 for no limit. */
 const USES_OPTIONS = [0, 1, 5, 10, 25, 50, INVITE_USES_MAX].map(count => [count, count ? String(count) : "No limit"]);
 
 /** Return the channels to which the user can invite people, as pairs of ID and name. */

@@ -13,8 +13,8 @@ const LIST_RELOAD_DELAY_MS = 150;
  * @param {object} options
  * @param {string} options.label
  * @param {string} options.emptyText
- * @param {() => Promise<any[]>} options.fetch
- * @param {(item: any) => {key: string, version: string, build: () => Element}} options.entry
+ * @param {() => Promise<any[]>} options.fetch resolves to the items
+ * @param {(item: any) => {key: string, version: string, build: () => Element}} options.entry returns the entry of an item for `reconcile`
  * @param {(items: any[]) => void} [options.onDraw] called each time the list is drawn
  */
 export function liveList({ label, emptyText, fetch, entry, onDraw }) {
@@ -22,6 +22,7 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
   let items = null,
     /** Resolves when the newest request is complete. @type {Promise<void> | null} */
     newestLoad = null,
+    /** Number of requests, to ignore responses to all but the newest. */
     requestCount = 0,
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": label });

@@ -9,9 +9,9 @@ import { userAvatar } from "../content/avatars.js";
 import { textSetting } from "./fields.js";
 import { actionButton, listEntry } from "./layout.js";
 
-/** Members per request. The API lists all members of the guild; members without the role are left out. */
+/** Members per request. The API lists all members of the guild, and the client leaves out those without the role. */
 const REQUEST_SIZE = MEMBERS_PAGE_MAX;
-/** Number of members that "Show more" adds at least, if there are as many. */
+/** Number of members that the first page and "Show more" add at least, unless there are fewer. */
 const ADDED_PER_PAGE_MIN = 50;
 /** Maximum number of members that the dialog offers. */
 const OFFERED_MEMBERS_MAX = 50;

@@ -62,6 +62,7 @@ function embedCode(guild, imageUrl, invite) {
   return invite === null ? image : `<a href="${escape(invite)}">${image}</a>`;
 }
 
+/** Load the widget, and draw its image with a choice of style and the code for websites. */
 async function drawPreview({ context, guildId, guild }, node) {
   const widget = await context.api.request("GET", `/guilds/${guildId}/widget.json`);
   const imagePath = `/api/v10/guilds/${guildId}/widget.png`;
