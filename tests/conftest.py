@@ -1,6 +1,7 @@
 """Plugins and settings of the whole test suite."""
 
 import gc
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +30,10 @@ settings.load_profile("hubbub")
 
 # Modules and test items live as long as the process, so collecting garbage while they are imported only costs time.
 gc.disable()
+
+# A shell starts background jobs with SIGINT ignored, and child processes inherit that. Tests stop programs with SIGINT.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)

@@ -466,7 +466,7 @@ export const TextInputStyle = Object.freeze({
   PARAGRAPH: 2,
 });
 
-/** Criteria that members must meet before they may send messages. */
+/** Criteria that members must meet before they may send messages; each level includes those below it. */
 export const VerificationLevel = Object.freeze({
   NONE: 0,
   LOW: 1,
