@@ -81,7 +81,7 @@ class UserSettings(Struct, kw_only=True):
     slayer_sdk_receive_dms_in_game: int
     """Direct messages that games show to the user; an `InGameMessages`."""
     status: str = "online"
-    """Online status that the user chose; clients set it in new sessions."""
+    """Online status that the user chose; the clients of the user set it in their sessions."""
     custom_status: CustomStatus | None = None
     """Custom status, which clients show as an activity; null if there is none or it has expired."""
     theme: str = "system"
@@ -114,7 +114,7 @@ class UpdateUserSettings(Struct, kw_only=True):
     slayer_sdk_receive_dms_in_game: InGameMessages | UnsetType = UNSET
     """Direct messages that games show to the user; an `InGameMessages`."""
     status: ChosenStatus | UnsetType = UNSET
-    """Online status that the user chose, which clients set in new sessions."""
+    """Online status that the user chose; the clients of the user set it in their sessions."""
     custom_status: SetCustomStatus | None | UnsetType = UNSET
     """New custom status; null removes it."""
     theme: Theme | UnsetType = UNSET
