@@ -1,6 +1,7 @@
 """The build hook of hatchling: packs the third-party files of the chat client into the wheel and the sdist."""
 
 import importlib.util
+import subprocess
 import urllib.error
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ def _load_script(root: Path) -> Any:
 
 
 class ThirdPartyFiles(BuildHookInterface[Any]):
-    """Fetches missing files before a build. A build without a network succeeds without them; a wrong hash stops it."""
+    """Fetches missing files before a build. A build without a network or npm succeeds without them; a wrong hash stops it."""
 
     PLUGIN_NAME = "custom"
 
@@ -28,6 +29,12 @@ class ThirdPartyFiles(BuildHookInterface[Any]):
         script = _load_script(Path(self.root))
         try:
             script.fetch_missing(Path(self.root))
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        except (
+            script.RegistryUnknownError,
+            subprocess.SubprocessError,
+            urllib.error.URLError,
+            TimeoutError,
+            ConnectionError,
+        ) as error:
             self.app.display_warning(f"Third-party files could not be fetched, calls in the browser stay off: {error}")
         build_data["artifacts"].append(f"/{script.FOLDER}/*")

@@ -1,15 +1,19 @@
-"""The script that fetches the third-party files of the chat client: pinned hashes, registry, work without a network."""
+"""Tests of the script and build hook that fetch the third-party files: pinned hashes, registry, no network or npm."""
 
 import io
+import shutil
 import tarfile
 import urllib.error
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.contract.language import ROOT
 from tests.third_party_files import needs_call_files
 from tools import third_party
+from tools.build_hook import ThirdPartyFiles
 from tools.third_party import FOLDER, PACKAGES, HashMismatchError, RegistryUnknownError
 
 
@@ -64,6 +68,21 @@ def test_a_machine_without_a_network_continues(
     monkeypatch.setattr(third_party, "fetch_missing", lambda: fail_without_network("the registry"))
     assert third_party.main() == 0
     assert "Calls in the browser stay off" in capsys.readouterr().err
+
+
+def test_a_build_without_npm_succeeds_without_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "tools").mkdir()
+    shutil.copy(third_party.__file__, tmp_path / "tools")
+    warnings: list[str] = []
+    app: Any = SimpleNamespace(display_warning=warnings.append)
+    unused: Any = None
+    hook = ThirdPartyFiles(str(tmp_path), {}, unused, unused, str(tmp_path), "wheel", app)
+    build_data: dict[str, Any] = {"artifacts": []}
+    hook.initialize("standard", build_data)
+    assert build_data["artifacts"] == [f"/{FOLDER}/*"]
+    assert len(warnings) == 1
+    assert "NPM_CONFIG_REGISTRY" in warnings[0]
 
 
 def test_a_wrong_hash_stops_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
