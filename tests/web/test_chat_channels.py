@@ -120,6 +120,18 @@ async def test_friends_are_requested_accepted_messaged_blocked_and_unblocked(pla
         await tom_window.page.get_by_text("No friends yet.").wait_for()
 
 
+async def test_the_menu_of_a_guild_that_is_not_in_view_invites_to_that_guild(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora, name="Harbour")
+    other_guild = await platform.world.guild(nora, name="Lighthouse")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        await window.page.locator(f".rail a[href$='/{other_guild.id}']").click(button="right")
+        await window.page.get_by_role("menuitem", name="Invite people").click()
+        await window.wait_until("() => document.querySelector('dialog input').value.includes('/invite/')")
+        code = (await window.page.get_by_label("Invite link").input_value()).rsplit("/", 1)[1]
+        assert (await nora.get(f"/invites/{code}")).ok()["guild"]["id"] == str(other_guild.id)
+
+
 async def test_an_invite_is_created_and_accepted_and_a_guild_is_created(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, name="Harbour")
