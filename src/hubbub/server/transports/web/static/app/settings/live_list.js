@@ -14,7 +14,8 @@ const LIST_RELOAD_DELAY_MS = 150;
  * @param {string} options.label
  * @param {string} options.emptyText
  * @param {() => Promise<any[]>} options.fetch resolves to the items
- * @param {(item: any) => {key: string, version: string, build: () => Element}} options.entry returns the entry of an item for `reconcile`
+ * @param {(item: any) => {key: string, version: string, build: () => Element}} options.entry describes an item
+ *   for `reconcile`
  * @param {(items: any[]) => void} [options.onDraw] called each time the list is drawn
  */
 export function liveList({ label, emptyText, fetch, entry, onDraw }) {
