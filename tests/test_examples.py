@@ -229,7 +229,7 @@ def test_players_commit_to_throws_before_revealing_them(monkeypatch: pytest.Monk
         openings = {}
         for player, throw in enumerate(throws):
             assert not game_round.has_all_commitments(range(len(throws)))
-            commitment, openings[player] = rules.seal(throw)
+            commitment, openings[player] = rules.commit_to(throw)
             assert throw not in commitment
             game_round.record_commitment(player, commitment)
         assert game_round.has_all_commitments(range(len(throws)))
