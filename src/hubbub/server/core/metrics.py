@@ -62,7 +62,7 @@ class Metrics:
 
         self.voice_connections = self._gauge("voice_connections", "Open voice connections")
         self.voice_closes = self._counters("voice_closes", "Voice connections closed by the server", "code")
-        self.voice_packets = self._counters("voice_packets", "Voice packets by outcome", "fate")
+        self.voice_packets = self._counters("voice_packets", "Voice packets by outcome", "outcome")
 
         self.db_seconds = self._histogram(
             "db_seconds", "Duration of a write transaction, including the commit", SECONDS_BUCKETS
