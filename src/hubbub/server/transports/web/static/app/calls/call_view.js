@@ -69,7 +69,7 @@ class CallView extends LayoutPart {
     this.audienceTitle.textContent = `Audience · ${audience.length}`;
   }
 
-  /** Return the sentence below the tiles: the reason why the user cannot join or be heard, or the state of the call. */
+  /** Return the sentence below the tiles: the reason why the user cannot join or speak, or the state of the call. */
   #hintText(channel, voiceStates, hasJoined, calls) {
     const obstacle = callObstacle();
     if (!hasJoined && obstacle !== null) return obstacle;
