@@ -13,7 +13,7 @@ from hubbub.server.identity.identities import AccountsMerged
 from tests.game import create_game
 from tests.receiver import Receiver, subscribe_to_events
 from tests.server.play.joinable_activities import PRESENCE_SCOPES, create_game_with_friends, start_joinable_activity
-from tests.world import World, befriend
+from tests.world import World, befriend, wait_until
 
 # Stored messages
 
@@ -253,10 +253,7 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
     (await carol.get(path + query)).rejected(403, 50001)
     (await bob.get(path)).rejected(403, 50001)
     await alice_session.close()
-    for _ in range(200):
-        if not world.app.presences.is_connected(alice.id):
-            break
-        await world.request("GET", f"{world.url}/healthz")
+    await wait_until(lambda: not world.app.presences.is_connected(alice.id))
     (await bob.get(path + query)).rejected(400, 50039)
 
 
