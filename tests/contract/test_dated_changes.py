@@ -39,8 +39,12 @@ def changes_checked_in_source() -> dict[str, str]:
     """Return the changes that the source code checks, each with one of the files that check it."""
     files_by_change: dict[str, str] = {}
     for path in python_files(SOURCE):
+        if "changes." not in path.read_text():
+            continue
         for node in ast.walk(parse_file(path)):
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "changes" and node.attr.isupper():
+            if not isinstance(node, ast.Attribute) or not node.attr.isupper():
+                continue
+            if isinstance(node.value, ast.Name) and node.value.id == "changes":
                 files_by_change[node.attr] = display_path(path)
     return {name: file for name, file in files_by_change.items() if name.lower() in changes.ALL}
 
@@ -50,8 +54,9 @@ def changes_marked_in_tests() -> set[str]:
     return {
         ast.unparse(argument).removeprefix("changes.")
         for path in python_files(TESTS)
+        if "mark.dated(" in path.read_text()
         for node in ast.walk(parse_file(path))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.dated"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dated"
         for argument in node.args
     }
 
