@@ -274,10 +274,10 @@ def page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) -> None:
     exec((shell.folder / PAGE_MODULE).read_text(), vars(module))
 
     def environment(*arguments: Any) -> jinja2.Environment:
-        environment = templating.new_template_environment(*arguments)
+        environment = templating.template_environment(*arguments)
         assert environment.loader is not None
-        environment.loader = jinja2.ChoiceLoader([environment.loader, jinja2.DictLoader({"name.html": template.text})])
-        return environment
+        loader = jinja2.ChoiceLoader([environment.loader, jinja2.DictLoader({"name.html": template.text})])
+        return environment.overlay(loader=loader)
 
     async def visit() -> None:
         app = App(small_config())
@@ -300,7 +300,7 @@ def page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(web_server, "PAGE_MODULES", (*web_server.PAGE_MODULES, module))
-        patch.setattr(web_server, "new_template_environment", environment)
+        patch.setattr(web_server, "template_environment", environment)
         asyncio.run(visit())
 
 

@@ -1,5 +1,6 @@
 """Fixtures for tests in a real browser: Debian's Chromium driven by Playwright, against the real App."""
 
+import inspect
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -36,7 +37,7 @@ OpenPage = Callable[..., AbstractAsyncContextManager[Any]]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the tests of this folder on the event loop of the session, which the shared browser is bound to."""
     for item in items:
-        if item.path.parent == FOLDER:
+        if item.path.parent == FOLDER and inspect.iscoroutinefunction(getattr(item, "function", None)):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.transports.web import templating
+from hubbub.server.transports.web import static_files
 from tests.web.accessibility import AUDIT
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
@@ -19,7 +19,7 @@ from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-MODULES_FOLDER = templating.PACKAGE_DIR / "static" / "app"
+MODULES_FOLDER = static_files.STATIC_FOLDER / "app"
 SCRIPTS = sorted(MODULES_FOLDER.rglob("*.js"))
 MODULE_LINES_MAX = 400
 # Constructs that could turn text into markup, script or style, or store the token; no module needs them.
@@ -31,7 +31,7 @@ UNSAFE_CONSTRUCTS = re.compile(
 
 def modules_url() -> str:
     """Return the URL under which the modules are served."""
-    return templating.ClientFiles()("main.js").rpartition("/")[0]
+    return static_files.ClientFiles()("main.js").rpartition("/")[0]
 
 
 # Parses every module in one Node process, without running it.

@@ -163,7 +163,7 @@ async def test_a_body_is_documented_with_its_limits_and_types(world: World) -> N
     assert "content optional string (at most 2,000 characters) or null" in entry.text
     assert "array of EmbedRequest (at most 10 items) or null" in entry.text
     assert "/docs/objects/EmbedRequest" in entry.links
-    assert "within 5 minutes returns the earlier message." in entry.text
+    assert "within the last 5 minutes returns the earlier message." in entry.text
     assert "5 in 5 seconds for each channel_id" in entry.text
     assert "Response 200 with Message" in entry.text
     object_page = await Browser(world).open("/docs/objects/EmbedRequest")

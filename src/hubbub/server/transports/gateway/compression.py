@@ -11,14 +11,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from hubbub.server.transports.frames import BINARY, TEXT, frame, header
-
-try:
-    from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-except ImportError:
-    try:
-        from backports import zstd
-    except ImportError:
-        zstd = None  # type: ignore[assignment, unused-ignore]
+from hubbub.server.transports.zstd import zstd
 
 
 class Compression(IntEnum):

@@ -43,7 +43,8 @@ from hubbub.server.transports.web import (
 from hubbub.server.transports.web.page_requests import Page, PageRequest, find_pages
 from hubbub.server.transports.web.reference import ApiReference
 from hubbub.server.transports.web.sessions import Cookies, WebSession
-from hubbub.server.transports.web.templating import STATIC_PATH, Assets, ClientFiles, new_template_environment
+from hubbub.server.transports.web.static_files import STATIC_PATH, load_static_files
+from hubbub.server.transports.web.templating import template_environment
 
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
@@ -94,9 +95,8 @@ class WebServer:
         self._metrics = metrics
         self._mailbox = mailbox
         self._cookies = Cookies(config)
-        self._assets = Assets()
-        self._client_files = ClientFiles()
-        self._templates = new_template_environment(self._assets, self._client_files)
+        self._assets, self._client_files = load_static_files()
+        self._templates = template_environment(self._assets, self._client_files)
         self._reference = ApiReference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _url_origin(config.web_url)
         self.not_found_handler = self._new_handler(home.NOT_FOUND_PAGE, home.show_not_found)

@@ -25,6 +25,7 @@ from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.docstrings import TextSpan, parse_docstring, summary
+from hubbub.server.transports.web import content_encoding
 from hubbub.server.transports.web.page_requests import PAGE_POLICY, Page, PageRequest, page_headers
 from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
 from hubbub.server.transports.web.reference import examples, search, types
@@ -199,7 +200,7 @@ class ApiReference:
             cached = self._store(path, await asyncio.to_thread(_render_compressed, version, render_page))
         self._cache.move_to_end(path)
         request_headers = request.http_request.headers
-        use_gzip = _accepts_gzip(request_headers.get("Accept-Encoding", ""))
+        use_gzip = content_encoding.accepts(request_headers.get("Accept-Encoding", ""), "gzip")
         etag = f'"{cached.etag}-gzip"' if use_gzip else f'"{cached.etag}"'
         headers = {
             **page_headers(policy=policy),
@@ -415,12 +416,6 @@ def _render_compressed(version: str, render_page: Callable[[], bytes]) -> Cached
     """Render a page and compress it."""
     body = render_page()
     return CachedPage(version, gzip.compress(body, mtime=0), hashlib.sha256(body).hexdigest()[:16])
-
-
-def _accepts_gzip(accepted: str) -> bool:
-    """Return whether an Accept-Encoding header allows gzip."""
-    encodings = [encoding.replace(" ", "") for encoding in accepted.lower().split(",")]
-    return any(encoding.startswith("gzip") and not encoding.endswith((";q=0", ";q=0.0")) for encoding in encodings)
 
 
 def _intent_links(bits: int) -> list[TextSpan]:

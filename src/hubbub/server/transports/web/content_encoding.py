@@ -1,0 +1,30 @@
+"""Negotiation and compression of response bodies."""
+
+import gzip
+from typing import Final
+
+from hubbub.server.transports.zstd import zstd
+
+ZSTD_LEVEL: Final = 19
+"""Level for files that are compressed once. Higher levels need more memory in the browser."""
+
+
+def accepts(accept_encoding: str, encoding: str) -> bool:
+    """Return whether the value of an Accept-Encoding header allows an encoding."""
+    for entry in accept_encoding.lower().split(","):
+        name, _, weight = entry.replace(" ", "").partition(";")
+        if name == encoding:
+            return weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def choose(accept_encoding: str) -> str | None:
+    """Return the best encoding that the client accepts, or None for no compression."""
+    if zstd is not None and accepts(accept_encoding, "zstd"):
+        return "zstd"
+    return "gzip" if accepts(accept_encoding, "gzip") else None
+
+
+def compress(body: bytes, encoding: str) -> bytes:
+    """Compress a body with an encoding of `choose`. The result is always the same for the same body."""
+    return zstd.compress(body, ZSTD_LEVEL) if encoding == "zstd" else gzip.compress(body, mtime=0)

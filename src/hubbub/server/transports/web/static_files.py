@@ -1,0 +1,159 @@
+"""Static files of the pages and of the chat client: content hashes in URLs, compression, preloaded modules."""
+
+import asyncio
+import functools
+import hashlib
+import posixpath
+import re
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+
+from hubbub.server.transports.web import content_encoding
+
+STATIC_FOLDER: Final = Path(__file__).parent / "static"
+STATIC_PATH: Final = "/static"
+BOOTSTRAP: Final = "bootstrap.js"
+"""Script of the chat client that hides the page before it is drawn."""
+MAIN: Final = "main.js"
+"""Entry point of the chat client's modules, which replaces the page."""
+THIRD_PARTY: Final = "third_party"
+"""Folder of files that `tools/third_party.py` fetches; empty or missing without a network (decisions/0084)."""
+CALL_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("davey.wasm", "emnapi_core.js", "emnapi_runtime.js"))
+"""Third-party files that calls need."""
+FRAME_WORKER: Final = "voice/frame_worker.js"
+"""The worker that encrypts and decrypts the frames of calls. Pages load it as a classic script."""
+
+_CONTENT_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".js": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
+}
+_WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
+_IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+_CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
+
+_STATIC_IMPORT: Final = re.compile(r'^(?:import|export)\s(?:[^;"]*\sfrom\s)?\s*"(\.[^"]+)"', re.MULTILINE)
+"""An import or a re-export of another module at the start of a line; `import()` loads a module later."""
+
+
+class StaticFile:
+    """A file in memory, with its compressed forms once a client has requested them."""
+
+    def __init__(self, data: bytes, suffix: str) -> None:
+        self.data = data
+        self.digest = hashlib.sha256(data).hexdigest()[:16]
+        self._content_type = _CONTENT_TYPES[suffix]
+        self._bodies: dict[str | None, bytes] = {None: data}
+
+    async def respond(self, request: web.Request, policy: str | None = None) -> web.Response:
+        """Return the file, or 304 if the client has it. Browsers cache it forever, because its URL names its content."""
+        encoding = content_encoding.choose(request.headers.get("Accept-Encoding", ""))
+        etag = f'"{self.digest}-{encoding}"' if encoding else f'"{self.digest}"'
+        headers = {
+            "Cache-Control": _CACHE_FOREVER,
+            "ETag": etag,
+            "Vary": "Accept-Encoding",
+            "X-Content-Type-Options": "nosniff",
+        }
+        if policy is not None:
+            headers["Content-Security-Policy"] = policy
+        if etag in request.headers.get("If-None-Match", ""):
+            return web.Response(status=304, headers=headers)
+        if encoding is not None and encoding not in self._bodies:
+            # Compressing a large file takes more than 100 ms, during which the event loop serves other requests.
+            self._bodies[encoding] = await asyncio.to_thread(content_encoding.compress, self.data, encoding)
+        headers["Content-Type"] = self._content_type
+        if encoding is not None:
+            headers["Content-Encoding"] = encoding
+        return web.Response(body=self._bodies[encoding], headers=headers)
+
+
+class Assets:
+    """Style sheets, images and scripts of the pages, each at a URL that contains its content hash."""
+
+    def __init__(self, folder: Path = STATIC_FOLDER) -> None:
+        self._paths: dict[str, str] = {}
+        self._files: dict[str, StaticFile] = {}
+        # Images first: style sheets refer to them by their hashed names.
+        for path in sorted(folder.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
+            if path.suffix not in _CONTENT_TYPES:
+                continue
+            data = path.read_bytes()
+            if path.suffix == ".css":
+                for name, url in self._paths.items():
+                    data = data.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
+            file = StaticFile(data, path.suffix)
+            hashed = f"{path.stem}.{file.digest}{path.suffix}"
+            self._paths[path.name] = f"{STATIC_PATH}/{hashed}"
+            self._files[hashed] = file
+
+    def __call__(self, name: str) -> str:
+        """Return the URL of a file."""
+        return self._paths[name]
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """Serve a file."""
+        name = request.match_info["name"]
+        file = self._files.get(name)
+        if file is None:
+            raise web.HTTPNotFound
+        return await file.respond(request, _IMAGE_POLICY if name.endswith(".svg") else None)
+
+
+class ClientFiles:
+    """The chat client's JavaScript modules and style sheets, in a folder whose URL contains the hash of all files.
+
+    Modules import each other by relative names, so files of one version are always loaded together (decisions/0057).
+    """
+
+    def __init__(self, folder: Path = STATIC_FOLDER) -> None:
+        self._files: dict[str, StaticFile] = {}
+        version_digest = hashlib.sha256()
+        paths = [(path, path.relative_to(folder / "app")) for path in (folder / "app").rglob("*")]
+        paths += [(path, path.relative_to(folder)) for path in (folder / THIRD_PARTY).rglob("*")]
+        for path, relative in sorted(pair for pair in paths if pair[0].suffix in _CONTENT_TYPES):
+            name, file = relative.as_posix(), StaticFile(path.read_bytes(), path.suffix)
+            version_digest.update(f"{name} {file.digest}\n".encode())
+            self._files[name] = file
+        self._version_hash = version_digest.hexdigest()[:12]
+        self.sheets = [self(name) for name in self._files if name.endswith(".css")]
+        """URLs of the style sheets."""
+        self.scripts = [self(name) for name in self._list_imported(MAIN)]
+        """URLs of the modules that the client needs to start, so that browsers load them in parallel."""
+        self.has_call_files = self._files.keys() >= CALL_FILES
+        """Whether the files that calls need are installed."""
+
+    def _list_imported(self, entry: str) -> list[str]:
+        """Return the names of the modules that a module imports statically, directly or through others."""
+        names, unread = [entry], [entry]
+        while unread:
+            folder = posixpath.dirname(name := unread.pop())
+            for target in _STATIC_IMPORT.findall(self._files[name].data.decode()):
+                imported = posixpath.normpath(posixpath.join(folder, target))
+                if imported not in names:
+                    names.append(imported)
+                    unread.append(imported)
+        return names[1:]
+
+    def __call__(self, name: str) -> str:
+        """Return the URL of a file."""
+        assert name in self._files, name
+        return f"{STATIC_PATH}/app/{self._version_hash}/{name}"
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """Serve a file of the current version. Other versions are not found, so that versions never mix on one page."""
+        name = request.match_info["name"]
+        file = self._files.get(name)
+        if file is None or request.match_info["version_hash"] != self._version_hash:
+            raise web.HTTPNotFound
+        # A worker has the policy of its own response, not that of the page.
+        return await file.respond(request, _WORKER_POLICY if name == FRAME_WORKER else None)
+
+
+@functools.cache
+def load_static_files() -> tuple[Assets, ClientFiles]:
+    """Return the static files of the package, read once for all servers of the process."""
+    return Assets(), ClientFiles()
