@@ -205,7 +205,7 @@ def test_only_listed_files_contain_async_code() -> None:
     # Handlers run in the store's threads; async code is needed outside of a transaction (core/async_operation.py).
     # Passwords are hashed between two transactions, login codes are counted before they are checked, ID tokens are
     # signed. A search writes only when its index is behind. The files of deleted messages are removed. The others call
-    # webhooks, identity providers, payment providers and the SMTP server.
+    # webhooks, identity providers, payment providers, push services and the SMTP server.
     assert async_files == {
         "hubbub/server/identity/account_emails/jobs.py",
         "hubbub/server/identity/account_emails/routes.py",
@@ -223,6 +223,7 @@ def test_only_listed_files_contain_async_code() -> None:
         "hubbub/server/play/interactions/jobs.py",
         "hubbub/server/play/lobbies/routes.py",
         "hubbub/server/talk/messages/jobs.py",
+        "hubbub/server/talk/push_subscriptions/jobs.py",
         "hubbub/server/identity/oauth2/routes.py",
         "hubbub/server/identity/oauth2/id_token_signatures.py",
         "hubbub/server/talk/search/routes.py",

@@ -112,7 +112,8 @@ class Account:
             self._presence_throttle.call()
 
     def _presence_payload(self) -> dict[str, Any]:
-        return {"status": self._status, "since": None, "afk": False, "activities": self.get_activities()}
+        # The agent shows no messages, so its session must not prevent push notifications.
+        return {"status": self._status, "since": None, "afk": True, "activities": self.get_activities()}
 
     def _presence_at_identify(self) -> dict[str, Any]:
         self._sent_revision = self._revision

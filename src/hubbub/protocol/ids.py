@@ -144,6 +144,10 @@ class EntitlementId(Snowflake):
     __slots__ = ()
 
 
+class PushSubscriptionId(Snowflake):
+    __slots__ = ()
+
+
 class SubscriptionId(Snowflake):
     __slots__ = ()
 

@@ -15,6 +15,7 @@ SERVER_MODULES: Final = frozenset(
         "argon2",
         "backports",
         "cryptography",
+        "http_ece",
         "greenlet",
         "jinja2",
         "joserfc",

@@ -218,8 +218,8 @@ class SetPresence(Struct, kw_only=True):
     """Activities of the session; null or absent if there are none."""
     since: float | None = None
     """Time since which the client has been idle, in Unix milliseconds; null if it is not."""
-    afk: bool = False
-    """Whether the client is away from the keyboard."""
+    afk: bool | None = None
+    """Whether the user is away from the keyboard; while false, no push notifications are sent to the user (decisions/0105)."""
     showing_chat: bool | None = None
     """Whether a game shows chat, so that the user's other clients suppress notifications (spec/sdk.md#20)."""
     game: SetActivity | None = None

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.operation import Event
+from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.event_dispatch import Dispatch, UserAudience
@@ -131,6 +132,15 @@ def list_excess_ids(
         parameters.append(application_id)
     token_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where} ORDER BY id DESC", *parameters)]
     return token_ids[tokens_max - 1 :]
+
+
+def filter_valid_ids(tx: Tx, token_ids: Collection[int], now: int) -> set[int]:
+    """Return the IDs of the given tokens that are neither revoked nor expired at `now` (Unix ms)."""
+    valid_ids: set[int] = set()
+    for batch in batches(token_ids):
+        sql = f"SELECT id FROM tokens WHERE id IN ({placeholders(batch)}) AND (expires_ms IS NULL OR expires_ms > ?)"
+        valid_ids.update(row[0] for row in tx.all(sql, *batch, now))
+    return valid_ids
 
 
 def delete_expired(tx: Tx, user_id: int, before_ms: int) -> None:

@@ -31,6 +31,7 @@ from hubbub.server.core.config_sections import (
     IdentityConfig,
     MailConfig,
     Milliseconds,
+    PushConfig,
 )
 from hubbub.server.core.logs import Secrets
 
@@ -262,11 +263,17 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     auto_moderation: AutoModerationConfig = AutoModerationConfig()
     activities: ActivitiesConfig = ActivitiesConfig()
     mail: MailConfig = MailConfig()
+    push: PushConfig = PushConfig()
 
     @property
     def web_url(self) -> str:
         """The base URL without a trailing slash; also the issuer of ID tokens."""
         return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+    @property
+    def push_contact(self) -> str | None:
+        """The URL at which push services can reach the operator; None if there is none."""
+        return self.push.contact or (self.web_url if self.web_url.startswith("https://") else None)
 
     @property
     def cdn_url(self) -> str:

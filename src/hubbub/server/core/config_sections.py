@@ -1,4 +1,4 @@
-"""Sections of the settings (identity providers, activities, auto moderation, mail), and types that all sections share."""
+"""Sections of the settings (identity providers, activities, auto moderation, mail, push), and types that all sections share."""
 
 from typing import Annotated, Final, Literal
 
@@ -100,3 +100,12 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     def server_port(self) -> int:
         """The port of the SMTP server."""
         return MAIL_PORTS[self.security] if self.port is None else self.port
+
+
+class PushConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Web Push: notifications through the push services of browser vendors."""
+
+    enabled: bool = True
+    """Whether browsers can subscribe. If not, the server sends no push notifications."""
+    contact: Annotated[str, Meta(pattern=r"^(mailto:[^@\s]+@[^@\s]+|https://\S+)$")] | None = None
+    """The mailto: or https: URL at which push services can reach the operator; by default `public_url` if it is https."""

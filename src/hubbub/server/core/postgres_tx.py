@@ -38,6 +38,8 @@ class PostgresTx(Tx):
         self._snapshot: PostgresSnapshot | None = None
         self._prefetched: dict[tuple[Any, ...], Reply] = {}
         """The replies of announced queries, by statement and parameters."""
+        self._surviving_keys: set[tuple[Any, ...]] = set()
+        """Keys of announced queries whose result the writes of the transaction do not change."""
 
     @property
     def transaction_id(self) -> int | None:
@@ -101,9 +103,12 @@ class PostgresTx(Tx):
         """Send a statement with the next round trip, without waiting for its result."""
         self._send(self._open_connection(), sql, parameters)
 
-    def prefetch(self, sql: str, *parameters: Any) -> None:
+    def prefetch(self, sql: str, *parameters: Any, survives_writes: bool = False) -> None:
         """Send a query with the next round trip; `all` with the same arguments returns its rows."""
-        self._prefetched[sql, *parameters] = self._send(self._open_connection(), sql, parameters)
+        key = (sql, *parameters)
+        self._prefetched[key] = self._send(self._open_connection(), sql, parameters)
+        if survives_writes:
+            self._surviving_keys.add(key)
 
     def end(self) -> None:
         """End the transaction for the unit of work; further statements raise RuntimeError."""
@@ -114,7 +119,7 @@ class PostgresTx(Tx):
         reply = connection.send(statement, parameters)
         if statement.is_write:
             # A query that was announced before must see the write.
-            self._prefetched.clear()
+            self._prefetched = {key: self._prefetched[key] for key in self._surviving_keys & self._prefetched.keys()}
             if self._writes and self._transaction_id_reply is None:
                 # In the same round trip: events need it as their stamp, and a lost commit is looked up by it.
                 self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)

@@ -59,6 +59,8 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     secrets: list[ActivitySecrets] = []
     showing_chat: bool = False
     """Whether the session displays the user's messages."""
+    is_active: bool = False
+    """Whether the session reported that the user is at the keyboard (`afk` is false)."""
 
     @property
     def is_visible(self) -> bool:
@@ -96,6 +98,13 @@ class Presences:
     def is_connected(self, user_id: int, *, excluding: str = "") -> bool:
         """Return whether a user has any session, visible or not, other than `excluding`."""
         return any(session_id != excluding for session_id in list(self._by_session.get(user_id, ())))
+
+    def is_active(self, user_id: int) -> bool:
+        """Return whether a user is at a client that shows messages, on any device, visible or not."""
+        return any(
+            session.showing_chat or (session.is_active and session.family_id is None)
+            for session in list(self._by_session.get(user_id, {}).values())
+        )
 
     def is_playing(self, user_id: int, family_id: int) -> bool:
         """Return whether a user has a session, visible or not, in a game of a family."""

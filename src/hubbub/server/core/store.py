@@ -82,10 +82,11 @@ class Tx(ABC):
         A store may send it together with the next statement, which then raises its error, or the commit does."""
         self.run(sql, *parameters)
 
-    def prefetch(self, sql: str, *parameters: Any) -> None:
+    def prefetch(self, sql: str, *parameters: Any, survives_writes: bool = False) -> None:
         """Announce a query that `all`, `one`, `value`, `find` or `fetch` will run with the same arguments.
 
-        A store may send it together with the next statement, so that the query itself takes no round trip."""
+        A store may send it together with the next statement, so that the query itself takes no round trip. With
+        `survives_writes` the query may follow writes of the transaction, which must not change its result."""
 
     @property
     @abstractmethod

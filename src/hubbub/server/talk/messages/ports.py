@@ -34,3 +34,8 @@ def check_direct_message(call: Call, recipient_id: int) -> None:
 @port
 def find_active_skus(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
     """Return the IDs among `sku_ids` of SKUs that an application may offer with a premium button."""
+
+
+@port
+def prefetch_listeners(call: Call) -> None:
+    """Announce the queries that listeners of `MessageCreated` make for every message."""

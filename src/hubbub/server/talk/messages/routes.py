@@ -10,7 +10,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.standing import access
-from hubbub.server.talk.messages import actions, authors, creation, edits, history_pages, rules, store, views
+from hubbub.server.talk.messages import actions, authors, creation, edits, history_pages, ports, rules, store, views
 from hubbub.server.talk.messages.content import drafts
 
 
@@ -48,11 +48,12 @@ def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wir
     return views.message(call, row, guild_id=channel_access.channel.guild_id)
 
 
-def _prefetch_author(call: Call, channel_id: ChannelId, *_: object) -> None:
+def _prefetch(call: Call, channel_id: ChannelId, *_: object) -> None:
     authors.prefetch_channel_author(call.tx, channel_id, call.user_id)
+    ports.prefetch_listeners(call)
 
 
-@handles(wire.CREATE_MESSAGE, quick=True, prefetch=_prefetch_author)
+@handles(wire.CREATE_MESSAGE, quick=True, prefetch=_prefetch)
 def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
     """Create a message."""
     channel_access = access.get_channel_standing(call, channel_id)

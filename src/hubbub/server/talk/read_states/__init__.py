@@ -10,6 +10,7 @@ from hubbub.server.places import channels
 from hubbub.server.talk.messages.signals import MessageCreated, MessagesDeleted
 from hubbub.server.talk.read_states import actions, mentions, routes
 from hubbub.server.talk.read_states.actions import export_data
+from hubbub.server.talk.read_states.store import find_many
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:
@@ -31,4 +32,4 @@ SLICE = Slice(
     ready=_ready_fields,
 )
 
-__all__ = ["SLICE", "export_data"]
+__all__ = ["SLICE", "export_data", "find_many"]

@@ -164,6 +164,7 @@ class PresenceFeed:
             family_id=int(actor.family_id) if session.is_oauth2 and actor.family_id else None,
             secrets=activity_secrets,
             showing_chat=request.showing_chat is True,
+            is_active=request.afk is False,
         )
         changed_views = self._presences.update(presence)
         self._send(NODE_REPORT, session_presences=[presence])

@@ -67,6 +67,7 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "sku_id": "ID of the SKU.",
     "sound_id": "ID of the soundboard sound.",
     "sticker_id": "ID of the sticker.",
+    "push_subscription_id": "ID of the push subscription.",
     "subscription_id": "ID of the subscription.",
     "templates/{code}": "Code of the guild template.",
     "type": "Type of the identity provider.",

@@ -1,0 +1,110 @@
+"""Create and delete push subscriptions."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hubbub.protocol import codec, errors
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import PushSubscriptionId
+from hubbub.protocol.resources import push_subscriptions as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.outbound_http import ForbiddenTargetError, require_host
+from hubbub.server.identity import users
+from hubbub.server.talk.push_subscriptions import encryption, store
+from hubbub.server.talk.push_subscriptions.store import PushSubscriptionRow
+
+
+def find_or_create_key(call: Call) -> bytes:
+    """Return the private VAPID key of the server, which the first call creates."""
+    if store.find_key(call.tx) is None:
+        store.insert_key(call.tx, encryption.generate_key())
+    key = store.find_key(call.tx)
+    assert key is not None
+    return key
+
+
+def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscription:
+    """Store a subscription of the caller's login session; the oldest ones above the limit are deleted."""
+    form = FormErrors()
+    _check_endpoint(form, body.endpoint, allow_private=call.config.private_targets)
+    if not encryption.is_public_key(body.keys.p256dh):
+        form.add(("keys", "p256dh"), "KEY_INVALID", "Must be an uncompressed point of P-256 in base64url.")
+    if not encryption.is_auth_secret(body.keys.auth):
+        form.add(("keys", "auth"), "KEY_INVALID", "Must be 16 bytes in base64url.")
+    form.raise_if_any()
+    find_or_create_key(call)
+    existing = store.find_by_endpoint(call.tx, body.endpoint)
+    if existing is not None and existing.user_id == call.user_id:
+        row = existing._replace(token_id=call.actor.token_id, p256dh=body.keys.p256dh, auth=body.keys.auth)
+        store.update(call.tx, row)
+        return view(row)
+    if existing is not None:
+        # Another user logged in with this browser before.
+        store.delete(call.tx, [existing.id])
+    row = PushSubscriptionRow(
+        call.new_id(PushSubscriptionId),
+        call.user_id,
+        call.actor.token_id,
+        body.endpoint,
+        body.keys.p256dh,
+        body.keys.auth,
+        call.now_ms,
+    )
+    store.insert(call.tx, row)
+    rows = store.list_by_users(call.tx, [call.user_id])
+    store.delete(call.tx, [old.id for old in rows[: -wire.PUSH_SUBSCRIPTIONS_MAX]])
+    return view(row)
+
+
+def _check_endpoint(form: FormErrors, endpoint: str, *, allow_private: bool) -> None:
+    """Add an error unless the endpoint is an HTTPS URL without credentials, and its host can be a public one.
+
+    A host name is resolved, and checked again, for each request. With `allow_private` the URL may also be an HTTP URL."""
+    try:
+        parts = urlsplit(endpoint)
+        host, has_credentials, _ = parts.hostname, "@" in parts.netloc, parts.port
+    except ValueError:
+        host, has_credentials = None, False
+    if not host or has_credentials:
+        form.add("endpoint", *errors.bad_url())
+        return
+    schemes = ("http", "https") if allow_private else ("https",)
+    if parts.scheme not in schemes:
+        form.add("endpoint", *errors.bad_scheme(parts.scheme, schemes))
+        return
+    try:
+        require_host(host, allow_private=allow_private)
+    except ForbiddenTargetError:
+        form.add("endpoint", "URL_TYPE_INVALID_HOST", "Must have a public host.")
+
+
+def list_current(call: Call) -> list[PushSubscriptionRow]:
+    """Return the subscriptions of the caller's login session."""
+    rows = store.list_by_users(call.tx, [call.user_id])
+    return [row for row in rows if row.token_id == call.actor.token_id]
+
+
+def view(row: PushSubscriptionRow) -> wire.PushSubscription:
+    """Return the wire model of a subscription."""
+    return wire.PushSubscription(
+        id=PushSubscriptionId(row.id), endpoint=row.endpoint, created_at=codec.timestamp(row.created_ms)
+    )
+
+
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+    """Delete the subscriptions of a deleted user."""
+    store.delete_by_user(call.tx, signal.user_id)
+
+
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return the push subscriptions of a user for the export of their data."""
+    entries = [view(row) for row in store.list_by_users(call.tx, [user_id])]
+    return {"push_subscriptions": msgspec.to_builtins(entries, enc_hook=str)}
+
+
+def prefetch(call: Call) -> None:
+    """Announce the query that every new message causes."""
+    if call.config.push.enabled:
+        store.prefetch_any(call.tx)

@@ -1,0 +1,81 @@
+"""The users that a message notifies on their devices."""
+
+from collections.abc import Iterable
+
+from hubbub.protocol import codec, errors
+from hubbub.protocol.enums import NotificationLevel, Status
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.identity import relationships, user_settings
+from hubbub.server.places import guilds, members
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
+from hubbub.server.talk import messages, notification_settings
+from hubbub.server.talk.messages import MessageRow
+
+
+def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
+    """Return the users among `user_ids` that a message notifies, each with the bits of the ways it concerns them.
+
+    Settings, permissions, blocks and presences are those at the time of the call."""
+    kinds = _find_kinds(call, channel, row, user_ids)
+    rules = notification_settings.find_rules(call.tx, kinds, call.now_ms, channel.guild_id or 0)
+    path = notification_settings.find_channel_paths(call.tx, [channel.id])[channel.id]
+    guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
+    default = NotificationLevel.ALL_MESSAGES if guild is None else guild.default_message_notifications
+    candidate_ids = [
+        user_id
+        for user_id, user_kinds in kinds.items()
+        if rules[user_id].notifies(path, user_kinds, default=default)
+        and rules[user_id].pushes(path)
+        and not call.presences.is_active(user_id)
+    ]
+    settings = user_settings.find_many(call.tx, candidate_ids) if candidate_ids else {}
+    busy_ids = {user_id for user_id, user_setting in settings.items() if user_setting.status == Status.DND}
+    return {
+        user_id: kinds[user_id]
+        for user_id in candidate_ids
+        if user_id not in busy_ids
+        and row.author_id not in relationships.list_blocked_ids(call.tx, user_id)
+        and find_access(call, channel.id, user_id) is not None
+    }
+
+
+def _find_kinds(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
+    """Return how a message concerns the members or recipients of its channel, by user ID; its author is left out."""
+    mentioned_ids = set(codec.decode(row.mentions, list[Snowflake])) if row.mentions else set[int]()
+    if channel.guild_id is None:
+        recipient_ids = {user_id for user_id, _ in messages.history.list_recipients(call.tx, channel.id)}
+        kinds = {user_id: notification_settings.PRIVATE_MESSAGE for user_id in user_ids if user_id in recipient_ids}
+    else:
+        role_ids = set(codec.decode(row.mention_roles, list[Snowflake])) if row.mention_roles else set[int]()
+        member_ids = members.find_rows(call.tx, channel.guild_id, user_ids).keys()
+        roles_by_user = members.find_role_ids(call.tx, channel.guild_id, member_ids) if role_ids else {}
+        everyone = notification_settings.EVERYONE_MENTION if row.mention_everyone else 0
+        kinds = {
+            user_id: everyone
+            | (notification_settings.ROLE_MENTION if role_ids.intersection(roles_by_user.get(user_id, ())) else 0)
+            for user_id in member_ids
+        }
+    for user_id in kinds.keys() & mentioned_ids:
+        kinds[user_id] |= notification_settings.DIRECT_MENTION
+    kinds.pop(row.author_id, None)
+    return kinds
+
+
+def acting_as(call: Call, user_id: int) -> Call:
+    """Return the call on behalf of a user."""
+    return call.acting_as(Actor(user_id=UserId(user_id), kind="user"))
+
+
+def find_access(call: Call, channel_id: int, user_id: int) -> ChannelAccess | None:
+    """Return the standing of a user in a channel, or None if they cannot see it."""
+    try:
+        return access.get_channel_standing(acting_as(call, user_id), channel_id)
+    except errors.ApiError:
+        return None
+
+
+def can_read(channel_access: ChannelAccess) -> bool:
+    """Return whether a user with this standing can read stored messages of the channel."""
+    return channel_access.can(Permissions.READ_MESSAGE_HISTORY)

@@ -1,0 +1,479 @@
+"""Web Push: subscriptions, encrypted notifications to a push service on loopback, and its errors."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hubbub.protocol.enums import ChannelType, GatewayOpcode, OverwriteType
+from hubbub.protocol.operation import RateLimit
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import push_subscriptions as wire
+from hubbub.server.core.config import Config
+from hubbub.server.core.config_sections import PushConfig
+from hubbub.server.talk.push_subscriptions import jobs
+from tests.push_service import PATH, PushService, list_endpoints
+from tests.server.identity.accounts import PASSWORD, register_user
+from tests.server.talk.private_channels import create_group, open_dm
+from tests.server.talk.test_notification_settings import ALL, MENTIONS, NOTHING, change
+from tests.server.talk.test_read_states import mention
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, Session, World, befriend
+
+SECOND_MS = 1_000
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[PushService]:
+    """Return a push service on loopback."""
+    async with PushService() as push_service:
+        yield push_service
+
+
+@pytest.fixture
+async def alice(private_targets_world: World) -> Actor:
+    """Return the author of messages."""
+    return await private_targets_world.user("alice")
+
+
+@pytest.fixture
+async def bob(private_targets_world: World, service: PushService) -> Actor:
+    """Return a user whose browser is subscribed."""
+    user = await private_targets_world.user("bob")
+    await service.subscribe(user)
+    return user
+
+
+@pytest.fixture
+async def guild(private_targets_world: World, alice: Actor, bob: Actor) -> Guild:
+    """Return a guild of both users."""
+    return await private_targets_world.guild(alice, bob)
+
+
+@pytest.fixture
+async def private(alice: Actor, bob: Actor) -> str:
+    """Return the ID of the direct message channel of both users."""
+    return str((await open_dm(alice, bob))["id"])
+
+
+async def run_jobs(world: World) -> None:
+    """Run all jobs that are due."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+
+async def deliver(world: World, service: PushService) -> list[str]:
+    """Run all jobs that are due; return the texts of the new notifications.
+
+    Only notifications of the same channel have an order."""
+    await run_jobs(world)
+    texts = [request.notification["body"] for request in service.requests]
+    service.requests.clear()
+    return texts
+
+
+async def set_afk(session: Session, afk: bool) -> None:
+    """Report whether the user of a session is away from the keyboard."""
+    presence: dict[str, Any] = {"status": "invisible", "activities": [], "since": None, "afk": afk}
+    await session.send(GatewayOpcode.PRESENCE_UPDATE, presence)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while session.actor.world.app.presences.is_active(session.actor.id) == afk:
+            await asyncio.sleep(0)
+
+
+# Content and headers
+
+
+async def test_a_mention_is_sent_encrypted_and_authorized(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild
+) -> None:
+    public_key = (await bob.get(PATH)).ok()["public_key"]
+
+    message_id = await mention(alice, guild.general, f"<@{bob.id}>  hello\n<#{guild.general}> <:wave:1> ||secret||")
+
+    await run_jobs(private_targets_world)
+    (request,) = service.requests
+    assert request.notification == {
+        "title": "alice (#general, Guild)",
+        "body": "@bob hello #general :wave: (spoiler)",
+        "channel_id": str(guild.general),
+        "message_id": message_id,
+        "path": f"/app/channels/{guild.id}/{guild.general}/{message_id}",
+    }
+    assert b"hello" not in request.body
+    assert request.headers["Content-Encoding"] == "aes128gcm"
+    assert request.headers["Urgency"] == "high"
+    assert request.headers["TTL"] == str(jobs.TIME_TO_LIVE_SECONDS)
+    assert request.public_key == public_key
+    now = private_targets_world.clock.now_ms() // 1000
+    claims = request.claims()
+    assert claims["aud"] == service.url
+    assert now < claims["exp"] <= now + 24 * 3600
+
+
+async def test_the_size_of_a_request_does_not_depend_on_the_length_of_a_short_text(
+    private_targets_world: World, service: PushService, alice: Actor, private: str
+) -> None:
+    await mention(alice, private, "a")
+    await mention(alice, private, "b" * 300)
+    await mention(alice, private, "𝄞" * 2000)
+
+    await run_jobs(private_targets_world)
+
+    short, long, longest = service.requests
+    assert len(short.body) == len(long.body)
+    assert longest.notification["body"] == "𝄞" * 300
+    assert len(longest.body) < 4096
+
+
+async def test_notifications_of_a_channel_have_the_same_topic_which_does_not_reveal_the_channel(
+    private_targets_world: World, service: PushService, alice: Actor, guild: Guild, private: str
+) -> None:
+    for channel in (guild.general, guild.general, private):
+        await mention(alice, channel, "hello")
+
+    await run_jobs(private_targets_world)
+
+    topics = {request.notification["channel_id"]: request.headers["Topic"] for request in service.requests}
+    assert [request.headers["Topic"] for request in service.requests].count(topics[str(guild.general)]) == 2
+    assert topics[private] != topics[str(guild.general)]
+    for channel_id, topic in topics.items():
+        assert len(topic) == 32
+        assert channel_id not in topic
+
+
+async def test_titles_name_the_place_and_bodies_describe_messages_without_text(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild, private: str
+) -> None:
+    carol = await private_targets_world.user("carol")
+    await befriend(alice, bob)
+    await befriend(alice, carol)
+    group = (await create_group(alice, bob, carol))["id"]
+    (await alice.patch(f"/channels/{group}", json={"name": "Trip"})).ok()
+    (await alice.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "Al"})).ok()
+    await mention(alice, guild.general, "one")
+    await mention(alice, private, "two")
+    await mention(alice, group, "three")
+    await mention(
+        alice, private, "", poll={"question": {"text": "When?"}, "answers": [{"poll_media": {"text": "Now"}}]}
+    )
+
+    await run_jobs(private_targets_world)
+
+    texts = {
+        (request.notification["title"], request.notification["body"], request.headers["Urgency"])
+        for request in service.requests
+    }
+    assert texts == {
+        ("Al (#general, Guild)", "one", "normal"),
+        ("alice", "two", "high"),
+        ("alice (Trip)", "three", "high"),
+        ("alice", "Poll: When?", "high"),
+    }
+
+
+async def test_names_of_hidden_channels_are_not_revealed(
+    private_targets_world: World, service: PushService, alice: Actor, guild: Guild
+) -> None:
+    hidden = await guild.channel("hidden")
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+
+    await mention(alice, guild.general, f"see <#{hidden}>")
+
+    assert await deliver(private_targets_world, service) == ["see #unknown"]
+
+
+# Who is notified
+
+
+async def test_settings_decide_which_messages_notify(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild, private: str
+) -> None:
+    await change(bob, guild, message_notifications=NOTHING)
+    await mention(alice, guild.general, "@everyone not sent")
+    await run_jobs(private_targets_world)
+    await change(bob, guild, message_notifications=MENTIONS)
+    await mention(alice, guild.general, "not a mention")
+    await run_jobs(private_targets_world)
+    await change(bob, guild, mobile_push=False)
+    await mention(alice, guild.general, "@everyone not pushed")
+    await run_jobs(private_targets_world)
+    await change(bob, guild, mobile_push=True, muted=True)
+    await mention(alice, guild.general, f"<@{bob.id}> muted")
+    await mention(bob, private, "own message")
+    await mention(alice, private, "silent", flags=1 << 12)
+    assert await deliver(private_targets_world, service) == []
+
+    await mention(alice, private, "private")
+    await change(bob, guild, muted=False, message_notifications=ALL)
+    await mention(alice, guild.general, "all messages")
+    assert sorted(await deliver(private_targets_world, service)) == ["all messages", "private"]
+
+
+async def test_users_who_block_the_author_or_do_not_want_to_be_disturbed_are_not_notified(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild
+) -> None:
+    (await bob.patch("/users/@me/settings", json={"status": "dnd"})).ok()
+    await mention(alice, guild.general, "not disturbed")
+    assert await deliver(private_targets_world, service) == []
+    (await bob.patch("/users/@me/settings", json={"status": "online"})).ok()
+    (await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": 2})).ok()
+    await mention(alice, guild.general, f"<@{bob.id}> blocked")
+    assert await deliver(private_targets_world, service) == []
+
+
+async def test_an_active_user_is_not_notified_on_other_devices(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str
+) -> None:
+    session = await bob.connect()
+    await mention(alice, private, "unknown whether active")
+    assert await deliver(private_targets_world, service) == ["unknown whether active"]
+
+    await set_afk(session, False)
+    await mention(alice, private, "at the keyboard")
+    assert await deliver(private_targets_world, service) == []
+
+    await set_afk(session, True)
+    await mention(alice, private, "away")
+    assert await deliver(private_targets_world, service) == ["away"]
+
+
+# What may have changed before the delivery
+
+
+async def test_a_retried_notification_shows_only_what_the_user_can_still_read(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild
+) -> None:
+    channels = [await guild.channel(name) for name in ("edited", "deleted", "hidden", "unreadable", "read")]
+    edited, deleted, hidden, unreadable, read = channels
+    service.statuses = [503]
+    ids = {channel: await mention(alice, channel, f"secret {channel}") for channel in channels}
+    await run_jobs(private_targets_world)
+    service.requests.clear()
+
+    (await alice.patch(f"/channels/{edited}/messages/{ids[edited]}", json={"content": "new text"})).ok()
+    (await alice.delete(f"/channels/{deleted}/messages/{ids[deleted]}")).ok()
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    await guild.overwrite(unreadable, guild.id, deny=Permissions.READ_MESSAGE_HISTORY, target_type=OverwriteType.ROLE)
+    (await bob.post(f"/channels/{read}/messages/{ids[read]}/ack", json={"token": None})).ok()
+    await private_targets_world.clock.run_for(jobs.RETRY_DELAY_MS)
+
+    assert sorted(await deliver(private_targets_world, service)) == ["New message", "new text"]
+
+
+async def test_a_private_thread_notifies_only_its_members(
+    private_targets_world: World, service: PushService, alice: Actor, guild: Guild
+) -> None:
+    body = {"name": "plans", "type": ChannelType.PRIVATE_THREAD}
+    thread = (await alice.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"]
+
+    await mention(alice, thread, "@everyone secret")
+
+    assert await deliver(private_targets_world, service) == []
+
+
+# Errors of the push service
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_a_subscription_that_is_gone_is_deleted(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str, status: int
+) -> None:
+    service.statuses = [status]
+
+    await mention(alice, private, "hello")
+
+    assert await deliver(private_targets_world, service) == ["hello"]
+    assert await list_endpoints(bob) == []
+
+
+async def test_a_failed_notification_is_retried_in_order_until_it_is_too_old(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str
+) -> None:
+    service.statuses = [503]
+    await mention(alice, private, "first")
+    await mention(alice, private, "second")
+    assert await deliver(private_targets_world, service) == ["first"]
+
+    await private_targets_world.clock.run_for(jobs.RETRY_DELAY_MS)
+    assert await deliver(private_targets_world, service) == ["first", "second"]
+
+    service.statuses = [500] * 100
+    await mention(alice, private, "third")
+    await run_jobs(private_targets_world)
+    await private_targets_world.clock.run_for(jobs.RETRY_PERIOD_MS + jobs.RETRY_DELAY_MAX_MS)
+    assert 5 < len(await deliver(private_targets_world, service)) < 20
+    service.statuses = []
+    await private_targets_world.clock.run_for(jobs.RETRY_PERIOD_MS)
+    assert await deliver(private_targets_world, service) == []
+    assert len(await list_endpoints(bob)) == 1
+
+
+async def test_retry_after_of_the_push_service_is_honored(
+    private_targets_world: World, service: PushService, alice: Actor, private: str
+) -> None:
+    service.statuses, service.response_headers = [429], {"Retry-After": "60"}
+    await mention(alice, private, "hello")
+    assert await deliver(private_targets_world, service) == ["hello"]
+    await private_targets_world.clock.run_for(59 * SECOND_MS)
+    assert await deliver(private_targets_world, service) == []
+    await private_targets_world.clock.run_for(SECOND_MS)
+    assert await deliver(private_targets_world, service) == ["hello"]
+
+
+async def test_a_notification_that_is_too_large_is_sent_without_text(
+    private_targets_world: World, service: PushService, alice: Actor, private: str
+) -> None:
+    service.statuses = [413]
+    await mention(alice, private, "hello")
+    assert await deliver(private_targets_world, service) == ["hello", "New message"]
+
+
+async def test_a_rejected_notification_is_not_retried(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str
+) -> None:
+    service.statuses = [403]
+    await mention(alice, private, "hello")
+    await run_jobs(private_targets_world)
+    await private_targets_world.clock.run_for(3600 * SECOND_MS)
+    assert await deliver(private_targets_world, service) == ["hello"]
+    assert len(await list_endpoints(bob)) == 1
+
+
+async def test_a_push_service_with_a_private_address_is_never_called(world: World, service: PushService) -> None:
+    alice, bob = await world.user(), await world.user()
+    private = (await open_dm(alice, bob))["id"]
+    subscription = {**service.subscription(), "endpoint": "https://localhost/1"}
+    (await bob.post(PATH, json=subscription)).ok()
+
+    await mention(alice, private, "hello")
+    await run_jobs(world)
+
+    assert await list_endpoints(bob) == []
+
+
+# Subscriptions
+
+
+async def test_a_logged_out_browser_is_not_notified(
+    private_targets_world: World, service: PushService, alice: Actor
+) -> None:
+    bob = await register_user(private_targets_world, "bob")
+    private = (await open_dm(alice, bob))["id"]
+    await service.subscribe(bob, "old")
+    service.statuses = [503]
+    await mention(alice, private, "hello")
+    await run_jobs(private_targets_world)
+    service.requests.clear()
+    (await bob.post("/auth/logout")).ok()
+    login = (
+        await private_targets_world.request("POST", "/auth/login", json={"login": "bob", "password": PASSWORD})
+    ).ok()
+    bob = Actor(private_targets_world, bob.id, login["token"], "bob")
+    await service.subscribe(bob, "new")
+
+    await private_targets_world.clock.run_for(3600 * SECOND_MS)
+    await mention(alice, private, "hello again")
+    await run_jobs(private_targets_world)
+
+    assert [request.path for request in service.requests] == ["/new"]
+    assert await list_endpoints(bob) == [f"{service.url}/new"]
+
+
+async def test_a_login_session_sees_and_deletes_only_its_own_subscriptions(
+    private_targets_world: World, service: PushService
+) -> None:
+    bob = await register_user(private_targets_world, "bob")
+    subscription = await service.subscribe(bob)
+    login = (
+        await private_targets_world.request("POST", "/auth/login", json={"login": "bob", "password": PASSWORD})
+    ).ok()
+    other = Actor(private_targets_world, bob.id, login["token"], "bob")
+
+    assert await list_endpoints(other) == []
+    (await other.delete(f"{PATH}/{subscription['id']}")).rejected(404, 0)
+    assert (await bob.get(PATH)).ok()["subscriptions"] == [subscription]
+    # The same browser after another login.
+    assert await service.subscribe(other) == subscription
+    assert (await list_endpoints(bob), await list_endpoints(other)) == ([], [subscription["endpoint"]])
+    (await other.delete(f"{PATH}/{subscription['id']}")).ok()
+    assert await list_endpoints(other) == []
+
+
+async def test_subscriptions_are_limited_and_an_endpoint_belongs_to_the_last_user(
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor
+) -> None:
+    assert await list_endpoints(bob) == [f"{service.url}/browser"]
+    await service.subscribe(alice)
+    assert await list_endpoints(bob) == []
+    for number in range(20):
+        await service.subscribe(alice, str(number))
+    assert await list_endpoints(alice) == [f"{service.url}/{number}" for number in range(20)]
+
+
+async def test_invalid_subscriptions_are_rejected_at_their_field(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(bob)
+    bot = await world.bot(guild)
+    body = {"endpoint": "http://push.example/1", "keys": {"p256dh": "AAAA", "auth": "AAAA"}}
+
+    response = await bob.post(PATH, json=body)
+
+    assert response.errors("endpoint") == ["URL_TYPE_INVALID_SCHEME"]
+    assert response.errors("keys.p256dh") == response.errors("keys.auth") == ["KEY_INVALID"]
+    for host in ("127.0.0.1", "[::1]", "192.168.1.4", "169.254.169.254", "2130706433"):
+        response = await bob.post(PATH, json={**body, "endpoint": f"https://{host}/1"})
+        assert response.errors("endpoint") == ["URL_TYPE_INVALID_HOST"], host
+    for url in ("https://", "https://user@push.example/", "https://push.example:x/", "https://[/"):
+        assert (await bob.post(PATH, json={**body, "endpoint": url})).errors("endpoint") == ["URL_TYPE_INVALID_URL"]
+    (await bot.get(PATH)).rejected(403, 20001)
+
+
+async def test_subscriptions_are_exported_and_deleted_with_the_user(
+    private_targets_world: World, service: PushService
+) -> None:
+    carol = await register_user(private_targets_world, "carol")
+    subscription = await service.subscribe(carol)
+
+    exported = (await carol.get("/users/@me/harvest")).ok()
+    assert exported["records"]["push_subscriptions"] == [subscription]
+    (await carol.post("/users/@me/delete", json={"password": PASSWORD})).ok()
+    # The next user of the browser is not affected by the deletion.
+    dave = await private_targets_world.user()
+    assert (await service.subscribe(dave))["id"] != subscription["id"]
+
+
+class TestLimitedNotifications:
+    @pytest.fixture
+    def store_config(self, store_config: Config) -> Config:
+        return msgspec.structs.replace(store_config, rate_limits="real")
+
+    async def test_a_user_receives_a_limited_number_of_notifications(
+        self,
+        private_targets_world: World,
+        service: PushService,
+        alice: Actor,
+        private: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(wire, "PUSH_NOTIFICATION_LIMIT", RateLimit(2, 60))
+        for number in range(3):
+            await mention(alice, private, str(number))
+        assert await deliver(private_targets_world, service) == ["0", "1"]
+        await private_targets_world.clock.run_for(60 * SECOND_MS)
+        await mention(alice, private, "later")
+        assert await deliver(private_targets_world, service) == ["later"]
+
+
+class TestDisabledNotifications:
+    @pytest.fixture
+    def store_config(self, store_config: Config) -> Config:
+        return msgspec.structs.replace(store_config, push=PushConfig(enabled=False))
+
+    async def test_browsers_cannot_subscribe_and_nothing_is_sent(
+        self, private_targets_world: World, service: PushService
+    ) -> None:
+        bob = await private_targets_world.user()
+        assert (await bob.get(PATH)).ok() == {"public_key": None, "subscriptions": []}
+        (await bob.post(PATH, json=service.subscription())).rejected(400, 40006)
