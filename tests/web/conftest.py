@@ -15,7 +15,7 @@ import pytest_asyncio
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import VoiceConfig
+from hubbub.server.core.config import Config, VoiceConfig
 from tests.third_party_files import HAS_CALL_FILES, MISSING_REASON
 from tests.world import NOW_MS, World, small_config
 
@@ -90,30 +90,11 @@ async def open_page(browser: Any) -> AsyncIterator[OpenPage]:
     yield open_in_new_context
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
-    """A platform with fault injection, and browsers."""
+@asynccontextmanager
+async def run_platform(open_page: OpenPage, config: Config) -> "AsyncIterator[ChatPlatform]":
+    """Run a platform with fault injection, and browsers."""
     from tests.web.chat import ChatPlatform
 
-    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
-    control = ControlApi(app)
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield ChatPlatform(world, control, open_page)
-        await world.close()
-    await control.close()
-    await app.stop()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
-    """A platform with a voice server, and browsers that can join calls."""
-    from tests.web.chat import ChatPlatform
-
-    if not HAS_CALL_FILES:
-        pytest.skip(MISSING_REASON)
-    config = small_config(voice=VoiceConfig(endpoint="voice.test:443"))
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()
@@ -123,6 +104,22 @@ async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
         await world.close()
     await control.close()
     await app.stop()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
+    """A platform with fault injection, and browsers."""
+    async with run_platform(open_page, small_config()) as platform:
+        yield platform
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
+    """A platform with a voice server, and browsers that can join calls."""
+    if not HAS_CALL_FILES:
+        pytest.skip(MISSING_REASON)
+    async with run_platform(open_page, small_config(voice=VoiceConfig(endpoint="voice.test:443"))) as platform:
+        yield platform
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -64,7 +64,7 @@ def client_headers(config: Config, *, external_redirect: bool = False) -> dict[s
 def client_policy(config: Config) -> str:
     """Return the Content-Security-Policy of the chat client's pages (decisions/0057, 0085).
 
-    Scripts are loaded from this server only, and Trusted Types keep text from becoming markup or script. The only policy
+    Scripts are loaded from this server only, and Trusted Types keep text from becoming markup or script. Each policy
     of Trusted Types allows the URL of one worker. Voice servers of other processes have other ports or hosts.
     """
     socket = config.web_url.replace("http", "ws", 1)
@@ -77,7 +77,7 @@ def client_policy(config: Config) -> str:
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
         f"worker-src 'self'; connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
         "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'; trusted-types voice-worker"
+        "require-trusted-types-for 'script'; trusted-types voice-worker service-worker"
     )
 
 

@@ -40,6 +40,7 @@ from hubbub.server.transports.web import (
     storefront,
     subscriptions,
 )
+from hubbub.server.transports.web.installation import InstallationFiles
 from hubbub.server.transports.web.page_requests import Page, PageRequest, find_pages
 from hubbub.server.transports.web.reference import ApiReference
 from hubbub.server.transports.web.sessions import Cookies, WebSession
@@ -96,6 +97,7 @@ class WebServer:
         self._mailbox = mailbox
         self._cookies = Cookies(config)
         self._assets, self._client_files = load_static_files()
+        self._installation_files = InstallationFiles()
         self._templates = template_environment(self._assets, self._client_files)
         self._reference = ApiReference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _url_origin(config.web_url)
@@ -109,6 +111,7 @@ class WebServer:
             web.get(
                 rf"{STATIC_PATH}/app/{{version_hash:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._client_files.serve
             ),
+            *self._installation_files.routes(),
         ]
         pages = [entry for module in PAGE_MODULES for entry in find_pages(module)] + self._reference.pages()
         for page, function in pages:

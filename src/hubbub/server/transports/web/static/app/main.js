@@ -10,6 +10,8 @@ import { startReadStateSync } from "./state/read_state_sync.js";
 import { State } from "./state/state.js";
 import { Router } from "./ui/router.js";
 import { startNotifications } from "./notifications/desktop.js";
+import { startServiceWorker } from "./notifications/service_worker.js";
+import { startUserActivity } from "./notifications/user_activity.js";
 import { startCalls } from "./calls/start.js";
 import { startAppFeatures } from "./app_features.js";
 import { Shell } from "./shell.js";
@@ -64,6 +66,8 @@ async function start() {
     startAppFeatures(context);
     startCalls(context);
     startNotifications(context);
+    startServiceWorker(context);
+    startUserActivity(gateway);
     new Shell(context, router).mount();
     gateway.connect();
   } catch (error) {

@@ -2,6 +2,7 @@
 
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
+import { pushNotificationsField } from "./push_notifications.js";
 import { notificationPermission } from "../notifications/desktop.js";
 import { playNotificationSound } from "../notifications/sound.js";
 import { switchSetting } from "../settings/fields.js";
@@ -58,6 +59,7 @@ function build(view) {
     "div",
     { class: "settings-form" },
     settingsSection("On this computer", fields.desktop_notifications.node, permission),
+    settingsSection("While Hubbub is closed", pushNotificationsField(view.context)),
     settingsSection(
       "Sound",
       fields.notification_sounds.node,

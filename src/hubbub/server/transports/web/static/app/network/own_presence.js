@@ -5,18 +5,19 @@ import { ActivityType, Opcode } from "./enums.js";
 /** Longest delay of a timer (HTML: a 32-bit integer). */
 const DELAY_MAX_MS = 2 ** 31 - 1;
 
-const presence = { status: "online", activities: [] };
+/** `afk` is null until it is known whether the user is at the page. */
+const presence = { status: "online", activities: [], afk: null };
 /** The custom status of the settings, or null. @type {any} */
 let customStatus = null;
 let expiryTimer;
 
-/** Change part of the presence and send it. @param {{status?: string, activities?: any[]}} changes */
+/** Change part of the presence and send it. @param {{status?: string, activities?: any[], afk?: boolean}} changes */
 export function updatePresence(gateway, changes) {
   Object.assign(presence, changes);
   const activities = [...(customStatus === null ? [] : [customActivity(customStatus)]), ...presence.activities];
   gateway.send(Opcode.PRESENCE_UPDATE, {
     since: presence.status === "idle" ? Date.now() : null,
-    afk: false,
+    afk: presence.afk,
     status: presence.status,
     activities,
   });

@@ -1,5 +1,6 @@
 /** Desktop notifications and sounds for new messages that notify the user (decisions/0104). */
 
+import { subscribedRegistration } from "../network/push.js";
 import { notifies } from "../state/notification_rules.js";
 import { channelPath } from "../ui/router.js";
 import { channelTitle } from "../content/avatars.js";
@@ -44,20 +45,29 @@ async function runInOneWindow(name, run) {
   });
 }
 
-function showNotification(context, channel, message) {
+async function showNotification(context, channel, message) {
   const { state } = context;
   if (state.settings.desktop_notifications === false || notificationPermission() !== "granted") return;
   const { title, body } = notificationTexts(context, channel, message);
+  const path = channelPath(channel, message.id);
+  const options = { body, tag: channel.id, silent: true };
+  // The service worker finds this notification when the push message arrives, and does not show a second one.
+  const registration = await subscribedRegistration();
+  if (registration !== null) {
+    const data = { path, channelId: channel.id, messageId: message.id };
+    await registration.showNotification(title, { ...options, data });
+    return;
+  }
   let notification;
   try {
-    notification = new Notification(title, { body, tag: channel.id, silent: true });
+    notification = new Notification(title, options);
   } catch {
     // Browsers on phones show notifications of service workers only.
     return;
   }
   notification.addEventListener("click", () => {
     window.focus();
-    context.go(channelPath(channel, message.id));
+    context.go(path);
     notification.close();
   });
 }

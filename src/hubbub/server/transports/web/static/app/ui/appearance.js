@@ -1,5 +1,9 @@
 /** The appearance that the user chose: colors, density, text size and motion, as data attributes for the style sheets. */
 
+/** Colors of the browser's title bar: `--paper` of `style.css` in the two themes. */
+const LIGHT_COLOR = "#f6f2ea";
+const DARK_COLOR = "#12181a";
+
 /** Apply the settings of the user to the page. The server renders the same attributes. */
 export function applyAppearance({
   theme,
@@ -16,4 +20,8 @@ export function applyAppearance({
   set("density", isCompact ? "compact" : null);
   set("fontScale", fontScale && fontScale !== 100 ? String(fontScale) : null);
   set("motion", isMotionReduced ? "reduced" : null);
+  for (const meta of document.querySelectorAll("meta[name=theme-color]")) {
+    const isDark = theme === "dark" || (theme !== "light" && meta.getAttribute("media")?.includes("dark"));
+    meta.setAttribute("content", isDark ? DARK_COLOR : LIGHT_COLOR);
+  }
 }

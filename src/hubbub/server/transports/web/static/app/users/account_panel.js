@@ -1,11 +1,15 @@
 /** The panel of the current user: name, status menu, settings and further pages. */
 
+import { endPushSubscription } from "../network/push.js";
 import { iconButton } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { userAvatar } from "../content/avatars.js";
+
+/** Longest time that a logout waits for the browser. */
+const PUSH_TIMEOUT_MS = 1_000;
 
 const STATUS_LABELS = { online: "Online", idle: "Idle", dnd: "Do not disturb", invisible: "Invisible" };
 
@@ -102,8 +106,10 @@ function customStatusText(custom) {
   return [custom.emoji_id ? null : custom.emoji_name, custom.text].filter(Boolean).join(" ");
 }
 
-/** Submit the same logout form as the button on every page. */
-function logOut() {
+/** End the push subscription of this browser, then submit the same logout form as the button on every page. */
+async function logOut() {
+  const timeout = new Promise(resolve => setTimeout(resolve, PUSH_TIMEOUT_MS));
+  await Promise.race([endPushSubscription().catch(() => {}), timeout]);
   const token = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]")).dataset.formToken;
   const form = h(
     "form",

@@ -2,7 +2,7 @@
 
 const WORKER_URL = new URL("./frame_worker.js", import.meta.url).href;
 
-/** The only Trusted Types policy of the client; it allows the URL of the worker and no other (decisions/0085). */
+/** Trusted Types policy of the worker; it allows the URL of the worker and no other (decisions/0085). */
 const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("voice-worker", {
   createScriptURL(url) {
     if (url !== WORKER_URL) throw new TypeError("not the worker of calls");

@@ -1,0 +1,56 @@
+/** User settings: the switch of push notifications for this browser, with the reason if they are not possible. */
+
+import { fetchPushState, pushObstacle, subscribeToPush, unsubscribeFromPush } from "../network/push.js";
+import { h } from "../ui/dom.js";
+import { switchSetting } from "../settings/fields.js";
+
+const OBSTACLE_TEXTS = {
+  insecure: "Push notifications need a page that is served over HTTPS.",
+  "home-screen": "On iPhone and iPad, first add Hubbub to the home screen: open the share menu of Safari.",
+  unsupported: "This browser does not support push notifications, or blocks them in private windows.",
+  denied:
+    "This browser blocks notifications from this page. Allow them in the site settings of the browser, beside the address.",
+  disabled: "The operator of this server has disabled push notifications.",
+};
+const ON_TEXT = "This browser receives push notifications until you log out.";
+const DISMISSED_TEXT = "Your browser did not get permission. Switch it on again to be asked again.";
+const FAILED_TEXT = "The push service of this browser cannot be reached. Check the connection, or try another browser.";
+const ERROR_TEXT = "The server could not be reached. Try again.";
+
+/** Return the switch with its status. */
+export function pushNotificationsField(context) {
+  const field = switchSetting("Push notifications", {
+    hint: "For messages that notify you, while Hubbub is closed. None arrive while you use Hubbub on any device.",
+  });
+  const status = h("p", { class: "hint", role: "status" });
+  const show = (isOn, text, isPossible = true) => {
+    field.write(isOn);
+    field.node.querySelector("input").disabled = !isPossible;
+    status.textContent = text;
+    status.hidden = !text;
+  };
+  const load = async () => {
+    try {
+      const { isOn, obstacle } = await fetchPushState(context.api);
+      show(isOn, obstacle === null ? (isOn ? ON_TEXT : "") : OBSTACLE_TEXTS[obstacle], obstacle === null);
+    } catch {
+      show(false, ERROR_TEXT, false);
+    }
+  };
+  const toggle = async isOn => {
+    show(isOn, isOn ? "Waiting for the browser…" : "", false);
+    try {
+      await (isOn ? subscribeToPush(context) : unsubscribeFromPush(context));
+    } catch (error) {
+      // The browser reports errors of its push service as DOMException.
+      show(!isOn, error instanceof DOMException ? FAILED_TEXT : ERROR_TEXT);
+      return;
+    }
+    await load();
+    if (isOn && !field.read() && pushObstacle() === null) show(false, DISMISSED_TEXT);
+  };
+  field.node.addEventListener("change", () => toggle(field.read()));
+  show(false, "", false);
+  load();
+  return h("div", null, field.node, h("div", { class: "settings-permission" }, status));
+}

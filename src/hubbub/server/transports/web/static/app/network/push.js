@@ -1,0 +1,134 @@
+/** The service worker of the client and the push subscription of this browser (decisions/0105). */
+
+const WORKER_PATH = "/service_worker.js";
+const SCOPE = "/app";
+const SUBSCRIPTIONS_PATH = "/users/@me/push-subscriptions";
+/** Name of the stored ID of the user who subscribed, so that another user of the browser is not subscribed. */
+const USER_KEY = "hubbub-push-user";
+
+/** Policy of Trusted Types that allows the URL of the service worker and no other. */
+const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("service-worker", {
+  createScriptURL(url) {
+    if (url !== WORKER_PATH) throw new TypeError("not the service worker");
+    return url;
+  },
+});
+
+/** @type {Promise<ServiceWorkerRegistration | null> | null} */
+let registering = null;
+let isSubscribed = false;
+
+/** Register the service worker and return its registration; null if the browser has no service workers. */
+export function registerServiceWorker() {
+  registering ??= register();
+  return registering;
+}
+
+async function register() {
+  // Pages that are not served over HTTPS have no service workers, and private windows of some browsers reject them.
+  if (!("serviceWorker" in navigator)) return null;
+  try {
+    const url = policy?.createScriptURL(WORKER_PATH) ?? WORKER_PATH;
+    return await navigator.serviceWorker.register(url, { scope: SCOPE, updateViaCache: "none" });
+  } catch {
+    return null;
+  }
+}
+
+/** Return the registration if this browser is subscribed, otherwise null. */
+export const subscribedRegistration = async () => (isSubscribed ? await registerServiceWorker() : null);
+
+/**
+ * Return why this browser cannot receive push notifications, or null:
+ * `insecure`, `home-screen` (iOS allows them for installed apps only), `unsupported` or `denied`.
+ */
+export function pushObstacle() {
+  if (!window.isSecureContext) return "insecure";
+  if (!("PushManager" in window) || !("serviceWorker" in navigator) || !("Notification" in window))
+    return /iPhone|iPad/.test(navigator.userAgent) ? "home-screen" : "unsupported";
+  return Notification.permission === "denied" ? "denied" : null;
+}
+
+/**
+ * Return whether this browser is subscribed, and why it cannot subscribe (`disabled`: the operator disabled it).
+ *
+ * @returns {Promise<{isOn: boolean, obstacle: string | null}>}
+ */
+export async function fetchPushState(api) {
+  const obstacle = pushObstacle();
+  if (obstacle !== null) return { isOn: false, obstacle };
+  const [settings, subscription] = await Promise.all([api.request("GET", SUBSCRIPTIONS_PATH), findSubscription()]);
+  if (settings.public_key === null) return { isOn: false, obstacle: "disabled" };
+  return { isOn: findStored(settings, subscription) !== undefined, obstacle: null };
+}
+
+/** Ask for permission, subscribe this browser and report the subscription to the server. */
+export async function subscribeToPush({ api, me }) {
+  if ((await Notification.requestPermission()) !== "granted") return;
+  const { public_key: publicKey } = await api.request("GET", SUBSCRIPTIONS_PATH);
+  await registerServiceWorker();
+  const { pushManager } = await navigator.serviceWorker.ready;
+  const key = decodeBase64(publicKey);
+  let subscription = await pushManager.getSubscription();
+  if (subscription !== null && !hasKey(subscription, key)) {
+    // The server has a new key; the browser accepts it only after the end of the old subscription.
+    await subscription.unsubscribe();
+    subscription = null;
+  }
+  subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+  await api.request("POST", SUBSCRIPTIONS_PATH, { json: subscription.toJSON() });
+  localStorage.setItem(USER_KEY, me.id);
+  isSubscribed = true;
+}
+
+/** End the subscription of this browser, also on the server. */
+export async function unsubscribeFromPush({ api }) {
+  const [settings, subscription] = await Promise.all([api.request("GET", SUBSCRIPTIONS_PATH), findSubscription()]);
+  const stored = findStored(settings, subscription);
+  if (stored !== undefined) await api.request("DELETE", `${SUBSCRIPTIONS_PATH}/${stored.id}`);
+  await endPushSubscription();
+}
+
+/** End the subscription of this browser and close its notifications; the server deletes it when the token is revoked. */
+export async function endPushSubscription() {
+  isSubscribed = false;
+  localStorage.removeItem(USER_KEY);
+  const registration = await navigator.serviceWorker?.getRegistration(SCOPE);
+  for (const notification of (await registration?.getNotifications()) ?? []) notification.close();
+  await (await registration?.pushManager?.getSubscription())?.unsubscribe();
+}
+
+/** Report the subscription of this browser again after a new login, or end it if another user subscribed. */
+export async function syncPushSubscription(context) {
+  const subscription = pushObstacle() === null ? await findSubscription() : null;
+  if (subscription === null) return;
+  if (localStorage.getItem(USER_KEY) !== context.me.id) {
+    await endPushSubscription();
+    return;
+  }
+  const settings = await context.api.request("GET", SUBSCRIPTIONS_PATH);
+  if (settings.public_key === null || Notification.permission !== "granted") return;
+  const isCurrent = hasKey(subscription, decodeBase64(settings.public_key));
+  if (isCurrent && findStored(settings, subscription) !== undefined) isSubscribed = true;
+  else await subscribeToPush(context);
+}
+
+/** @returns {Promise<PushSubscription | null>} */
+async function findSubscription() {
+  const registration = await registerServiceWorker();
+  return (await registration?.pushManager.getSubscription()) ?? null;
+}
+
+const findStored = (settings, subscription) =>
+  settings.subscriptions.find(({ endpoint }) => endpoint === subscription?.endpoint);
+
+function hasKey(subscription, key) {
+  const current = subscription.options?.applicationServerKey;
+  if (!current) return true;
+  const bytes = new Uint8Array(current);
+  return bytes.length === key.length && bytes.every((byte, index) => byte === key[index]);
+}
+
+function decodeBase64(text) {
+  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), char => char.charCodeAt(0));
+}

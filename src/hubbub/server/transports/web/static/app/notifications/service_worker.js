@@ -1,0 +1,32 @@
+/** Connects the page with its service worker: opens clicked notifications, and closes those of messages that were read. */
+
+import { isNewer } from "../network/ids.js";
+import { registerServiceWorker, syncPushSubscription } from "../network/push.js";
+
+const CLOSE_DELAY_MS = 200;
+
+/** Register the service worker after the first READY, and keep its notifications equal to the read states. */
+export function startServiceWorker(context) {
+  const { state } = context;
+  let timer;
+  const scheduleClose = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => closeReadNotifications(state), CLOSE_DELAY_MS);
+  };
+  state.addEventListener("change", ({ detail }) => {
+    if (detail.kind === "ready") syncPushSubscription(context).catch(() => {});
+    if (detail.kind === "ready" || detail.kind === "readStates") scheduleClose();
+  });
+  navigator.serviceWorker?.addEventListener("message", ({ data }) => {
+    if (data?.type === "open") context.go(data.path);
+  });
+}
+
+async function closeReadNotifications(state) {
+  const registration = await registerServiceWorker();
+  for (const notification of (await registration?.getNotifications()) ?? []) {
+    const { channelId, messageId } = notification.data ?? {};
+    const lastReadId = state.readStates.get(channelId)?.last_message_id;
+    if (messageId && lastReadId && !isNewer(messageId, lastReadId)) notification.close();
+  }
+}

@@ -1,0 +1,41 @@
+/** Reports to the server whether the user is at this page; meanwhile no push notifications are sent (decisions/0105). */
+
+import { updatePresence } from "../network/own_presence.js";
+
+/** Delay after the page lost the focus; a short look at another window changes nothing. */
+const BLUR_DELAY_MS = 10_000;
+/** Time without input after which the user counts as away. */
+const IDLE_MS = 5 * 60_000;
+const INPUT_EVENTS = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"];
+
+/** Report changes, and the state of the user at the beginning of each connection. */
+export function startUserActivity(gateway) {
+  let lastInputAt = Date.now();
+  let isAway = null;
+  let timer;
+  const report = () => {
+    clearTimeout(timer);
+    const before = isAway;
+    const idleMs = Date.now() - lastInputAt;
+    isAway = document.hidden || !document.hasFocus() || idleMs >= IDLE_MS;
+    if (isAway !== before && gateway.state === "open") updatePresence(gateway, { afk: isAway });
+    if (!isAway) timer = setTimeout(report, IDLE_MS - idleMs);
+  };
+  const onInput = () => {
+    lastInputAt = Date.now();
+    if (isAway) report();
+  };
+  gateway.addEventListener("connection", ({ detail }) => {
+    if (detail.state !== "open") return;
+    isAway = null;
+    report();
+  });
+  for (const name of INPUT_EVENTS) window.addEventListener(name, onInput, { passive: true });
+  window.addEventListener("focus", onInput);
+  window.addEventListener("blur", () => {
+    clearTimeout(timer);
+    timer = setTimeout(report, BLUR_DELAY_MS);
+  });
+  // A phone stops the page soon after it is hidden.
+  document.addEventListener("visibilitychange", () => (document.hidden ? report() : onInput()));
+}
