@@ -110,12 +110,14 @@ async def test_notification_settings_of_a_guild_apply_to_all_windows(platform: C
         dialog = first.page.get_by_role("dialog")
         await dialog.get_by_label("Notify me about").select_option(label="Only mentions")
         await dialog.get_by_label("Suppress @everyone and @here").check()
+        await dialog.get_by_label("Push notifications").uncheck()
         assert await accessibility_problems(first) == []
         await dialog.get_by_role("button", name="Save").click()
 
         await count_of(second, guild.general).wait_for(state="detached")
         settings = (await nora.connect()).ready["user_guild_settings"]["entries"]
-        assert [(entry["message_notifications"], entry["suppress_everyone"]) for entry in settings] == [(1, True)]
+        names = ("message_notifications", "suppress_everyone", "mobile_push")
+        assert [[entry[name] for name in names] for entry in settings] == [[1, True, False]]
 
 
 async def test_the_inbox_lists_mentions_and_leads_to_them(platform: ChatPlatform) -> None:

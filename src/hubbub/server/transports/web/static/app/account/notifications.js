@@ -58,8 +58,11 @@ function build(view) {
   return h(
     "div",
     { class: "settings-form" },
-    settingsSection("On this computer", fields.desktop_notifications.node, permission),
-    settingsSection("While Hubbub is closed", pushNotificationsField(view.context)),
+    settingsSection(
+      "In this browser",
+      h("div", { class: "settings-switch" }, fields.desktop_notifications.node, permission),
+      pushNotificationsField(view.context),
+    ),
     settingsSection(
       "Sound",
       fields.notification_sounds.node,

@@ -1,7 +1,7 @@
 /** User settings: the switch of push notifications for this browser, with the reason if they are not possible. */
 
 import { fetchPushState, pushObstacle, subscribeToPush, unsubscribeFromPush } from "../network/push.js";
-import { h } from "../ui/dom.js";
+import { h, setChildren } from "../ui/dom.js";
 import { switchSetting } from "../settings/fields.js";
 
 const OBSTACLE_TEXTS = {
@@ -13,44 +13,44 @@ const OBSTACLE_TEXTS = {
   disabled: "The operator of this server has disabled push notifications.",
 };
 const ON_TEXT = "This browser receives push notifications until you log out.";
-const DISMISSED_TEXT = "Your browser did not get permission. Switch it on again to be asked again.";
+const DISMISSED_TEXT = "You have not allowed notifications. Switch push notifications on to be asked again.";
 const FAILED_TEXT = "The push service of this browser cannot be reached. Check the connection, or try another browser.";
 const ERROR_TEXT = "The server could not be reached. Try again.";
 
 /** Return the switch with its status. */
 export function pushNotificationsField(context) {
   const field = switchSetting("Push notifications", {
-    hint: "For messages that notify you, while Hubbub is closed. None arrive while you use Hubbub on any device.",
+    hint: "For messages that notify you, also while Hubbub is closed. None arrive while you use Hubbub on any device.",
   });
-  const status = h("p", { class: "hint", role: "status" });
-  const show = (isOn, text, isPossible = true) => {
+  const status = h("div", { class: "settings-permission", role: "status" });
+  const show = (isOn, text, { isPossible = true, isProblem = false } = {}) => {
     field.write(isOn);
     field.node.querySelector("input").disabled = !isPossible;
-    status.textContent = text;
-    status.hidden = !text;
+    setChildren(status, text ? h("p", { class: isProblem ? "settings-obstacle" : "hint" }, text) : null);
   };
   const load = async () => {
     try {
       const { isOn, obstacle } = await fetchPushState(context.api);
-      show(isOn, obstacle === null ? (isOn ? ON_TEXT : "") : OBSTACLE_TEXTS[obstacle], obstacle === null);
+      if (obstacle === null) show(isOn, isOn ? ON_TEXT : "");
+      else show(false, OBSTACLE_TEXTS[obstacle], { isPossible: false, isProblem: true });
     } catch {
-      show(false, ERROR_TEXT, false);
+      show(false, ERROR_TEXT, { isPossible: false, isProblem: true });
     }
   };
   const toggle = async isOn => {
-    show(isOn, isOn ? "Waiting for the browser…" : "", false);
+    show(isOn, isOn ? "Waiting for the browser…" : "", { isPossible: false });
     try {
       await (isOn ? subscribeToPush(context) : unsubscribeFromPush(context));
     } catch (error) {
       // The browser reports errors of its push service as DOMException.
-      show(!isOn, error instanceof DOMException ? FAILED_TEXT : ERROR_TEXT);
+      show(!isOn, error instanceof DOMException ? FAILED_TEXT : ERROR_TEXT, { isProblem: true });
       return;
     }
     await load();
-    if (isOn && !field.read() && pushObstacle() === null) show(false, DISMISSED_TEXT);
+    if (isOn && !field.read() && pushObstacle() === null) show(false, DISMISSED_TEXT, { isProblem: true });
   };
   field.node.addEventListener("change", () => toggle(field.read()));
-  show(false, "", false);
+  show(false, "", { isPossible: false });
   load();
-  return h("div", null, field.node, h("div", { class: "settings-permission" }, status));
+  return h("div", { class: "settings-switch" }, field.node, status);
 }

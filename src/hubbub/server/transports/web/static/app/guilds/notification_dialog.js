@@ -39,6 +39,9 @@ export function openNotificationSettings(context, target, name) {
       : {
           suppress_everyone: switchSetting("Suppress @everyone and @here"),
           suppress_roles: switchSetting("Suppress mentions of roles"),
+          mobile_push: switchSetting("Push notifications", {
+            hint: "In browsers in which you switched them on in the user settings.",
+          }),
         }),
   };
   for (const [key, field] of Object.entries(fields)) if (key !== "mute") field.write(settings[key]);
