@@ -81,7 +81,9 @@ async def test_pages_have_the_color_of_the_chosen_theme(world: World) -> None:
         "light": [LIGHT_COLOR, LIGHT_COLOR],
     }.items():
         (await nora.patch("/users/@me/settings", json={"theme": theme})).ok()
-        page = (await world.request("GET", f"{world.url}/app", headers=headers)).body.decode()
+        response = await world.request("GET", f"{world.url}/app", headers=headers)
+        page, policy = response.body.decode(), response.headers["Content-Security-Policy"].split("; ")
+        assert {"worker-src 'self'", "manifest-src 'self'", "trusted-types voice-worker service-worker"} <= {*policy}
         for scheme, color in zip(("light", "dark"), colors, strict=True):
             assert f'<meta name="theme-color" content="{color}" media="(prefers-color-scheme: {scheme})">' in page
         assert '<link rel="manifest" href="/manifest.webmanifest">' in page
