@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from hubbub.server.core.config_sections import PushConfig
 from tests.push_service import PushService, list_endpoints
+from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.test_read_states import mention
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.conftest import OpenPage, run_platform
@@ -232,6 +233,69 @@ async def test_another_user_of_the_browser_does_not_inherit_the_subscription(pus
         await window.open("/app")
         await window.wait_until("() => localStorage.getItem('test-push-key') === null")
         assert await list_endpoints(omar) == []
+
+
+async def test_the_browser_subscribes_again_after_a_new_login_and_for_a_new_key(push_platform: PushPlatform) -> None:
+    platform, service = push_platform
+    nora = await register_user(platform.world, "nora")
+    async with platform.open_window(nora, init_script=subscription_script(service)) as window:
+        await switch_on(window)
+        (await nora.post("/auth/logout")).ok()
+        await window.page.wait_for_url("**/login*")
+        login = await platform.world.request("POST", "/auth/login", json={"login": "nora", "password": PASSWORD})
+        nora = Actor(platform.world, nora.id, login.ok()["token"], "nora")
+        cookie = {"name": "hubbub_session", "value": nora.token, "url": platform.url}
+        await window.page.context.add_cookies([cookie])
+        await window.open("/app")
+        await wait_endpoints(nora, [service.subscription()["endpoint"]])
+
+        key = await window.page.evaluate("localStorage.getItem('test-push-key')")
+        await platform.world.app.database.write(lambda tx: tx.run("DELETE FROM meta WHERE name = 'vapid_key'"))
+        await window.page.reload()
+        await window.wait_until("key => ![key, null].includes(localStorage.getItem('test-push-key'))", key)
+        window.expected_errors = ("401",)
+
+
+async def wait_endpoints(user: Actor, expected: list[str]) -> None:
+    """Wait until the login session of a user has exactly these subscriptions."""
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while await list_endpoints(user) != expected:
+            await asyncio.sleep(0.01)
+
+
+LONG_TIMERS_SCRIPT = """
+window.skippedMs = 0;
+window.isFocused = true;
+const { setTimeout: start, Date: { now } } = window;
+const timers = new Map();
+Date.now = () => now() + window.skippedMs;
+document.hasFocus = () => window.isFocused;
+window.setTimeout = (run, ms, ...values) => {
+  const id = start(run, ms, ...values);
+  if (ms >= 10_000) timers.set(ms, run);
+  return id;
+};
+// Run the latest timer with a delay of about this length.
+window.skip = length => {
+  window.skippedMs += length;
+  for (const [ms, run] of [...timers].reverse()) if (ms <= length && ms > length * 0.9) return run();
+};
+"""
+
+
+async def test_a_user_without_input_or_focus_is_away(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    async with platform.open_window(nora, init_script=LONG_TIMERS_SCRIPT) as window:
+        await wait_active(platform, nora, True)
+        await window.page.evaluate("skip(5 * 60_000)")
+        await wait_active(platform, nora, False)
+        await window.page.mouse.move(100, 100)
+        await wait_active(platform, nora, True)
+
+        await window.page.evaluate("window.isFocused = false; window.dispatchEvent(new Event('blur')); skip(10_000)")
+        await wait_active(platform, nora, False)
+        await window.page.evaluate("window.isFocused = true; window.dispatchEvent(new Event('focus'))")
+        await wait_active(platform, nora, True)
 
 
 @pytest.mark.parametrize(
