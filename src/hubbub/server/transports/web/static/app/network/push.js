@@ -3,8 +3,6 @@
 const WORKER_PATH = "/service_worker.js";
 const SCOPE = "/app";
 const SUBSCRIPTIONS_PATH = "/users/@me/push-subscriptions";
-/** Name of the stored ID of the user who subscribed, so that another user of the browser is not subscribed. */
-const USER_KEY = "hubbub-push-user";
 
 /** Policy of Trusted Types that allows the URL of the service worker and no other. */
 const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("service-worker", {
@@ -63,7 +61,7 @@ export async function fetchPushState(api) {
 }
 
 /** Ask for permission, subscribe this browser and report the subscription to the server. */
-export async function subscribeToPush({ api, me }) {
+export async function subscribeToPush({ api }) {
   if ((await Notification.requestPermission()) !== "granted") return;
   const { public_key: publicKey } = await api.request("GET", SUBSCRIPTIONS_PATH);
   await registerServiceWorker();
@@ -77,7 +75,6 @@ export async function subscribeToPush({ api, me }) {
   }
   subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
   await api.request("POST", SUBSCRIPTIONS_PATH, { json: subscription.toJSON() });
-  localStorage.setItem(USER_KEY, me.id);
   isSubscribed = true;
 }
 
@@ -92,25 +89,30 @@ export async function unsubscribeFromPush({ api }) {
 /** End the subscription of this browser and close its notifications; the server deletes it when the token is revoked. */
 export async function endPushSubscription() {
   isSubscribed = false;
-  localStorage.removeItem(USER_KEY);
   const registration = await navigator.serviceWorker?.getRegistration(SCOPE);
   for (const notification of (await registration?.getNotifications()) ?? []) notification.close();
   await (await registration?.pushManager?.getSubscription())?.unsubscribe();
 }
 
-/** Report the subscription of this browser again after a new login, or end it if another user subscribed. */
-export async function syncPushSubscription(context) {
+/**
+ * Compare the subscription of this browser with that of the login session on the server.
+ *
+ * A subscription of an earlier login ends, because another user may have logged in. One that the browser or the server
+ * replaced is renewed.
+ */
+export async function syncPushSubscription({ api }) {
   const subscription = pushObstacle() === null ? await findSubscription() : null;
   if (subscription === null) return;
-  if (localStorage.getItem(USER_KEY) !== context.me.id) {
+  const settings = await api.request("GET", SUBSCRIPTIONS_PATH);
+  if (settings.public_key === null || settings.subscriptions.length === 0) {
     await endPushSubscription();
     return;
   }
-  const settings = await context.api.request("GET", SUBSCRIPTIONS_PATH);
-  if (settings.public_key === null || Notification.permission !== "granted") return;
-  const isCurrent = hasKey(subscription, decodeBase64(settings.public_key));
-  if (isCurrent && findStored(settings, subscription) !== undefined) isSubscribed = true;
-  else await subscribeToPush(context);
+  const stored = findStored(settings, subscription);
+  if (stored === undefined || !hasKey(subscription, decodeBase64(settings.public_key))) await subscribeToPush({ api });
+  else isSubscribed = true;
+  for (const { id } of settings.subscriptions)
+    if (id !== stored?.id) await api.request("DELETE", `${SUBSCRIPTIONS_PATH}/${id}`);
 }
 
 /** @returns {Promise<PushSubscription | null>} */
