@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hubbub.people import forms
 from hubbub.protocol.enums import CommandOptionType, ComponentType
-from hubbub.testing import forms
 
 COMMAND: dict[str, Any] = {
     "name": "settings",
@@ -90,11 +90,11 @@ def test_options_are_nested_in_their_sub_commands() -> None:
         (CommandOptionType.CHANNEL, "channel general"),
         (CommandOptionType.ROLE, "role general"),
         (CommandOptionType.STRING, "general"),
-        # Only channels and roles are resolved by name.
-        (CommandOptionType.USER, "general"),
+        (CommandOptionType.USER, "user general"),
+        (CommandOptionType.MENTIONABLE, "mentionable general"),
     ],
 )
-def test_options_resolve_channels_and_roles_by_name(option_type: int, resolved_value: str) -> None:
+def test_options_resolve_objects_by_name(option_type: int, resolved_value: str) -> None:
     command = {"name": "go", "options": [{"type": option_type, "name": "to"}]}
     [option] = forms.build_options(command, [], {"to": "general"}, resolve_value, focused="to")
     assert option == {"type": option_type, "name": "to", "value": resolved_value, "focused": True}

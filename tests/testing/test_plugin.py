@@ -91,7 +91,7 @@ def test_a_failed_test_reports_its_platforms_log(run_project: ProjectRunner) -> 
     text = str(result.stdout)
     for line in (
         # The first test: the error itself, then the platform's log.
-        "E       hubbub.testing.errors.RequestRejected: demo-bot: POST /channels/*/messages was rejected",
+        "E       hubbub.people.errors.RequestRejected: demo-bot: POST /channels/*/messages was rejected",
         "E         403 Missing Access (code 50001)",
         "* hubbub call *",
         "http://127.0.0.1:*, platform time *",

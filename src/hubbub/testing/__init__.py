@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from hubbub.people.errors import EventNotReceived, InteractionFailed, RequestRejected
+    from hubbub.people.results import Result, ResultList
     from hubbub.testing.actors import Actor, Bot
-    from hubbub.testing.errors import EventNotReceived, InteractionFailed, RequestRejected
     from hubbub.testing.platform import Platform
-    from hubbub.testing.results import Result, ResultList
     from hubbub.testing.users import User
 
 __all__ = [
@@ -27,19 +27,19 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "Actor": "actors",
-    "Result": "results",
-    "ResultList": "results",
-    "Bot": "actors",
-    "EventNotReceived": "errors",
-    "User": "users",
-    "Platform": "platform",
-    "RequestRejected": "errors",
-    "InteractionFailed": "errors",
+    "Actor": "testing.actors",
+    "Result": "people.results",
+    "ResultList": "people.results",
+    "Bot": "testing.actors",
+    "EventNotReceived": "people.errors",
+    "User": "testing.users",
+    "Platform": "testing.platform",
+    "RequestRejected": "people.errors",
+    "InteractionFailed": "people.errors",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(f"hubbub.{_MODULES[name]}"), name)

@@ -4,11 +4,14 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hubbub.people.actors import BotClient
+from hubbub.people.context import PlatformContext
+from hubbub.people.ready import Application, Guild, Lobby, NamedObjects, ReadyDocument
+from hubbub.people.results import Result
+from hubbub.people.users import UserClient
 from hubbub.testing.actors import Actor, Bot
-from hubbub.testing.context import PlatformContext
+from hubbub.testing.background import Background
 from hubbub.testing.process import PlatformProcess
-from hubbub.testing.ready import Application, Guild, Lobby, NamedObjects, ReadyDocument
-from hubbub.testing.results import Result
 from hubbub.testing.users import User
 
 
@@ -19,35 +22,38 @@ class Platform:
         self._process = process
         self.ready = ready
         """The ready document (docs/worlds.md)."""
-        self.context = PlatformContext(process.background, ready, timeout_seconds)
+        self.background = process.background
+        """The thread in which the actors of this platform act."""
+        self.context = PlatformContext(process.background.http, ready, timeout_seconds)
         """The state that the actors of this platform share."""
         self.api, self.gateway, self.web, self.cdn = ready.api, ready.gateway, ready.web, ready.cdn
         self.users: NamedObjects[User] = NamedObjects("user", {})
         """The users of the world by name."""
         for name, user in ready.users.items():
-            self.users[name] = User(self.context, name, user.id, user.token)
+            self.users[name] = self._create_user(name, user.id, user.token)
         self.applications: NamedObjects[Application] = self.context.applications
         self.bots: NamedObjects[Bot] = NamedObjects("bot", {})
         """The bots of the world by the name of their application, for actions on their behalf."""
         for name, application in ready.applications.items():
             if application.bot is not None:
-                self.bots[name] = Bot(self.context, name, application.bot.id, application.bot.token)
+                client = BotClient(self.context, name, application.bot.id, application.bot.token)
+                self.bots[name] = Bot(self.background, client)
         self.guilds: NamedObjects[Guild] = NamedObjects("guild", ready.guilds)
         self.lobbies: NamedObjects[Lobby] = NamedObjects("lobby", ready.lobbies)
-        self.clock = Clock(self.context)
-        self.faults = Faults(self.context)
+        self.clock = Clock(self.background, self.context)
+        self.faults = Faults(self.background, self.context)
         self.has_failed_test = False
         """Whether a test that used the platform failed."""
         self._log_start = process.log_size()
-        self.context.background.run_and_wait(self.context.control.request("POST", "/trace", {"on": True}))
+        self.background.run_and_wait(self.context.control.request("POST", "/trace", {"on": True}))
 
     def __repr__(self) -> str:
         return f"<Platform at {self.web}>"
 
     def close(self) -> list[str]:
         """Stop the platform; return errors of actions that were never awaited, unless the test has already failed."""
-        errors = self.context.background.unawaited_errors(wait=not self.has_failed_test)
-        self.context.background.run_and_wait(self._disconnect_all())
+        errors = self.background.unawaited_errors(wait=not self.has_failed_test)
+        self.background.run_and_wait(self._disconnect_all())
         self._process.end_fork(self.ready.fork_id)
         return errors
 
@@ -55,17 +61,20 @@ class Platform:
         actors: list[Actor] = [*self.users.values(), *self.bots.values()]
         await asyncio.gather(*(actor._disconnect() for actor in actors))
 
+    def _create_user(self, name: str, user_id: str, token: str) -> User:
+        return User(self.background, UserClient(self.context, name, user_id, token))
+
     # Additional users
 
     def add_user(self, name: str, **body: Any) -> Result:
         """Create a user without guilds, who is then `users[name]`; return its ID, token and password."""
         __tracebackhide__ = True
-        return self.context.background.run(self._add_user(name, body), f"add user {name}")
+        return self.background.run(self._add_user(name, body), f"add user {name}")
 
     async def _add_user(self, name: str, body: dict[str, Any]) -> Result:
         __tracebackhide__ = True
         created = await self.context.control.request("POST", "/users", {"username": name, **body})
-        self.users[name] = User(self.context, name, created["id"], created["token"])
+        self.users[name] = self._create_user(name, created["id"], created["token"])
         self.context.names[created["id"]] = name
         return Result(created)
 
@@ -74,12 +83,12 @@ class Platform:
     def trace(self, **query: str) -> Result:
         """Return the delivery trace: its `events`, and the rejected requests as `refused` (docs/control.md)."""
         __tracebackhide__ = True
-        return self.context.background.run(self.context.get("/trace", query), "trace")
+        return self.background.run(self.context.get("/trace", query), "trace")
 
     def rate_limits(self) -> Result:
         """Return the rate limit report."""
         __tracebackhide__ = True
-        return self.context.background.run(self.context.get("/rate-limits", {}), "rate limits")
+        return self.background.run(self.context.get("/rate-limits", {}), "rate limits")
 
     def log(self) -> str:
         """Return the platform's log since the test started."""
@@ -89,12 +98,13 @@ class Platform:
 class Clock:
     """The platform's clock, which the test controls. Each method returns the state of the clock: `now`, `now_ms`, `running`."""
 
-    def __init__(self, context: PlatformContext) -> None:
+    def __init__(self, background: Background, context: PlatformContext) -> None:
+        self._background = background
         self._context = context
 
     def _run_request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Result:
         __tracebackhide__ = True
-        return self._context.background.run(self._request(method, path, body), f"clock {path}")
+        return self._background.run(self._request(method, path, body), f"clock {path}")
 
     async def _request(self, method: str, path: str, body: dict[str, Any] | None) -> Result:
         __tracebackhide__ = True
@@ -138,7 +148,8 @@ class Clock:
 class Faults:
     """Fault injection (docs/control.md). HTTP faults occur once, or as often as `times`; `times=None` means always."""
 
-    def __init__(self, context: PlatformContext) -> None:
+    def __init__(self, background: Background, context: PlatformContext) -> None:
+        self._background = background
         self._context = context
 
     def fail(self, method: str | None = None, route: str | None = None, status: int = 500, **options: Any) -> Result:
@@ -191,7 +202,7 @@ class Faults:
     def clear(self) -> Result:
         """Remove all faults."""
         __tracebackhide__ = True
-        return self._context.background.run(self._clear(), "clear faults")
+        return self._background.run(self._clear(), "clear faults")
 
     async def _clear(self) -> Result:
         await self._context.control.request("DELETE", "/faults")
@@ -206,7 +217,7 @@ class Faults:
             fault["user_id"] = user if isinstance(user, str) else user.id
         # Null differs from absent only for `times`.
         fields = {key: value for key, value in fault.items() if value is not None or key == "times"}
-        return self._context.background.run(
+        return self._background.run(
             self._post_fault({"transport": transport, "effect": effect, **fields}), f"fault {effect}"
         )
 

@@ -56,7 +56,7 @@ def _platform_scope(fixture_name: str, config: pytest.Config) -> Any:
 @pytest.fixture(scope="session")
 def _hubbub_process() -> "Iterator[PlatformProcess]":
     """The process of all platforms of this test run, started for the first test that needs one."""
-    from hubbub.testing.errors import PlatformUnavailable
+    from hubbub.people.errors import PlatformUnavailable
     from hubbub.testing.process import PlatformProcess
 
     process, error_message = None, ""
@@ -73,7 +73,7 @@ def _hubbub_process() -> "Iterator[PlatformProcess]":
 @pytest.fixture(scope=_platform_scope)
 def hubbub(request: pytest.FixtureRequest, _hubbub_process: "PlatformProcess") -> "Iterator[Platform]":
     """A platform for this test: `users`, `bots`, `applications`, `guilds`, `clock`, `faults`, and its URLs."""
-    from hubbub.testing.errors import RequestRejected
+    from hubbub.people.errors import RequestRejected
     from hubbub.testing.platform import Platform
 
     config = request.config

@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from hubbub.people.errors import PlatformUnavailable
+from hubbub.people.ready import ReadyDocument, parse_ready_document
+from hubbub.people.requests import Control
 from hubbub.testing.background import Background
-from hubbub.testing.control import Control
-from hubbub.testing.errors import PlatformUnavailable
-from hubbub.testing.ready import ReadyDocument, parse_ready_document
 
 START_TIMEOUT_SECONDS: Final = 120.0
 """Time limit for the start of the server."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hubbub.testing.context import DELIVERED, PlatformContext
-from hubbub.testing.errors import format_error
+from hubbub.people.context import DELIVERED, PlatformContext
+from hubbub.people.errors import format_error
 from hubbub.testing.platform import Platform
 
 EVENTS_SHOWN_MAX: Final = 25
@@ -20,7 +20,7 @@ QUERY_TIMEOUT_SECONDS: Final = 10.0
 def format_report(platform: Platform) -> str:
     """Return the text of the report section."""
     try:
-        lines = platform.context.background.run_and_wait(_report_lines(platform.context), QUERY_TIMEOUT_SECONDS)
+        lines = platform.background.run_and_wait(_report_lines(platform.context), QUERY_TIMEOUT_SECONDS)
     except Exception as error:
         lines = [f"Cannot query the platform: {error!r}"]
     log = platform.log().strip()

@@ -1,34 +1,15 @@
-"""Return values of actions: the platform's response or event, or an awaitable inside an event loop.
+"""Return values of actions that are still running, to be awaited inside an event loop.
 
 In a synchronous test `alice.send_message(...)` waits and returns a `Result`. Inside an event loop, waiting would block the bot
 under test, so the same call returns a `PendingResult`: the action is running, and `await` returns the `Result`.
 """
 
 import asyncio
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from concurrent.futures import Future
-from typing import Any, Generic, NoReturn, Self, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 T = TypeVar("T")
-
-
-class Result(dict[str, Any]):
-    """A JSON object from the platform; awaiting it returns itself."""
-
-    component_message: Mapping[str, Any] | None = None
-    """For the response to an interaction: the message whose component was used, or None."""
-
-    def __await__(self) -> Generator[Any, Any, Self]:
-        yield from ()
-        return self
-
-
-class ResultList(list[Any]):
-    """A JSON list from the platform; awaiting it returns itself."""
-
-    def __await__(self) -> Generator[Any, Any, Self]:
-        yield from ()
-        return self
 
 
 class PendingResult(Generic[T]):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hubbub.testing.sessions import ActorSession
+from hubbub.people.sessions import ActorSession
 
 
 class InteractionOutcome:
@@ -23,6 +23,8 @@ class InteractionOutcome:
         self._has_succeeded = False
         self.response: Any = None
         """The response: a message, a modal, or autocomplete choices."""
+        self.is_modal = False
+        """Whether the response is a modal."""
         self.failure: dict[str, Any] | None = None
         """The data of INTERACTION_FAILURE, or None."""
 
@@ -48,7 +50,7 @@ class InteractionOutcome:
         elif name == "INTERACTION_FAILURE":
             self.failure = data
         elif name in ("INTERACTION_MODAL_CREATE", "APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE"):
-            self.response = data
+            self.response, self.is_modal = data, name == "INTERACTION_MODAL_CREATE"
         elif name == "INTERACTION_SUCCESS":
             self._has_succeeded = True
 

@@ -6,6 +6,7 @@ They do no I/O.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from hubbub.people.errors import InvalidArgument
 from hubbub.protocol.enums import CommandOptionType, ComponentType
 
 SUB_COMMAND_TYPES: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
@@ -17,11 +18,18 @@ SELECT_TYPES: Final = (
     ComponentType.CHANNEL_SELECT,
 )
 
-NAMED_OPTION_OBJECTS: Final[dict[int, str]] = {CommandOptionType.CHANNEL: "channel", CommandOptionType.ROLE: "role"}
+NAMED_OPTION_OBJECTS: Final[dict[int, str]] = {
+    CommandOptionType.CHANNEL: "channel",
+    CommandOptionType.ROLE: "role",
+    CommandOptionType.USER: "user",
+    CommandOptionType.MENTIONABLE: "mentionable",
+}
 """Option types whose values may be names of objects, and the type of these objects."""
 NAMED_COMPONENT_OBJECTS: Final[dict[int, str]] = {
     ComponentType.CHANNEL_SELECT: "channel",
     ComponentType.ROLE_SELECT: "role",
+    ComponentType.USER_SELECT: "user",
+    ComponentType.MENTIONABLE_SELECT: "mentionable",
 }
 """Component types whose values may be names of objects, and the type of these objects."""
 
@@ -46,8 +54,8 @@ def build_options(
     if path:
         sub_commands = {option["name"]: option for option in declared if option["type"] in SUB_COMMAND_TYPES}
         if path[0] not in sub_commands:
-            raise AssertionError(
-                f"/{command['name']} has no sub-command {path[0]!r}; it has: {_join_names(sub_commands)}"
+            raise InvalidArgument(
+                "command", f"/{command['name']} has no sub-command {path[0]!r}; it has: {_join_names(sub_commands)}"
             )
         sub_command = sub_commands[path[0]]
         return [
@@ -61,7 +69,9 @@ def build_options(
     filled_options = []
     for key, value in values.items():
         if key not in option_types:
-            raise AssertionError(f"{command['name']} has no option {key!r}; it has: {_join_names(option_types)}")
+            raise InvalidArgument(
+                f"options.{key}", f"{command['name']} has no option {key!r}; it has: {_join_names(option_types)}"
+            )
         object_type = NAMED_OPTION_OBJECTS.get(option_types[key])
         filled = {"type": option_types[key], "name": key, "value": resolve_value(value, object_type)}
         filled_options.append({**filled, "focused": True} if key == focused else filled)
@@ -78,14 +88,16 @@ def iter_components(components: Any) -> Iterator[dict[str, Any]]:
 
 
 def find_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> dict[str, Any]:
-    """Return the component of a message with this custom_id, label or placeholder; raise AssertionError if none has it."""
+    """Return the component of a message with this custom_id, label or placeholder; raise `InvalidArgument` if none has it."""
     candidates = [item for item in iter_components(message.get("components")) if item["type"] in types]
     for key in ("custom_id", "label", "placeholder"):
         matching = [candidate for candidate in candidates if candidate.get(key) == identifier]
         if matching:
             return matching[0]
     available = [str(candidate.get("custom_id") or candidate.get("label")) for candidate in candidates]
-    raise AssertionError(f"the message has no such component {identifier!r}; it has: {_join_names(available)}")
+    raise InvalidArgument(
+        "component", f"the message has no such component {identifier!r}; it has: {_join_names(available)}"
+    )
 
 
 def build_modal_components(
@@ -108,7 +120,10 @@ def build_modal_components(
             ]
             submitted.append({"type": component["type"], "components": fields})
     if remaining:
-        raise AssertionError(f"the modal has no field {next(iter(remaining))!r}; it has: {_join_names(available)}")
+        unknown = next(iter(remaining))
+        raise InvalidArgument(
+            f"fields.{unknown}", f"the modal has no field {unknown!r}; it has: {_join_names(available)}"
+        )
     return submitted
 
 

@@ -2,15 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import aiohttp
 import msgspec
 
+from hubbub.people.errors import EventNotReceived
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.shared_enums import TERMINAL_CLOSE_CODES
-from hubbub.testing.errors import EventNotReceived
 
 CONNECT_TIMEOUT_SECONDS: Final = 60.0
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
@@ -60,7 +60,7 @@ class ActorSession:
         cls, http: aiohttp.ClientSession, url: str, actor_name: str, token: str, intents: int | None
     ) -> "ActorSession":
         """Connect, identify, and wait for READY and the guilds."""
-        identify: dict[str, Any] = {"token": token, "properties": {"os": "", "browser": "hubbub.testing", "device": ""}}
+        identify: dict[str, Any] = {"token": token, "properties": {"os": "", "browser": "hubbub.people", "device": ""}}
         if intents is not None:
             identify["intents"] = intents
         session = cls(http, url, actor_name, identify)
@@ -192,7 +192,9 @@ class ActorSession:
         `match_description` describes `where` in the error message."""
         __tracebackhide__ = True
         if not await self.wait_until(lambda: self.find(name, where) is not None, timeout_seconds):
-            raise EventNotReceived(self._missing_event_message(name, timeout_seconds, match_description))
+            raise EventNotReceived(
+                self._missing_event_message(name, timeout_seconds, match_description), self.unmatched_events()
+            )
         position = self.find(name, where)
         assert position is not None
         return self.consume(position)
@@ -213,16 +215,16 @@ class ActorSession:
                 CONNECT_TIMEOUT_SECONDS,
             )
 
+    def unmatched_events(self) -> list[ReceivedEvent]:
+        """Return the events that were not consumed, in order."""
+        return [event for index, event in enumerate(self.received) if index not in self._consumed_positions]
+
     def _missing_event_message(self, name: str, timeout_seconds: float, match_description: str) -> str:
         if self.is_open:
             text = f"{self.actor_name} did not receive {name}{match_description} within {timeout_seconds:g} s"
         else:
             text = f"{self.actor_name} cannot receive {name}{match_description}: the session was closed with {self.closed_with}"
-        unmatched = [
-            f"  {format_event(event)}"
-            for index, event in enumerate(self.received)
-            if index not in self._consumed_positions
-        ]
+        unmatched = [f"  {format_event(event)}" for event in self.unmatched_events()]
         if not unmatched:
             return f"{text}. No other events arrived."
         omitted = (
@@ -248,20 +250,6 @@ def format_event(event: ReceivedEvent) -> str:
     """Return an event as one line of text."""
     text = msgspec.json.encode(event.data).decode()
     return f"{event.name} {text if len(text) <= 160 else text[:159] + '…'}"
-
-
-def contains_fields(fields: Mapping[str, Any], data: Any) -> bool:
-    """Return whether the data contains the values of `fields`; objects are compared recursively, extra keys are ignored."""
-    if not isinstance(data, Mapping):
-        return False
-    for key, value in fields.items():
-        actual = data.get(key)
-        if isinstance(value, Mapping):
-            if not contains_fields(value, actual):
-                return False
-        elif actual != value:
-            return False
-    return True
 
 
 def _has_id(guild_id: str) -> EventPredicate:

@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from hubbub.testing.errors import PlatformUnavailable, RequestRejected
+from hubbub.people.errors import PlatformUnavailable, RequestRejected
 
 
 async def request(

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from hubbub.testing.background import Background
-from hubbub.testing.control import Control
-from hubbub.testing.ready import Application, NamedObjects, ReadyDocument
-from hubbub.testing.results import Result
+import aiohttp
+
+from hubbub.people.errors import InvalidArgument
+from hubbub.people.ready import Application, NamedObjects, ReadyDocument
+from hubbub.people.requests import Control
+from hubbub.people.results import Result
 
 DELIVERED: Final = "delivered"
 """Outcome of a delivered event; outcomes that start with it are deliveries, too."""
@@ -25,12 +27,16 @@ class Identified(Protocol):
 class PlatformContext:
     """State that the actors of one platform share."""
 
-    def __init__(self, background: Background, ready: ReadyDocument, timeout_seconds: float) -> None:
-        self.background = background
-        self.ready = ready
-        self.control = Control(background.http, ready.control, ready.control_token)
+    def __init__(self, http: aiohttp.ClientSession, ready: ReadyDocument, timeout_seconds: float) -> None:
+        self.http = http
+        self.control = Control(http, ready.control, ready.control_token)
         self.timeout_seconds = timeout_seconds
         """Default time in seconds to wait for an event."""
+        self.set_ready(ready)
+
+    def set_ready(self, ready: ReadyDocument) -> None:
+        """Replace the ready document, after objects were added to the world."""
+        self.ready = ready
         self.applications: NamedObjects[Application] = NamedObjects("application", ready.applications)
         self.names: dict[str, str] = {}
         """Names of users and applications, by ID."""
@@ -46,20 +52,48 @@ class PlatformContext:
         return Result(await self.control.request("GET", f"{path}?{query_string}" if query_string else path))
 
     async def explain_missing(self, user_id: str, event: str) -> str:
-        """Return why a user did not receive the latest events of this name, as message text; empty if unknown."""
+        """Return why a user did not receive the latest events of this name, as text; empty if unknown."""
         trace = await self.get("/trace", {"event": event, "user_id": user_id})
         lines = []
         for event_trace in trace["events"]:
             for outcome in event_trace["outcomes"]:
                 if not outcome["outcome"].startswith(DELIVERED):
                     lines.append(f"  {event}{self.location_of(event_trace)} was not delivered: {outcome['outcome']}")
-        return "\nFrom the delivery trace:\n" + "\n".join(lines[-LINES_SHOWN_MAX:]) if lines else ""
+        return "From the delivery trace:\n" + "\n".join(lines[-LINES_SHOWN_MAX:]) if lines else ""
 
     # Names
 
     def find_application(self, application: str | Application) -> Application:
         """Return an application of the world, given its name or the application itself."""
         return self.applications[application] if isinstance(application, str) else application
+
+    def find_id(self, object_type: str, name: str) -> str:
+        """Return the ID of the channel, role, user or mentionable (user or role) with this name."""
+        if object_type == "channel":
+            return self.channel_id(name)
+        is_user = name in self.ready.users or name in self.applications
+        if object_type == "user" or (object_type == "mentionable" and is_user):
+            return self.user_id(name)
+        return self.role_id(name)
+
+    def user_id(self, name: str) -> str:
+        """Return the ID of the user with this name, or of the bot of the application with this name."""
+        if name in self.ready.users:
+            return self.ready.users[name].id
+        application = self.applications.get(name)
+        if application is None or application.bot is None:
+            bots = [bot_name for bot_name, other in self.applications.items() if other.bot is not None]
+            available = ", ".join([*self.ready.users, *bots]) or "none"
+            raise InvalidArgument("user", f"this world has no user {name!r}; it has: {available}")
+        return application.bot.id
+
+    def guild_id(self, guild: str) -> str:
+        """Return the ID of a guild of the world, given its name or its ID."""
+        world_guild = self.ready.guilds.get(guild)
+        if world_guild is None and not guild.isdigit():
+            available = ", ".join(self.ready.guilds) or "none"
+            raise InvalidArgument("guild", f"this world has no guild {guild!r}; it has: {available}")
+        return guild if world_guild is None else world_guild.id
 
     def channel_id(self, name: str) -> str:
         """Return the ID of the channel with this name in any guild of the world."""
@@ -73,12 +107,13 @@ class PlatformContext:
         matches = {guild: ids[name] for guild, ids in ids_by_guild.items() if name in ids}
         if not matches:
             available = ", ".join(other for ids in ids_by_guild.values() for other in ids) or "none"
-            raise AssertionError(f"this world has no {object_type} {name!r}; it has: {available}")
+            raise InvalidArgument(object_type, f"this world has no {object_type} {name!r}; it has: {available}")
         if len(matches) > 1:
             guild = next(iter(matches))
-            raise AssertionError(
+            raise InvalidArgument(
+                object_type,
                 f"{name!r} is a {object_type} of {' and of '.join(matches)}; "
-                f"use its ID instead: hubbub.guilds[{guild!r}].{object_type}s[{name!r}]"
+                f"use its ID instead: hubbub.guilds[{guild!r}].{object_type}s[{name!r}]",
             )
         return next(iter(matches.values()))
 

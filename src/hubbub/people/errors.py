@@ -1,35 +1,59 @@
-"""Exceptions of the plugin: assertion errors, whose messages include the platform's response.
+"""Exceptions of actions: assertion errors, whose messages include the platform's response.
 
 AssertionError
 ├── RequestRejected     the platform rejected a request
 ├── EventNotReceived    an expected event did not arrive, or an unexpected one did
-└── InteractionFailed   the application did not respond to an interaction
+├── InteractionFailed   the application did not respond to an interaction
+└── InvalidArgument     an argument names something that does not exist
 PlatformUnavailable     the platform is not running or does not respond
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
 class RequestRejected(AssertionError):
     """Raised when the platform rejects a request."""
 
-    def __init__(self, actor_name: str, method: str, path: str, status: int, body: Any) -> None:
+    def __init__(
+        self, actor_name: str, method: str, path: str, status: int, body: Any, cause: str | None = None
+    ) -> None:
         self.status = status
         """The HTTP status."""
         self.body = body
         """The decoded JSON body, or the text."""
         self.code: int = body.get("code", 0) if isinstance(body, dict) else 0
         """The platform's error code; 0 if the response has none."""
-        super().__init__(f"{actor_name}: {method} {path} was rejected\n{format_error(status, body)}")
+        self.cause = cause
+        """The cause in the state of the platform, as a sentence; None if it is unknown."""
+        self.request = (actor_name, method, path)
+        """Name of the sender, method and path."""
+        cause_line = "" if cause is None else f"\n  {cause}"
+        super().__init__(f"{actor_name}: {method} {path} was rejected\n{format_error(status, body)}{cause_line}")
 
 
 class EventNotReceived(AssertionError):
     """Raised when an expected event does not arrive in time, or an unexpected one arrives."""
 
+    def __init__(self, message: str, received: Sequence[Any] = (), differences: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.received = received
+        """Events that arrived and that no action or expectation returned."""
+        self.differences = differences
+        """Differences of the most similar event with the same name; empty if none arrived."""
+
 
 class InteractionFailed(AssertionError):
     """Raised when the application does not respond to an interaction."""
+
+
+class InvalidArgument(AssertionError):
+    """Raised when an argument of an action is invalid, such as the name of an unknown channel."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        """Path of the argument in a request to the control API."""
 
 
 class PlatformUnavailable(RuntimeError):

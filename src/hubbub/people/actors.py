@@ -1,0 +1,198 @@
+"""Clients of users and bots: requests to the public API with the actor's token, and the actor's gateway session."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import aiohttp
+
+from hubbub.people import requests
+from hubbub.people.context import PlatformContext
+from hubbub.people.errors import EventNotReceived
+from hubbub.people.expectations import (
+    Difference,
+    contains_fields,
+    find_differences,
+    format_difference,
+    require_event_name,
+)
+from hubbub.people.results import Result, ResultList
+from hubbub.people.sessions import ActorSession, EventPredicate, ReceivedEvent, format_event
+from hubbub.protocol.flags import ApplicationFlags as Flags
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources.applications import GET_MY_APPLICATION
+
+PRIVILEGED_INTENT_FLAGS: Final = {
+    Intents.GUILD_MEMBERS: Flags.GATEWAY_GUILD_MEMBERS | Flags.GATEWAY_GUILD_MEMBERS_LIMITED,
+    Intents.GUILD_PRESENCES: Flags.GATEWAY_PRESENCE | Flags.GATEWAY_PRESENCE_LIMITED,
+    Intents.MESSAGE_CONTENT: Flags.GATEWAY_MESSAGE_CONTENT | Flags.GATEWAY_MESSAGE_CONTENT_LIMITED,
+}
+"""Privileged intents and the application flags that grant them; any of the flags is enough."""
+
+
+class ActorClient:
+    """Client of a user or bot."""
+
+    token_prefix = ""
+
+    def __init__(self, context: PlatformContext, name: str, user_id: str, token: str) -> None:
+        self.context = context
+        self.name = name
+        self.id = user_id
+        self.token = token
+        self.session: ActorSession | None = None
+        """The gateway session; None while the actor is disconnected."""
+        self._connect_lock = asyncio.Lock()
+
+    # HTTP
+
+    async def request(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
+        """Send a request to the public API with this actor's token; return the decoded response."""
+        __tracebackhide__ = True
+        body = await requests.request(
+            self.context.http,
+            self.name,
+            method,
+            self.context.ready.api,
+            path,
+            self.token_prefix + self.token,
+            json=json,
+            **options,
+        )
+        return Result(body) if isinstance(body, dict) else ResultList(body) if isinstance(body, list) else body
+
+    async def send(
+        self,
+        operation: Operation[Any, Any],
+        json: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        data: aiohttp.FormData | None = None,
+        **parameters: str,
+    ) -> Any:
+        """Send an operation with this actor's token; `parameters` are the parameters of its path."""
+        __tracebackhide__ = True
+        path = operation.url(**{name: quote(value, safe="") for name, value in parameters.items()})
+        return await self.request(operation.method, f"{path}?{urlencode(query)}" if query else path, json, data=data)
+
+    # Gateway
+
+    async def connect(self) -> Result:
+        """Connect to the gateway, unless the actor is connected; return READY."""
+        session = await self.ensure_session()
+        return Result(session.received[0].data)
+
+    async def disconnect(self) -> Result:
+        """Disconnect from the gateway; the events received so far are discarded."""
+        session, self.session = self.session, None
+        if session is not None:
+            await session.close()
+        return Result()
+
+    async def ensure_session(self) -> ActorSession:
+        """Return the open gateway session; connect if there is none."""
+        async with self._connect_lock:
+            if self.session is None or not self.session.is_open:
+                await self.disconnect()
+                context, intents = self.context, await self._requested_intents()
+                self.session = await ActorSession.open(
+                    context.http, context.ready.gateway, self.name, self.token, intents
+                )
+            return self.session
+
+    async def _requested_intents(self) -> int | None:
+        return None
+
+    async def expect(
+        self, event: str, where: EventPredicate | None, timeout_seconds: float | None, fields: Mapping[str, Any]
+    ) -> Result:
+        """Return the data of the next event of this name that contains `fields` and satisfies `where`.
+
+        An event that has arrived and was not returned before is returned at once. If none arrives within
+        `timeout_seconds`, `EventNotReceived` is raised with the differences of the most similar event.
+        """
+        __tracebackhide__ = True
+        require_event_name(event)
+        is_first_connection = self.session is None
+        # A session that has ended is not replaced, because its events are lost; the failure reports that.
+        session = self.session or await self.ensure_session()
+        try:
+            data = await session.wait_event(
+                event,
+                _combine_predicates(where, fields),
+                timeout_seconds=self.context.timeout_seconds if timeout_seconds is None else timeout_seconds,
+                match_description=_describe_match(where, fields),
+            )
+        except EventNotReceived as error:
+            differences = _closest_differences(event, fields, error.received)
+            lines = [str(error)]
+            if differences:
+                lines.append(f"Differences of the most similar {event}:")
+                lines += [f"  {format_difference(difference)}" for difference in differences]
+            if is_first_connection:
+                lines.append(
+                    f"{self.name} connected only with this expect; call `connect()` earlier to receive earlier events."
+                )
+            explanation = await self.context.explain_missing(self.id, event)
+            lines[1:1] = [explanation] if explanation else []
+            raise EventNotReceived("\n".join(lines), error.received, differences) from None
+        return Result(data)
+
+    async def expect_none(self, event: str, where: EventPredicate | None, fields: Mapping[str, Any]) -> Result:
+        """Raise `EventNotReceived` if an earlier action caused such an event; wait only until pending events arrived."""
+        __tracebackhide__ = True
+        require_event_name(event)
+        session = await self.ensure_session()
+        await self.wait_for_delivery(session)
+        position = session.find(event, _combine_predicates(where, fields))
+        if position is not None:
+            match_description = _describe_match(where, fields)
+            raise EventNotReceived(
+                f"{self.name} received unexpected {event}{match_description}:\n  {format_event(session.received[position])}",
+                [session.received[position]],
+            )
+        return Result()
+
+    async def wait_for_delivery(self, session: ActorSession) -> None:
+        """Wait until the session has received the events of all earlier actions."""
+        await self.context.control.request("POST", "/settle")
+        await session.wait_for_sent_events()
+
+    @property
+    def received_events(self) -> list[ReceivedEvent]:
+        """All events that the session has received, in order; empty while disconnected."""
+        return [] if self.session is None else list(self.session.received)
+
+
+class BotClient(ActorClient):
+    """Client of an application's bot."""
+
+    token_prefix = "Bot "
+
+    async def _requested_intents(self) -> int:
+        # Request all intents that the application may have.
+        flags = (await self.send(GET_MY_APPLICATION))["flags"]
+        return Intents.BOT_MASK & ~Intents.PRIVILEGED | sum(
+            intent for intent, granting_flags in PRIVILEGED_INTENT_FLAGS.items() if flags & granting_flags
+        )
+
+
+def _combine_predicates(where: EventPredicate | None, fields: Mapping[str, Any]) -> EventPredicate | None:
+    if not fields:
+        return where
+    return lambda data: contains_fields(fields, data) and (where is None or where(data))
+
+
+def _describe_match(where: Callable[..., object] | None, fields: Mapping[str, Any]) -> str:
+    parts = [f"{key}={value!r}" for key, value in fields.items()]
+    if where is not None:
+        parts.append(f"where={getattr(where, '__name__', where)!s}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _closest_differences(name: str, fields: Mapping[str, Any], received: Any) -> list[Difference]:
+    """Return the differences of the event of this name that differs in the fewest fields; of equals, the latest."""
+    candidates = [list(find_differences(fields, event.data)) for event in received if event.name == name]
+    return min(reversed(candidates), key=len, default=[])

@@ -1,0 +1,66 @@
+"""Expected events: names of events, comparison of fields, and the differences to events that arrived instead."""
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from hubbub.people.errors import InvalidArgument
+from hubbub.protocol import resources
+from hubbub.protocol.operation import events_of
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of an event that differs from the expected value."""
+
+    path: str
+    """Path of the field, such as `author.username`."""
+    expected: Any
+    received: Any = None
+    """The received value; null if the field is absent."""
+
+
+@cache
+def event_names() -> frozenset[str]:
+    """Return the names of all gateway events."""
+    modules = [
+        importlib.import_module(f"{resources.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(resources.__path__)
+    ]
+    return frozenset(event.name for module in modules for event in events_of(module)) | {"READY", "RESUMED"}
+
+
+def require_event_name(name: str) -> None:
+    """Raise `InvalidArgument` if no gateway event has this name."""
+    if name not in event_names():
+        raise InvalidArgument("event", f"there is no event {name!r}{suggest(name.upper(), event_names())}")
+
+
+def suggest(name: str, available: Any) -> str:
+    """Return `; did you mean 'X'?` for the most similar available name, or an empty string."""
+    matches = difflib.get_close_matches(name, sorted(available), n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def contains_fields(fields: Mapping[str, Any], data: Any) -> bool:
+    """Return whether the data contains the values of `fields`; objects are compared recursively, extra keys are ignored."""
+    return isinstance(data, Mapping) and next(find_differences(fields, data), None) is None
+
+
+def find_differences(fields: Mapping[str, Any], data: Any, prefix: str = "") -> Iterator[Difference]:
+    """Yield the fields whose values differ in the data."""
+    for key, expected in fields.items():
+        received = data.get(key) if isinstance(data, Mapping) else None
+        if isinstance(expected, Mapping):
+            yield from find_differences(expected, received, f"{prefix}{key}.")
+        elif received != expected:
+            yield Difference(path=f"{prefix}{key}", expected=expected, received=received)
+
+
+def format_difference(difference: Difference) -> str:
+    """Return a difference as one line of text."""
+    return f"{difference.path}: expected {difference.expected!r}, received {difference.received!r}"
