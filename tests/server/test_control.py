@@ -10,52 +10,19 @@ import pytest
 
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
-from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
-from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import MailConfig
-from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World, small_config
+from tests.rehearsal import Rehearsal, start_rehearsal
+from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, small_config
 
 SECOND_MS = 1000
-
-
-class Rehearsal(World):
-    """A world with its control API."""
-
-    def __init__(self, app: App, client: aiohttp.ClientSession, control: ControlApi) -> None:
-        super().__init__(app, client)
-        self.control = control
-
-    async def control_request(self, method: str, path: str, *, token: str | None = None, **options: Any) -> ApiResponse:
-        """Call the control API."""
-        headers = {"Authorization": f"Bearer {token or self.control.token}", **options.pop("headers", {})}
-        return await self.request(method, f"{self.url}/control{path}", headers=headers, **options)
-
-    def actor(self, name: str) -> Actor:
-        """Return a user or bot of the loaded worlds."""
-        built = self.control.built_world
-        if name in built.users:
-            return Actor(self, built.users[name].id, built.users[name].token, name)
-        bot = built.applications[name].bot
-        assert bot is not None
-        return Actor(self, bot.id, bot.token, name, bot=True)
 
 
 @pytest.fixture
 async def rehearsal() -> AsyncIterator[Rehearsal]:
     """Run the demo world with a frozen clock."""
-    config = small_config(rate_limits="report", mail=MailConfig(mailbox=True))
-    app = App(config, clock=ControlledClock(NOW_MS, running=False))
-    control = ControlApi(app)
-    await app.start()
-    control.built_world = await worlds.load_initial(app, worlds.demo_world(), 0)
-    async with aiohttp.ClientSession() as client:
-        world = Rehearsal(app, client, control)
-        yield world
-        await world.close()
-    await control.close()
-    await app.stop()
+    async with start_rehearsal() as running:
+        yield running
 
 
 def general_channel_id(rehearsal: Rehearsal) -> int:

@@ -50,10 +50,10 @@ class InteractionFailed(AssertionError):
 class InvalidArgument(AssertionError):
     """Raised when an argument of an action is invalid, such as the name of an unknown channel."""
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str | tuple[str, ...], message: str) -> None:
         super().__init__(message)
         self.field = field
-        """Path of the argument in a request to the control API."""
+        """Name or path of the argument in a request to the control API; empty if no argument is invalid."""
 
 
 class PlatformUnavailable(RuntimeError):

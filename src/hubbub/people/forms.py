@@ -4,6 +4,7 @@ They do no I/O.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from hubbub.people.errors import InvalidArgument
@@ -70,12 +71,24 @@ def build_options(
     for key, value in values.items():
         if key not in option_types:
             raise InvalidArgument(
-                f"options.{key}", f"{command['name']} has no option {key!r}; it has: {_join_names(option_types)}"
+                ("options", key), f"{command['name']} has no option {key!r}; it has: {_join_names(option_types)}"
             )
         object_type = NAMED_OPTION_OBJECTS.get(option_types[key])
-        filled = {"type": option_types[key], "name": key, "value": resolve_value(value, object_type)}
+        with error_path("options", key):
+            resolved = resolve_value(value, object_type)
+        filled = {"type": option_types[key], "name": key, "value": resolved}
         filled_options.append({**filled, "focused": True} if key == focused else filled)
     return filled_options
+
+
+@contextmanager
+def error_path(*path: str) -> Iterator[None]:
+    """Set the path of an `InvalidArgument` that is raised inside."""
+    try:
+        yield
+    except InvalidArgument as error:
+        error.field = path
+        raise
 
 
 def iter_components(components: Any) -> Iterator[dict[str, Any]]:
@@ -122,7 +135,7 @@ def build_modal_components(
     if remaining:
         unknown = next(iter(remaining))
         raise InvalidArgument(
-            f"fields.{unknown}", f"the modal has no field {unknown!r}; it has: {_join_names(available)}"
+            ("fields", unknown), f"the modal has no field {unknown!r}; it has: {_join_names(available)}"
         )
     return submitted
 
@@ -142,7 +155,9 @@ def _build_field(
     if component_type == ComponentType.RADIO_GROUP:
         return {**field, "value": (defaults[0] if defaults else None) if value is None else value}
     selected = defaults if value is None else value if isinstance(value, list) else [value]
-    return {**field, "values": [resolve_value(item, NAMED_COMPONENT_OBJECTS.get(component_type)) for item in selected]}
+    with error_path("fields", label or custom_id):
+        values_to_send = [resolve_value(item, NAMED_COMPONENT_OBJECTS.get(component_type)) for item in selected]
+    return {**field, "values": values_to_send}
 
 
 def _join_names(names: Any) -> str:

@@ -369,7 +369,8 @@ class UserClient(ActorClient):
         data: dict[str, Any] = {"component_type": component["type"], "custom_id": component["custom_id"]}
         if values is not None:
             object_type = forms.NAMED_COMPONENT_OBJECTS.get(component["type"])
-            data["values"] = [self._resolve_value([], value, object_type) for value in values]
+            with forms.error_path("values"):
+                data["values"] = [self._resolve_value([], value, object_type) for value in values]
         channel_id, guild_id = await self.resolve_channel(message["channel_id"])
         application_id = message.get("application_id") or message["author"]["id"]
         interaction_type = InteractionType.MESSAGE_COMPONENT

@@ -4,32 +4,39 @@ import asyncio
 import hmac
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
+from types import NoneType
 from typing import Any, Final, TypeVar
 
 from aiohttp import web
+from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, UserId, parse_wide
+from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, ApplicationId, UserId
+from hubbub.protocol.operation import Operation, operations_of
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.control import bodies
+from hubbub.server.control import bodies, openapi, operations, people_operations
 from hubbub.server.control.emulated_providers import CreateCredential, Credential, EmulatedProviders
+from hubbub.server.control.people import People, run_action
 from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.control.try_it import TryIt
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, Fault, GatewayFault, HttpFault
+from hubbub.server.core.endpoints import Endpoint, build_endpoint
+from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, ActiveFault, Fault, GatewayFault, HttpFault
 from hubbub.server.core.mail import Mailbox, ReceivedMail
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.ready_document import ReadyDocument, build_document
 from hubbub.server.transports.http import decoding, request_limits, responses
+from hubbub.server.transports.http.aiohttp_adapter import cancel_on_disconnect
 from hubbub.server.worlds import BuiltWorld, WorldError
 from hubbub.server.worlds.builder import BuiltUser
+from hubbub.server.worlds.schema import World
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +44,11 @@ BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 """Size limit of a request body in bytes."""
 READ_TIMEOUT_SECONDS: Final = 30.0
 """Timeout of reading a request body."""
+PEOPLE_TAG: Final = "people"
+"""Tag of the operations that `People` handles; they are cancelled when the caller disconnects."""
 TOML_TYPES: Final = frozenset({"application/toml", "text/plain", "text/x-toml"})
 
 T = TypeVar("T")
-Handler = Callable[[web.Request], Awaitable[Any]]
-"""Handles a request and returns the body of the response, or None for status 204."""
 
 
 class ControlApi:
@@ -57,6 +64,7 @@ class ControlApi:
         """Everything built from worlds so far."""
         self.snapshots = Snapshots(self)
         self.emulated_providers = EmulatedProviders(app)
+        self.people = People(app, self.token, lambda: self.built_world, self.create_user)
         # Clock, snapshots and worlds affect the whole platform, so only one of them runs at a time.
         self._lock = asyncio.Lock()
         app.routes.extend(self._routes())
@@ -68,61 +76,27 @@ class ControlApi:
         return ControlApi(app)
 
     async def close(self) -> None:
-        """Close all forks; call it before the App stops."""
+        """Disconnect all people and close all forks; call it before the App stops."""
+        await self.people.close()
         await self.snapshots.close()
 
     def _routes(self) -> list[web.RouteDef]:
-        table: list[tuple[str, str, Handler]] = [
-            ("GET", "", self._get_ready_document),
-            ("GET", "/clock", self._get_clock),
-            ("POST", "/clock/set", self._set_clock),
-            ("POST", "/clock/advance", self._advance_clock),
-            ("POST", "/clock/freeze", self._freeze_clock),
-            ("POST", "/clock/resume", self._resume_clock),
-            ("POST", "/worlds", self._load_world),
-            ("POST", "/users", self._create_user),
-            ("POST", "/users/{user_id}/tokens", self._create_token),
-            ("POST", "/users/{user_id}/ban", self._ban_user),
-            ("DELETE", "/users/{user_id}/ban", self._unban_user),
-            ("POST", "/applications/{application_id}/publisher", self._link_publisher),
-            ("POST", "/issuers/{provider}/tokens", self._create_credential),
-            ("POST", "/issuers/{provider}/rotate", self._rotate_keys),
-            ("GET", "/snapshots", self._list_snapshots),
-            ("POST", "/snapshots", self._create_snapshot),
-            ("POST", "/snapshots/{snapshot_id}/restore", self._restore_snapshot),
-            ("DELETE", "/snapshots/{snapshot_id}", self._delete_snapshot),
-            ("GET", "/forks", self._list_forks),
-            ("POST", "/forks", self._create_fork),
-            ("DELETE", "/forks/{fork_id}", self._delete_fork),
-            ("GET", "/sessions", self._list_sessions),
-            ("POST", "/settle", self._settle),
-            ("GET", "/faults", self._list_faults),
-            ("POST", "/faults", self._create_fault),
-            ("DELETE", "/faults", self._delete_faults),
-            ("DELETE", "/faults/{fault_id}", self._delete_fault),
-            ("GET", "/trace", self._get_trace),
-            ("POST", "/trace", self._set_trace),
-            ("DELETE", "/trace", self._clear_trace),
-            ("GET", "/mail", self._list_mail),
-            ("DELETE", "/mail", self._clear_mail),
-            ("GET", "/rate-limits", self._get_rate_limits),
-            ("DELETE", "/rate-limits", self._clear_rate_limits),
-        ]
         return [
-            web.route(method, f"/control{path}", partial(self._respond, handler)) for method, path, handler in table
+            web.get("/control/openapi.json", _respond_with_document),
+            *(
+                web.route(
+                    endpoint.operation.method, f"/control{endpoint.operation.path}", partial(self._respond, endpoint)
+                )
+                for endpoint in ENDPOINTS
+            ),
         ]
 
-    async def _respond(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+    async def _respond(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
         """Authorize a request, run its handler, and return the response."""
         headers: dict[str, str] = {"Via": responses.VIA}
         try:
             self._authorize(request)
-            result = await handler(request)
-            encoded = (
-                responses.EncodedResponse(204, None, "")
-                if result is None
-                else responses.EncodedResponse(200, codec.encode(result))
-            )
+            encoded = responses.encode(endpoint.operation, await self._run_handler(endpoint, request))
         except ApiError as error:
             encoded = responses.encode_error(error, headers)
         except WorldError as error:
@@ -141,37 +115,61 @@ class ControlApi:
         if scheme.lower() != "bearer" or not hmac.compare_digest(token_bytes, self.token.encode()):
             raise errors.UNAUTHORIZED()
 
-    async def _read_body(self, request: web.Request, body_type: type[T] | Any) -> T:
-        """Decode the body of a request as `body_type`; an empty body counts as `{}`."""
+    async def _run_handler(self, endpoint: Endpoint, request: web.Request) -> Any:
+        """Decode path, query and body, and run the handler of an operation."""
+        operation = endpoint.operation
+        path = endpoint.read_path([request.match_info[name] for name in operation.parameters])
+        query = None
+        if operation.query is not NoneType:
+            query = decoding.convert_fields(decoding.split_fields(request.rel_url.raw_query_string), operation.query)
+        body = None if operation.body is NoneType else await self._read_body(operation, request)
+        arguments = endpoint.arguments(path, body, query)
+        if endpoint.tag == PEOPLE_TAG:
+            with cancel_on_disconnect(request):
+                return await run_action(endpoint.function(self.people, *arguments))
+        return await endpoint.function(self, *arguments)
+
+    async def _read_body(self, operation: Operation[Any, Any], request: web.Request) -> Any:
+        """Decode the body of a request; an empty body counts as `{}`."""
         data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
-        body: T = decoding.decode(data or b"{}", body_type)
-        return body
+        if operation is operations.LOAD_WORLD:
+            return _read_world(request.headers.get("Content-Type", ""), data)
+        if operation is operations.CREATE_FAULT:
+            fields = decoding.decode(data or b"{}", dict[str, Any])
+            if "door" in fields:  # The name of `transport` before 0.1.0.
+                fields.setdefault("transport", fields.pop("door"))
+            data = codec.encode(fields)
+        return decoding.decode(data or b"{}", operation.body)
 
     async def _run_write(self, action: Callable[[Call], T]) -> T:
         """Run an action in one transaction and return its result."""
         return await self.app.database.write(lambda tx: action(self.app.make_call(tx)))
 
-    async def _get_ready_document(self, _: web.Request) -> ReadyDocument:
+    async def get_ready_document(self) -> ReadyDocument:
         """Return the ready document, including all worlds and users created since the start."""
         return build_document(self.app.config, self.built_world, self.token, tls=self.app.tls)
 
     # Clock
 
-    async def _get_clock(self, _: web.Request) -> bodies.ClockState:
+    async def get_clock(self) -> bodies.ClockState:
+        """Return the state of the clock."""
         now_ms = self.clock.now_ms()
         return bodies.ClockState(now=codec.timestamp(now_ms), now_ms=now_ms, running=self.clock.is_running)
 
-    async def _set_clock(self, request: web.Request) -> bodies.ClockState:
-        body: bodies.SetClock = await self._read_body(request, bodies.SetClock)
+    async def set_clock(self, body: bodies.SetClock) -> bodies.ClockState:
+        """Set the time, forward or back."""
         async with self._lock:
             await self._move_clock(_check_time("now", codec.milliseconds(body.now)))
-            return await self._get_clock(request)
+            return await self.get_clock()
 
-    async def _advance_clock(self, request: web.Request) -> bodies.ClockState:
-        body: bodies.AdvanceClock = await self._read_body(request, bodies.AdvanceClock)
+    async def advance_clock(self, body: bodies.AdvanceClock) -> bodies.ClockState:
+        """Advance the clock.
+
+        The response is sent after all work that became due has run.
+        """
         async with self._lock:
             await self._move_clock(_check_time("ms", self.clock.now_ms() + body.ms))
-            return await self._get_clock(request)
+            return await self.get_clock()
 
     async def _move_clock(self, now_ms: int) -> None:
         """Set the clock, run the work that became due, and let the SDK's clients read the new time."""
@@ -179,40 +177,31 @@ class ControlApi:
         if self.app.gateway is not None:
             self.app.gateway.request_heartbeats()
 
-    async def _freeze_clock(self, request: web.Request) -> bodies.ClockState:
+    async def freeze_clock(self) -> bodies.ClockState:
+        """Stop the clock."""
         self.clock.freeze()
-        return await self._get_clock(request)
+        return await self.get_clock()
 
-    async def _resume_clock(self, request: web.Request) -> bodies.ClockState:
+    async def resume_clock(self) -> bodies.ClockState:
+        """Start the clock again."""
         self.clock.resume()
-        return await self._get_clock(request)
+        return await self.get_clock()
 
     # Worlds and users
 
-    async def _load_world(self, request: web.Request) -> ReadyDocument:
-        """Load a world file, as TOML or JSON; `?seed=` determines its IDs and tokens."""
-        data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
-        media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if media_type == responses.JSON:
-            world = worlds.read_mapping(decoding.decode(data, dict[str, Any]))
-        elif media_type in TOML_TYPES:
-            world = worlds.read_text(data.decode("utf-8", "replace"))
-        else:
-            media_types = ", ".join([responses.JSON, *sorted(TOML_TYPES)])
-            raise errors.INVALID_FORM_BODY(message=f'Expected "Content-Type" header to be one of {{{media_types}}}.')
-        seed_text = request.query.get("seed")
-        seed = self.app.config.seed or 0
-        if seed_text is not None:
-            if not seed_text.isascii() or not seed_text.isdigit() or len(seed_text) > 19:
-                raise errors.invalid("seed", *errors.not_number(seed_text))
-            seed = int(seed_text)
+    async def load_world(self, body: World, query: operations.LoadWorldQuery) -> ReadyDocument:
+        """Load a world file.
+
+        The body is TOML with the media type `application/toml`, or the same content as JSON.
+        """
+        seed = (self.app.config.seed or 0) if query.seed is UNSET else query.seed
         async with self._lock:
-            built = await worlds.load(self.app, world, seed)
+            built = await worlds.load(self.app, body, seed)
             self.built_world = self.built_world.merge(built)
         return build_document(self.app.config, built, self.token, tls=self.app.tls)
 
-    async def _create_user(self, request: web.Request) -> BuiltUser:
-        body: bodies.CreateUser = await self._read_body(request, bodies.CreateUser)
+    async def create_user(self, body: bodies.CreateUser) -> BuiltUser:
+        """Create a user."""
         password = body.password if body.password is not None else secrets.token_urlsafe(9)
         password_hash = accounts.passwords.hash_password_weakly(password, salt=secrets.token_bytes(16))
 
@@ -226,8 +215,8 @@ class ControlApi:
         self.built_world = self.built_world.merge(BuiltWorld(users={name: user}))
         return user
 
-    async def _create_token(self, request: web.Request) -> bodies.Token:
-        user_id = _parse_snowflake("user_id", request.match_info["user_id"])
+    async def create_token(self, user_id: UserId) -> bodies.Token:
+        """Create another token of a user."""
 
         def create(call: Call) -> bodies.Token:
             row = users.find(call.tx, user_id)
@@ -240,14 +229,13 @@ class ControlApi:
 
         return await self._run_write(create)
 
-    async def _ban_user(self, request: web.Request) -> None:
-        body: bodies.BanUser = await self._read_body(request, bodies.BanUser)
-        user_id = _parse_snowflake("user_id", request.match_info["user_id"])
+    async def ban_user(self, user_id: UserId, body: bodies.BanUser) -> None:
+        """Disable an account."""
         ends_ms = None if body.until is None else _check_time("until", codec.milliseconds(body.until))
         await self._run_write(lambda call: accounts.ban(call, user_id, ends_ms=ends_ms, reason=body.reason))
 
-    async def _unban_user(self, request: web.Request) -> None:
-        user_id = _parse_snowflake("user_id", request.match_info["user_id"])
+    async def unban_user(self, user_id: UserId) -> None:
+        """Enable a disabled account."""
 
         def unban(call: Call) -> None:
             if not accounts.unban(call, user_id):
@@ -257,12 +245,11 @@ class ControlApi:
 
     # Identities
 
-    async def _link_publisher(self, request: web.Request) -> None:
-        body: bodies.LinkPublisher = await self._read_body(request, bodies.LinkPublisher)
-        child_id = _parse_snowflake("application_id", request.match_info["application_id"])
+    async def link_publisher(self, application_id: ApplicationId, body: bodies.LinkPublisher) -> None:
+        """Link an application to its publisher."""
 
         def link(call: Call) -> None:
-            child, parent = applications.find(call.tx, child_id), applications.find(call.tx, body.parent_id)
+            child, parent = applications.find(call.tx, application_id), applications.find(call.tx, body.parent_id)
             if child is None or parent is None:
                 raise errors.UNKNOWN_APPLICATION()
             problem = identities.find_publisher_problem(call, child, parent)
@@ -272,45 +259,53 @@ class ControlApi:
 
         await self._run_write(link)
 
-    async def _create_credential(self, request: web.Request) -> Credential:
-        body: CreateCredential = await self._read_body(request, CreateCredential)
-        return self.emulated_providers.create_credential(request.match_info["provider"], body)
+    async def create_credential(self, provider: str, body: CreateCredential) -> Credential:
+        """Create a credential of an emulated identity provider."""
+        return self.emulated_providers.create_credential(provider, body)
 
-    async def _rotate_keys(self, request: web.Request) -> None:
-        self.emulated_providers.rotate_key(request.match_info["provider"])
+    async def rotate_keys(self, provider: str) -> None:
+        """Rotate the signing key of an emulated identity provider."""
+        self.emulated_providers.rotate_key(provider)
 
     # Snapshots and forks
 
-    async def _list_snapshots(self, _: web.Request) -> list[bodies.SnapshotState]:
+    async def list_snapshots(self) -> list[bodies.SnapshotState]:
+        """List snapshots."""
         return self.snapshots.list_states()
 
-    async def _create_snapshot(self, _: web.Request) -> bodies.SnapshotState:
+    async def create_snapshot(self) -> bodies.SnapshotState:
+        """Take a snapshot."""
         async with self._lock:
             return await self.snapshots.take()
 
-    async def _restore_snapshot(self, request: web.Request) -> bodies.ClockState:
+    async def restore_snapshot(self, snapshot_id: str) -> bodies.ClockState:
+        """Restore a snapshot."""
         async with self._lock:
-            await self.snapshots.restore(request.match_info["snapshot_id"])
-            return await self._get_clock(request)
+            await self.snapshots.restore(snapshot_id)
+            return await self.get_clock()
 
-    async def _delete_snapshot(self, request: web.Request) -> None:
-        self.snapshots.delete(request.match_info["snapshot_id"])
+    async def delete_snapshot(self, snapshot_id: str) -> None:
+        """Delete a snapshot."""
+        self.snapshots.delete(snapshot_id)
 
-    async def _list_forks(self, _: web.Request) -> list[bodies.ForkState]:
+    async def list_forks(self) -> list[bodies.ForkState]:
+        """List open forks."""
         return self.snapshots.list_forks()
 
-    async def _create_fork(self, request: web.Request) -> bodies.Fork:
-        body: bodies.CreateFork = await self._read_body(request, bodies.CreateFork)
+    async def create_fork(self, body: bodies.CreateFork) -> bodies.Fork:
+        """Start a fork: a platform on its own port that starts from a snapshot."""
         now_ms = None if body.now is None else _check_time("now", codec.milliseconds(body.now))
         async with self._lock:
             return await self.snapshots.create_fork(body, now_ms)
 
-    async def _delete_fork(self, request: web.Request) -> None:
-        await self.snapshots.close_fork(request.match_info["fork_id"])
+    async def delete_fork(self, fork_id: str) -> None:
+        """Stop a fork."""
+        await self.snapshots.close_fork(fork_id)
 
     # Faults
 
-    async def _list_sessions(self, _: web.Request) -> list[bodies.SessionState]:
+    async def list_sessions(self) -> list[bodies.SessionState]:
+        """List gateway sessions."""
         if self.app.gateway is None:
             return []
         return [
@@ -324,14 +319,13 @@ class ControlApi:
             for session in self.app.gateway.sessions
         ]
 
-    async def _list_faults(self, _: web.Request) -> list[Any]:
+    async def list_faults(self) -> list[ActiveFault]:
+        """List active faults."""
         return list(self.app.faults)
 
-    async def _create_fault(self, request: web.Request) -> bodies.FaultResult:
-        fields: dict[str, Any] = await self._read_body(request, dict[str, Any])
-        if "door" in fields:  # The name of `transport` before 0.1.0.
-            fields.setdefault("transport", fields.pop("door"))
-        fault: Fault = decoding.decode(codec.encode(fields), Fault)
+    async def create_fault(self, body: Any) -> bodies.FaultResult:
+        """Add a fault."""
+        fault: Fault = body
         if isinstance(fault, GatewayFault) and fault.moment == "now":
             affected = 0 if self.app.gateway is None else self.app.gateway.apply_fault(fault)
             return bodies.FaultResult(sessions=affected, waiting=None)
@@ -355,29 +349,32 @@ class ControlApi:
         if fault.method is not None and fault.method.upper() not in {operation.method for operation in operations}:
             raise errors.invalid("method", "METHOD_UNKNOWN", "No operation with this path has this method.")
 
-    async def _delete_faults(self, _: web.Request) -> None:
+    async def delete_faults(self) -> None:
+        """Remove all faults."""
         self.app.faults.clear()
 
-    async def _delete_fault(self, request: web.Request) -> None:
-        if not self.app.faults.remove(request.match_info["fault_id"]):
+    async def delete_fault(self, fault_id: str) -> None:
+        """Remove a fault."""
+        if not self.app.faults.remove(fault_id):
             raise errors.NOT_FOUND(message="Unknown fault")
 
-    async def _settle(self, _: web.Request) -> None:
-        """Respond once all earlier events have been delivered to the sessions."""
+    async def settle(self) -> None:
+        """Wait until all earlier events have been delivered to the sessions."""
         if self.app.gateway is not None:
             await self.app.gateway.sessions.settle()
 
     # Mail
 
-    async def _list_mail(self, request: web.Request) -> list[ReceivedMail]:
-        """Return the mails in the mailbox, oldest first, after all due jobs have run; `?to=` selects a recipient."""
+    async def list_mail(self, query: operations.MailQuery) -> list[ReceivedMail]:
+        """List the mail in the mailbox, oldest first, after all due jobs have run."""
         mailbox = self._require_mailbox()
         if self.app.worker is not None:
             await self.app.worker.run_due()
-        recipient = request.query.get("to")
+        recipient = query.to
         return [mail for mail in mailbox if recipient is None or mail.to == recipient.lower()]
 
-    async def _clear_mail(self, _: web.Request) -> None:
+    async def clear_mail(self) -> None:
+        """Remove all mail."""
         self._require_mailbox().replace(())
 
     def _require_mailbox(self) -> Mailbox:
@@ -389,33 +386,32 @@ class ControlApi:
 
     # Trace and rate limits
 
-    async def _get_trace(self, request: web.Request) -> bodies.TraceState:
-        query = request.query
-        user_id = _parse_snowflake("user_id", query["user_id"]) if "user_id" in query else None
-        after = query.get("after", "0")
-        if not after.isascii() or not after.isdigit():
-            raise errors.invalid("after", *errors.not_number(after))
+    async def get_trace(self, query: operations.TraceQuery) -> bodies.TraceState:
+        """Return the delivery trace."""
         trace = self.app.trace
-        events = trace.find(event=query.get("event"), user_id=user_id, after=int(after))
-        refused = trace.find_rejected(user_id=user_id, after=int(after))
-        closed = trace.find_closed(user_id=user_id, after=int(after))
+        events = trace.find(event=query.event, user_id=query.user_id, after=query.after)
+        refused = trace.find_rejected(user_id=query.user_id, after=query.after)
+        closed = trace.find_closed(user_id=query.user_id, after=query.after)
         return bodies.TraceState(on=trace.is_enabled, events=events, refused=refused, closed=closed)
 
-    async def _set_trace(self, request: web.Request) -> bodies.TraceState:
-        body: bodies.SetTrace = await self._read_body(request, bodies.SetTrace)
+    async def set_trace(self, body: bodies.SetTrace) -> bodies.TraceState:
+        """Turn the delivery trace on or off."""
         trace = self.app.trace
         trace.is_enabled = body.on
         return bodies.TraceState(
             on=body.on, events=trace.find(), refused=trace.find_rejected(), closed=trace.find_closed()
         )
 
-    async def _clear_trace(self, _: web.Request) -> None:
+    async def clear_trace(self) -> None:
+        """Remove all entries of the delivery trace."""
         self.app.trace.clear()
 
-    async def _get_rate_limits(self, _: web.Request) -> bodies.RateLimitReport:
+    async def get_rate_limits(self) -> bodies.RateLimitReport:
+        """Return the requests that a rate limit rejected, or would have rejected."""
         return bodies.RateLimitReport(mode=self.app.rate_limits.mode.value, refusals=self.app.rate_limits.report())
 
-    async def _clear_rate_limits(self, _: web.Request) -> None:
+    async def clear_rate_limits(self) -> None:
+        """Remove all entries of the rate limit report."""
         self.app.rate_limits.clear()
 
 
@@ -426,9 +422,35 @@ def _check_time(path: str, ms: int) -> int:
     return ms
 
 
-def _parse_snowflake(path: str, text: str) -> UserId:
-    """Return an ID; raise a form error for the field `path` if the text is not an ID."""
-    try:
-        return parse_wide(UserId, text)
-    except ValueError:
-        raise errors.invalid(path, *errors.not_snowflake(text)) from None
+def _read_world(content_type: str, data: bytes) -> World:
+    """Decode a world file, as TOML or JSON."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type == responses.JSON:
+        return worlds.read_mapping(decoding.decode(data, dict[str, Any]))
+    if media_type in TOML_TYPES:
+        return worlds.read_text(data.decode("utf-8", "replace"))
+    media_types = ", ".join([responses.JSON, *sorted(TOML_TYPES)])
+    raise errors.INVALID_FORM_BODY(message=f'Expected "Content-Type" header to be one of {{{media_types}}}.')
+
+
+async def _respond_with_document(request: web.Request) -> web.StreamResponse:
+    """Respond with the OpenAPI document, which needs no token."""
+    return responses.respond(request, responses.EncodedResponse(200, _encode_document()), {"Via": responses.VIA})
+
+
+@cache
+def _encode_document() -> bytes:
+    return openapi.encode_document(ENDPOINTS)
+
+
+def _build_endpoints() -> list[Endpoint]:
+    """Return the operations of the control API with their handlers, which have the same names."""
+    return [
+        build_endpoint(operation, getattr(owner, name), name=name, tag=tag)
+        for module, owner, tag in ((operations, ControlApi, "control"), (people_operations, People, PEOPLE_TAG))
+        for name, operation in operations_of(module)
+    ]
+
+
+ENDPOINTS: Final = _build_endpoints()
+"""The operations of the control API, in the order of their declaration."""

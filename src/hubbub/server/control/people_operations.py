@@ -1,0 +1,392 @@
+"""Operations of the control API that act as a person: a user of the world."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from hubbub.people.expectations import Difference
+from hubbub.protocol import errors
+from hubbub.protocol.ids import InteractionId, MessageId, UserId, WideInt
+from hubbub.protocol.resources.accounts import PASSWORD_MAX
+from hubbub.protocol.resources.commands import CommandChoice
+from hubbub.protocol.resources.interactions import ModalCreated
+from hubbub.protocol.resources.invites import Invite
+from hubbub.protocol.resources.messages import Message
+from hubbub.protocol.resources.subscriptions import Purchase
+from hubbub.server.control.operations import control_operation
+
+TIMEOUT_MS_MAX: Final = 300_000
+"""Maximum time in milliseconds that an operation waits."""
+DEFAULT_TIMEOUT_MS: Final = 10_000
+
+Name = Annotated[str, Meta(min_length=1, max_length=256)]
+Timeout = Annotated[int, Meta(ge=0, le=TIMEOUT_MS_MAX)]
+File = Annotated[str, Meta(max_length=8 * 1024 * 1024)]
+
+ACTION_FAILED: Final = errors.ErrorCode(0, 409, "The platform is not in the expected state")
+"""Error of an expectation that was not met and of an interaction without a response."""
+
+
+class Person(msgspec.Struct, kw_only=True):
+    """A user of the world."""
+
+    name: str
+    id: UserId
+    token: str
+    connected: bool
+    """Whether the person has a gateway session; every action except reading starts one."""
+
+
+class CreatePerson(msgspec.Struct, kw_only=True):
+    """A new user, who is not in any guild."""
+
+    name: str
+    """The username."""
+    global_name: str | None = None
+    password: Annotated[str, Meta(min_length=1, max_length=PASSWORD_MAX)] | None = None
+    """The password; null for a random one."""
+
+
+# Messages
+
+
+class Say(msgspec.Struct, kw_only=True):
+    """A message to send."""
+
+    channel: Name
+    """Name or ID of the channel; `@` and the name of a user or application for a direct message."""
+    content: str = ""
+    fields: dict[str, Any] = {}
+    """Further fields of the API's body, such as `embeds`."""
+    files: dict[str, File] = {}
+    """Files by name; the content is encoded as base64."""
+
+
+class MessageTarget(msgspec.Struct, kw_only=True):
+    """A message."""
+
+    message: MessageId
+    """ID of the message."""
+    channel: Name | None = None
+    """Name or ID of its channel; required only if the person was not connected when the message was sent."""
+
+
+class Reply(MessageTarget, kw_only=True):
+    """A reply to send."""
+
+    content: str = ""
+    fields: dict[str, Any] = {}
+    """Further fields of the API's body, such as `embeds`."""
+
+
+class Edit(MessageTarget, kw_only=True):
+    """The new content of a message."""
+
+    content: str | None = None
+    """The new text; null keeps it."""
+    fields: dict[str, Any] = {}
+    """Further fields of the API's body, such as `embeds`."""
+
+
+class React(MessageTarget, kw_only=True):
+    """A reaction to add."""
+
+    emoji: Name
+    """Unicode emoji, or `name:id` of a custom emoji."""
+
+
+class ReadQuery(msgspec.Struct, kw_only=True):
+    """Query parameters for reading a channel."""
+
+    channel: Name
+    """Name or ID of the channel; `@` and the name of a user or application for direct messages."""
+    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+    """Maximum number of messages."""
+
+
+# Events
+
+
+class EventsQuery(msgspec.Struct, kw_only=True):
+    """Query parameters for listing received events."""
+
+    event: str | None = None
+    """Name of the events; null for all events."""
+
+
+class EventOfPerson(msgspec.Struct, kw_only=True):
+    """An event that a person received."""
+
+    event: str
+    """Name of the event."""
+    data: Any
+    """Payload of the event."""
+
+
+class Expect(msgspec.Struct, kw_only=True):
+    """An expected event."""
+
+    event: Name
+    """Name of the event."""
+    fields: dict[str, Any] = {}
+    """Values that the event must contain; objects are compared recursively, and other fields are ignored."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the event."""
+
+
+class ExpectNone(msgspec.Struct, kw_only=True):
+    """An event that must not have been sent."""
+
+    event: Name
+    """Name of the event."""
+    fields: dict[str, Any] = {}
+    """Values that identify the event; objects are compared recursively."""
+
+
+class ExpectMessage(msgspec.Struct, kw_only=True):
+    """An expected message."""
+
+    channel: Name | None = None
+    """Name or ID of the channel; null for any channel."""
+    author: Name | None = None
+    """Name of the user or application that sends the message; null for any author."""
+    content: str | None = None
+    """Exact text; null for any text."""
+    fields: dict[str, Any] = {}
+    """Other values that the message must contain; objects are compared recursively."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the message."""
+
+
+class FailedExpectation(msgspec.Struct, kw_only=True):
+    """The error of an expectation that was not met."""
+
+    code: int
+    message: str
+    """Text with the events that arrived, and reasons from the delivery trace."""
+    differences: list[Difference] = []
+    """Differences of the most similar event with the same name; empty if none arrived."""
+    received: list[EventOfPerson] = []
+    """Events that arrived and that no operation returned, at most 30."""
+
+
+# Applications
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """A command to run."""
+
+    channel: Name
+    """Name or ID of the channel; `@` and the name of an application for its direct messages."""
+    command: Name
+    """Name of the command, followed by the names of its sub-commands: `settings show`."""
+    options: dict[str, Any] = {}
+    """Values by name. Users, channels and roles may be names; a file is `{"filename", "data"}` with base64 data."""
+    target: str | None = None
+    """User name, user ID or message ID of a context menu command; null for slash commands."""
+    application: Name | None = None
+    """Name of the application, if several have a command of this name."""
+    wait_for_answer: bool = True
+    """Whether to wait for the answer if the application defers its response."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the response."""
+
+
+class Complete(msgspec.Struct, kw_only=True):
+    """An option of a command that the person is typing."""
+
+    channel: Name
+    """Name or ID of the channel."""
+    command: Name
+    """Name of the command, followed by the names of its sub-commands."""
+    option: Name
+    """Name of the option."""
+    typed: str = ""
+    """Text that the person has typed."""
+    options: dict[str, Any] = {}
+    """Values of other options by name."""
+    application: Name | None = None
+    """Name of the application, if several have a command of this name."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the choices."""
+
+
+class Click(MessageTarget, kw_only=True):
+    """A button to click."""
+
+    button: Name
+    """Its custom_id or label."""
+    wait_for_answer: bool = True
+    """Whether to wait for the answer if the application defers its response."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the response."""
+
+
+class Choose(MessageTarget, kw_only=True):
+    """Values to choose in a select."""
+
+    select: Name
+    """Its custom_id or placeholder."""
+    values: list[str]
+    """Values of a string select; names or IDs of users, roles or channels for other selects."""
+    wait_for_answer: bool = True
+    """Whether to wait for the answer if the application defers its response."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the response."""
+
+
+class Submit(msgspec.Struct, kw_only=True):
+    """A modal to submit."""
+
+    modal: InteractionId
+    """ID of a modal that the person received."""
+    fields: dict[str, Any] = {}
+    """Values by custom_id or label; other fields keep their default values."""
+    wait_for_answer: bool = True
+    """Whether to wait for the answer if the application defers its response."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the response."""
+
+
+class InteractionResult(msgspec.Struct, kw_only=True):
+    """An application's response to an interaction: a message or a modal."""
+
+    message: Message | None = None
+    """The new or updated message; null for a modal and for an acknowledgement without a message."""
+    modal: ModalCreated | None = None
+    """The modal; null for a message."""
+    deferred: bool = False
+    """Whether the message is a deferred response whose answer has not arrived."""
+
+
+# Invites, authorization and purchases
+
+
+class CreateInvite(msgspec.Struct, kw_only=True):
+    """An invite to create."""
+
+    channel: Name
+    """Name or ID of the channel."""
+    fields: dict[str, Any] = {}
+    """Fields of the API's body, such as `max_age` and `max_uses`."""
+
+
+class AcceptInviteCode(msgspec.Struct, kw_only=True):
+    """An invite to accept."""
+
+    invite: Name
+    """Code of the invite."""
+
+
+class Befriend(msgspec.Struct, kw_only=True):
+    """The other user."""
+
+    user: Name
+    """Name or ID of the other user."""
+
+
+class Authorize(msgspec.Struct, kw_only=True):
+    """The authorization of an application."""
+
+    application: Name
+    """Name of the application."""
+    scopes: tuple[str, ...] = ("identify",)
+    """Scopes; `bot` adds the bot of the application to a guild."""
+    guild: Name | None = None
+    """Name or ID of the guild to which the bot is added."""
+    permissions: WideInt | None = None
+    """Permissions of the bot in the guild."""
+    query: dict[str, str] = {}
+    """Further parameters of the authorization URL, such as `redirect_uri`, `state` and `code_challenge`."""
+
+
+class Authorization(msgspec.Struct, kw_only=True):
+    """The redirect after an authorization."""
+
+    url: str
+    """URL to which a browser would be redirected."""
+    redirect_uri: str
+    """The same URL without its parameters."""
+    parameters: dict[str, str]
+    """Parameters of the URL, such as `code`, `state` and `access_token`."""
+
+
+class Buy(msgspec.Struct, kw_only=True):
+    """The SKU to buy."""
+
+    sku: Name
+    """Name or ID of the SKU."""
+    guild: Name | None = None
+    """Name or ID of the guild that a guild subscription is for."""
+
+
+class SendRequest(msgspec.Struct, kw_only=True):
+    """A request to the public API."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    path: Annotated[str, Meta(pattern="^/")]
+    """Path below the API version, such as `/users/@me`."""
+    body: Any = None
+    """JSON body; null for none."""
+
+
+PERSON: Final = "/people/{name}"
+_EXPECTATION: Final[dict[str, Any]] = {"error_model": FailedExpectation}
+
+LIST_PEOPLE: Final = control_operation("GET", "/people", result=list[Person])
+CREATE_PERSON: Final = control_operation("POST", "/people", body=CreatePerson, result=Person)
+GET_PERSON: Final = control_operation("GET", PERSON, errors.NOT_FOUND, result=Person)
+CONNECT: Final = control_operation("POST", f"{PERSON}/connect", errors.NOT_FOUND, result=Person)
+DISCONNECT: Final = control_operation("POST", f"{PERSON}/disconnect", errors.NOT_FOUND, result=Person)
+
+SAY: Final = control_operation("POST", f"{PERSON}/say", errors.NOT_FOUND, body=Say, result=Message)
+REPLY: Final = control_operation("POST", f"{PERSON}/reply", errors.NOT_FOUND, body=Reply, result=Message)
+EDIT: Final = control_operation("POST", f"{PERSON}/edit", errors.NOT_FOUND, body=Edit, result=Message)
+DELETE: Final = control_operation("POST", f"{PERSON}/delete", errors.NOT_FOUND, body=MessageTarget)
+REACT: Final = control_operation("POST", f"{PERSON}/react", errors.NOT_FOUND, body=React)
+READ: Final = control_operation("GET", f"{PERSON}/messages", errors.NOT_FOUND, query=ReadQuery, result=list[Message])
+
+LIST_EVENTS: Final = control_operation(
+    "GET", f"{PERSON}/events", errors.NOT_FOUND, query=EventsQuery, result=list[EventOfPerson]
+)
+EXPECT: Final = control_operation(
+    "POST", f"{PERSON}/expect", errors.NOT_FOUND, ACTION_FAILED, body=Expect, result=EventOfPerson, **_EXPECTATION
+)
+EXPECT_NONE: Final = control_operation(
+    "POST", f"{PERSON}/expect-none", errors.NOT_FOUND, ACTION_FAILED, body=ExpectNone, **_EXPECTATION
+)
+EXPECT_MESSAGE: Final = control_operation(
+    "POST",
+    f"{PERSON}/expect-message",
+    errors.NOT_FOUND,
+    ACTION_FAILED,
+    body=ExpectMessage,
+    result=Message,
+    **_EXPECTATION,
+)
+
+RUN: Final = control_operation(
+    "POST", f"{PERSON}/run", errors.NOT_FOUND, ACTION_FAILED, body=Run, result=InteractionResult
+)
+COMPLETE: Final = control_operation(
+    "POST", f"{PERSON}/complete", errors.NOT_FOUND, ACTION_FAILED, body=Complete, result=list[CommandChoice]
+)
+CLICK: Final = control_operation(
+    "POST", f"{PERSON}/click", errors.NOT_FOUND, ACTION_FAILED, body=Click, result=InteractionResult
+)
+CHOOSE: Final = control_operation(
+    "POST", f"{PERSON}/choose", errors.NOT_FOUND, ACTION_FAILED, body=Choose, result=InteractionResult
+)
+SUBMIT: Final = control_operation(
+    "POST", f"{PERSON}/submit", errors.NOT_FOUND, ACTION_FAILED, body=Submit, result=InteractionResult
+)
+
+INVITE: Final = control_operation("POST", f"{PERSON}/invite", errors.NOT_FOUND, body=CreateInvite, result=Invite)
+JOIN: Final = control_operation("POST", f"{PERSON}/join", errors.NOT_FOUND, body=AcceptInviteCode, result=Invite)
+BEFRIEND: Final = control_operation("POST", f"{PERSON}/befriend", errors.NOT_FOUND, body=Befriend)
+AUTHORIZE: Final = control_operation(
+    "POST", f"{PERSON}/authorize", errors.NOT_FOUND, body=Authorize, result=Authorization
+)
+BUY: Final = control_operation("POST", f"{PERSON}/buy", errors.NOT_FOUND, body=Buy, result=Purchase)
+REQUEST: Final = control_operation("POST", f"{PERSON}/request", errors.NOT_FOUND, body=SendRequest, result=Any)

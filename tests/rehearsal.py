@@ -1,0 +1,57 @@
+"""A running platform with its control API, for tests."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+
+from hubbub.server import worlds
+from hubbub.server.app import App
+from hubbub.server.control import ControlApi
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import MailConfig
+from hubbub.server.worlds.schema import World as WorldFile
+from tests.world import NOW_MS, Actor, ApiResponse, World, small_config
+
+
+class Rehearsal(World):
+    """A world with its control API."""
+
+    def __init__(self, app: App, client: aiohttp.ClientSession, control: ControlApi) -> None:
+        super().__init__(app, client)
+        self.control = control
+
+    async def control_request(self, method: str, path: str, *, token: str | None = None, **options: Any) -> ApiResponse:
+        """Call the control API."""
+        headers = {"Authorization": f"Bearer {token or self.control.token}", **options.pop("headers", {})}
+        return await self.request(method, f"{self.url}/control{path}", headers=headers, **options)
+
+    async def act(self, name: str, action: str, **body: Any) -> ApiResponse:
+        """Perform an action of a person through the control API."""
+        return await self.control_request("POST", f"/people/{name}/{action}", json=body)
+
+    def actor(self, name: str) -> Actor:
+        """Return a user or bot of the loaded worlds."""
+        built = self.control.built_world
+        if name in built.users:
+            return Actor(self, built.users[name].id, built.users[name].token, name)
+        bot = built.applications[name].bot
+        assert bot is not None
+        return Actor(self, bot.id, bot.token, name, bot=True)
+
+
+@asynccontextmanager
+async def start_rehearsal(world_file: WorldFile | None = None, **settings: Any) -> AsyncIterator[Rehearsal]:
+    """Run a world, by default the demo world, with a frozen clock."""
+    config = small_config(**{"rate_limits": "report", "mail": MailConfig(mailbox=True)} | settings)
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+    control = ControlApi(app)
+    await app.start()
+    control.built_world = await worlds.load_initial(app, world_file or worlds.demo_world(), 0)
+    async with aiohttp.ClientSession() as client:
+        rehearsal = Rehearsal(app, client, control)
+        yield rehearsal
+        await rehearsal.close()
+    await control.close()
+    await app.stop()

@@ -1,0 +1,244 @@
+"""Tests of the people of the control API: messages, events, invites, authorizations and purchases, over HTTP."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.server import worlds
+from tests.rehearsal import Rehearsal, start_rehearsal
+
+
+@pytest.fixture
+async def rehearsal() -> AsyncIterator[Rehearsal]:
+    """Run the demo world with a frozen clock."""
+    async with start_rehearsal() as running:
+        yield running
+
+
+def field_errors(body: Any, *path: str) -> list[str]:
+    """Return the messages of a field's errors."""
+    errors = body["errors"]
+    for step in path:
+        errors = errors[step]
+    return [error["message"] for error in errors["_errors"]]
+
+
+# People
+
+
+async def test_people_are_listed_and_created(rehearsal: Rehearsal) -> None:
+    people = (await rehearsal.control_request("GET", "/people")).ok()
+    assert [(person["name"], person["connected"]) for person in people] == [
+        ("alice", False),
+        ("bob", False),
+        ("carol", False),
+    ]
+    dora = (await rehearsal.control_request("POST", "/people", json={"name": "dora", "global_name": "Dora"})).ok()
+    assert (await rehearsal.act("dora", "connect")).ok() == {**dora, "connected": True}
+    assert (await rehearsal.act("dora", "disconnect")).ok() == dora
+    assert (await rehearsal.act("dora", "request", path="/users/@me")).ok()["global_name"] == "Dora"
+
+
+async def test_an_unknown_person_is_reported_with_the_known_ones(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.act("alcie", "say", channel="general", content="hello")
+    assert response.status == 404
+    assert response.json["message"] == (
+        "This world has no user 'alcie'; it has: alice, bob, carol; did you mean 'alice'?"
+    )
+
+
+async def test_requests_without_the_control_token_are_unauthorized(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.control_request("POST", "/people/alice/say", token="wrong", json={"channel": "general"})
+    assert response.status == 401
+
+
+# Messages
+
+
+async def test_people_send_edit_and_delete_messages(rehearsal: Rehearsal) -> None:
+    (await rehearsal.act("bob", "connect")).ok()
+    sent = (await rehearsal.act("alice", "say", channel="general", content="helo")).ok()
+    reply = (await rehearsal.act("bob", "reply", message=sent["id"], content="hi")).ok()
+    assert reply["message_reference"]["message_id"] == sent["id"]
+    edited = (await rehearsal.act("alice", "edit", message=sent["id"], content="hello")).ok()
+    assert edited["content"] == "hello"
+    assert (await rehearsal.act("bob", "react", message=sent["id"], emoji="👍")).status == 204
+    [latest, first] = (await rehearsal.control_request("GET", "/people/carol/messages?channel=general")).ok()
+    assert (latest["content"], first["reactions"][0]["emoji"]["name"]) == ("hi", "👍")
+    assert (await rehearsal.act("bob", "delete", message=reply["id"])).status == 204
+    [remaining] = (await rehearsal.control_request("GET", "/people/carol/messages?channel=general")).ok()
+    assert remaining["id"] == sent["id"]
+
+
+async def test_people_send_files_embeds_and_direct_messages(rehearsal: Rehearsal) -> None:
+    files = {"note.txt": base64.b64encode(b"words").decode()}
+    sent = (
+        await rehearsal.act("alice", "say", channel="@bob", files=files, fields={"embeds": [{"title": "a title"}]})
+    ).ok()
+    assert (sent["attachments"][0]["filename"], sent["embeds"][0]["title"]) == ("note.txt", "a title")
+    response = await rehearsal.act("alice", "say", channel="@bob", files={"note.txt": "?"})
+    assert field_errors(response.json, "files", "note.txt") == ["The content of a file must be encoded as base64."]
+
+
+async def test_invalid_arguments_are_reported_with_their_path(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.act("alice", "say", channel="attic", content="hello")
+    assert (response.status, response.json["code"]) == (400, 50035)
+    assert field_errors(response.json, "channel") == [
+        "this world has no channel 'attic'; it has: general, staff, Lounge, ideas"
+    ]
+    response = await rehearsal.act("alice", "say", content="hello")
+    assert field_errors(response.json, "channel") == ["This field is required"]
+    response = await rehearsal.act("alice", "reply", message="123", content="hello")
+    assert field_errors(response.json, "message") == [
+        "alice has not received the message 123; name its channel to read it there"
+    ]
+    response = await rehearsal.act("alice", "expect", event="MESSAGE_CREATE", timeout_ms=300_001)
+    assert field_errors(response.json, "timeout_ms") == ["int value should be less than or equal to 300000."]
+
+
+async def test_a_message_from_before_the_connection_is_found_in_its_channel(rehearsal: Rehearsal) -> None:
+    sent = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
+    reply = (await rehearsal.act("bob", "reply", message=sent["id"], channel="general", content="hi")).ok()
+    assert reply["referenced_message"]["content"] == "hello"
+
+
+async def test_a_rejected_request_has_the_status_and_code_of_the_api(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.act("bob", "say", channel="staff", content="let me in")
+    assert (response.status, response.json["code"]) == (403, 50001)
+    assert response.json["request"]["method"] == "POST"
+    assert "bob: POST /channels/" in response.json["message"]
+    response = await rehearsal.act("bob", "say", channel="general", content="x" * 2001)
+    assert field_errors(response.json, "content") == ["Must be 2000 or fewer in length."]
+
+
+# Events
+
+
+async def test_an_expected_message_is_returned_once(rehearsal: Rehearsal) -> None:
+    (await rehearsal.act("bob", "connect")).ok()
+    waiting = asyncio.create_task(rehearsal.act("bob", "expect-message", channel="general", author="alice"))
+    sent = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
+    assert (await waiting).ok()["id"] == sent["id"]
+    assert (await rehearsal.act("bob", "expect-none", event="MESSAGE_CREATE")).status == 204
+    await rehearsal.act("alice", "react", message=sent["id"], emoji="👍")
+    event = (await rehearsal.act("bob", "expect", event="MESSAGE_REACTION_ADD", fields={"emoji": {"name": "👍"}})).ok()
+    assert event["data"]["message_id"] == sent["id"]
+    events = (await rehearsal.control_request("GET", "/people/bob/events?event=MESSAGE_CREATE")).ok()
+    assert [event["data"]["content"] for event in events] == ["hello"]
+
+
+async def test_a_missing_message_is_reported_with_its_differences(rehearsal: Rehearsal) -> None:
+    (await rehearsal.act("bob", "connect")).ok()
+    await rehearsal.act("alice", "say", channel="general", content="pnog")
+    await rehearsal.act("alice", "say", channel="staff", content="pong")
+
+    response = await rehearsal.act("bob", "expect-message", author="alice", content="pong", timeout_ms=50)
+
+    assert response.status == 409
+    assert response.json["differences"] == [{"path": "content", "expected": "pong", "received": "pnog"}]
+    assert [event["event"] for event in response.json["received"]][-1] == "MESSAGE_CREATE"
+    assert "content: expected 'pong', received 'pnog'" in response.json["message"]
+    assert "in #staff was not delivered: missing permission: VIEW_CHANNEL in the channel" in response.json["message"]
+    response = await rehearsal.act("bob", "expect-none", event="MESSAGE_CREATE")
+    assert (response.status, response.json["received"][0]["data"]["content"]) == (409, "pnog")
+
+
+async def test_an_unknown_event_is_reported_with_a_suggestion(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.act("bob", "expect", event="MESAGE_CREATE", timeout_ms=60_000)
+    assert response.status == 400
+    assert field_errors(response.json, "event") == ["there is no event 'MESAGE_CREATE'; did you mean 'MESSAGE_CREATE'?"]
+
+
+async def test_a_wait_ends_when_the_caller_disconnects(rehearsal: Rehearsal) -> None:
+    (await rehearsal.act("bob", "connect")).ok()
+    tasks_before = len(asyncio.all_tasks())
+    with pytest.raises(asyncio.TimeoutError):
+        await rehearsal.client.post(
+            f"{rehearsal.url}/control/people/bob/expect",
+            json={"event": "MESSAGE_CREATE", "timeout_ms": 60_000},
+            headers={"Authorization": f"Bearer {rehearsal.control.token}"},
+            timeout=aiohttp.ClientTimeout(total=0.2),
+        )
+    async with asyncio.timeout(5):
+        while len(asyncio.all_tasks()) > tasks_before:
+            await asyncio.sleep(0.01)
+    # The canceled operation did not take the event.
+    await rehearsal.act("alice", "say", channel="general", content="hello")
+    assert (await rehearsal.act("bob", "expect-message", content="hello")).status == 200
+
+
+async def test_people_of_a_restored_snapshot_act_again(rehearsal: Rehearsal) -> None:
+    snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    await rehearsal.control_request("POST", "/people", json={"name": "dora"})
+    await rehearsal.act("dora", "connect")
+    (await rehearsal.control_request("POST", f"/snapshots/{snapshot['id']}/restore")).ok()
+    assert (await rehearsal.control_request("GET", "/people/dora")).status == 404
+    (await rehearsal.control_request("POST", "/people", json={"name": "dora"})).ok()
+    assert (await rehearsal.act("dora", "connect")).ok()["connected"]
+
+
+# Invites, authorization and purchases
+
+
+async def test_people_join_guilds_and_become_friends(rehearsal: Rehearsal) -> None:
+    (await rehearsal.control_request("POST", "/people", json={"name": "dora"})).ok()
+    invite = (await rehearsal.act("alice", "invite", channel="general", fields={"max_uses": 1})).ok()
+    assert (await rehearsal.act("dora", "join", invite=invite["code"])).ok()["guild"]["name"] == "Town Square"
+    assert (await rehearsal.act("dora", "say", channel="general", content="here")).status == 200
+    assert (await rehearsal.act("dora", "befriend", user="alice")).status == 204
+    assert (await rehearsal.act("alice", "befriend", user="dora")).status == 204
+    event = (await rehearsal.act("dora", "expect", event="RELATIONSHIP_ADD", fields={"type": 1})).ok()
+    assert event["data"]["id"] == str(rehearsal.actor("alice").id)
+    response = await rehearsal.act("dora", "join", invite="nowhere")
+    assert (response.status, response.json["code"]) == (404, 10006)
+
+
+async def test_people_authorize_applications(rehearsal: Rehearsal) -> None:
+    challenge = {"code_challenge": "a" * 43, "code_challenge_method": "S256", "state": "7"}
+    redirect = (await rehearsal.act("alice", "authorize", application="demo-game", query=challenge)).ok()
+    assert redirect["redirect_uri"] == "http://127.0.0.1/callback"
+    assert redirect["parameters"]["state"] == "7"
+    assert redirect["parameters"]["code"]
+    response = await rehearsal.act("alice", "authorize", application="demo-gmae")
+    assert field_errors(response.json, "application") == [
+        "this world has no application 'demo-gmae'; it has: demo-bot, demo-game"
+    ]
+    guild = (await rehearsal.act("alice", "request", method="POST", path="/guilds", body={"name": "Elsewhere"})).ok()
+    bot = {"application": "demo-bot", "scopes": ["bot"], "guild": guild["id"], "permissions": "2048"}
+    assert (await rehearsal.act("alice", "authorize", **bot)).status == 200
+
+
+async def test_people_buy_skus() -> None:
+    world_file = worlds.read_mapping(
+        {
+            "users": {"alice": {}},
+            "applications": {"shop": {"owner": "alice"}},
+            "skus": {"Sword": {"application": "shop", "type": "durable", "price": 100}},
+        }
+    )
+    async with start_rehearsal(world_file) as rehearsal:
+        purchase = (await rehearsal.act("alice", "buy", sku="Sword")).ok()
+        assert purchase["entitlement"]["user_id"] == str(rehearsal.actor("alice").id)
+        response = await rehearsal.act("alice", "buy", sku="Swrod")
+        assert field_errors(response.json, "sku") == [
+            "this world has no SKU 'Swrod'; it has: Sword; did you mean 'Sword'?"
+        ]
+
+
+# The OpenAPI document
+
+
+async def test_the_openapi_document_describes_every_operation(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.request("GET", f"{rehearsal.url}/control/openapi.json")
+    document = response.ok()
+    assert (document["info"]["title"], document["servers"]) == ("Hubbub control API", [{"url": "/control"}])
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    for operation in operations:
+        assert operation["summary"], operation["operationId"]
+        assert operation["security"] == [{"ControlToken": []}]
+    expect = document["paths"]["/people/{name}/expect"]["post"]
+    assert expect["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/Expect")
