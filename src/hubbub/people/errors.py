@@ -4,6 +4,7 @@ AssertionError
 ├── RequestRejected     the platform rejected a request
 ├── EventNotReceived    an expected event did not arrive, or an unexpected one did
 ├── InteractionFailed   the application did not respond to an interaction
+├── VoiceFailed         a voice connection ended, or no audio arrived
 └── InvalidArgument     an argument names something that does not exist
 PlatformUnavailable     the platform is not running or does not respond
 """
@@ -45,6 +46,10 @@ class EventNotReceived(AssertionError):
 
 class InteractionFailed(AssertionError):
     """Raised when the application does not respond to an interaction."""
+
+
+class VoiceFailed(AssertionError):
+    """Raised when a voice connection cannot be used, or expected audio does not arrive."""
 
 
 class InvalidArgument(AssertionError):

@@ -7,13 +7,13 @@ import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import msgspec
 
-from hubbub.people import forms
+from hubbub.people import forms, ogg
 from hubbub.people.actors import ActorClient, BotClient
 from hubbub.people.context import Identified, PlatformContext
 from hubbub.people.errors import InteractionFailed, InvalidArgument
@@ -42,6 +42,10 @@ from hubbub.protocol.resources.relationships import SET_RELATIONSHIP
 from hubbub.protocol.resources.skus import LIST_SKUS
 from hubbub.protocol.resources.subscriptions import CREATE_PURCHASE
 
+if TYPE_CHECKING:
+    # Imported at the first call, because its libraries are optional.
+    from hubbub.people.voice import VoiceClient
+
 ChannelReference: TypeAlias = str | Identified | Mapping[str, Any]
 """A channel by its name in the world, its ID, or an object with its ID; or a user or `@name`, for direct messages."""
 
@@ -64,6 +68,10 @@ class UserClient(ActorClient):
         super().__init__(context, name, user_id, token)
         self._modals: dict[str, Result] = {}
         """Modals that the user has received, by ID."""
+        self._voice_ticket: dict[str, str] | None = None
+        """Credentials for the current call; None outside of calls."""
+        self._voice: VoiceClient | None = None
+        """Connection to the voice server; None without audio."""
 
     # Messages
 
@@ -251,14 +259,87 @@ class UserClient(ActorClient):
 
     # Voice
 
-    async def join_voice(self, channel: ChannelReference, flags: Mapping[str, bool]) -> Result:
-        """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs."""
+    async def join_voice(
+        self, channel: ChannelReference, flags: Mapping[str, bool], *, with_audio: bool = False
+    ) -> Result:
+        """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs.
+
+        With `with_audio`, connect to the voice server, so that the user hears the call.
+        """
         __tracebackhide__ = True
         session = await self.ensure_session()
         channel_id, guild_id = await self.resolve_channel(channel)
         state = await self._set_voice_state(session, {"guild_id": guild_id, "channel_id": channel_id, **flags})
         server = await session.wait_event("VOICE_SERVER_UPDATE", timeout_seconds=self.context.timeout_seconds)
+        await self._close_voice()
+        self._voice_ticket = {
+            "server_id": server.get("guild_id") or channel_id,
+            "channel_id": channel_id,
+            "user_id": self.id,
+            "session_id": state["session_id"],
+            "token": server["token"],
+        }
+        if with_audio:
+            await self._ensure_voice()
         return Result({**server, "session_id": state["session_id"]})
+
+    async def play(self, file: bytes, timeout_seconds: float | None) -> Result:
+        """Play an Ogg Opus file in the call; return its number of `frames` and its `duration_ms`.
+
+        The call begins when another user is connected; `timeout_seconds` limits the wait for one.
+        """
+        __tracebackhide__ = True
+        try:
+            packets = ogg.read_packets(file)
+        except ogg.OggError as error:
+            raise InvalidArgument("file", str(error)) from None
+        voice = await self._ensure_voice()
+        await voice.play(packets, self.context.timeout_seconds if timeout_seconds is None else timeout_seconds)
+        return Result(frames=len(packets), duration_ms=ogg.duration_ms(packets))
+
+    async def hear(
+        self,
+        user_id: str | None,
+        duration_seconds: float,
+        quiet_seconds: float,
+        timeout_seconds: float | None,
+    ) -> "tuple[str, list[bytes]]":
+        """Return the ID of a user who speaks in the call and the Opus packets of what this user hears.
+
+        `user_id` selects the user. Recorded audio is returned once; the recording ends after `duration_seconds`, or when
+        the user is quiet for `quiet_seconds`.
+        """
+        __tracebackhide__ = True
+        voice = await self._ensure_voice()
+        timeout_seconds = self.context.timeout_seconds if timeout_seconds is None else timeout_seconds
+        frames = await voice.hear(user_id, duration_seconds, quiet_seconds, timeout_seconds)
+        return frames[0].user_id, [frame.packet for frame in frames]
+
+    async def _ensure_voice(self) -> "VoiceClient":
+        if self._voice_ticket is None:
+            raise InvalidArgument("", f"{self.name} is not in a voice channel")
+        if self._voice is None:
+            if self.context.ready.voice is None:
+                raise InvalidArgument("", "this platform has no voice server")
+            try:
+                from hubbub.people.voice import VoiceClient, VoiceTicket
+            except ImportError as error:
+                raise InvalidArgument("", f"audio needs {error.name}: install hubbub[server,voice]") from None
+            # The web listener serves the voice socket too, so no certificate is needed.
+            url = self.context.ready.gateway.removesuffix("/gateway") + "/voice"
+            ticket = VoiceTicket(**self._voice_ticket)
+            self._voice = await VoiceClient.open(self.context.http, url, self.name, ticket)
+        return self._voice
+
+    async def _close_voice(self) -> None:
+        voice, self._voice, self._voice_ticket = self._voice, None, None
+        if voice is not None:
+            await voice.close()
+
+    async def disconnect(self) -> Result:
+        """Leave the call and disconnect from the gateway; the events received so far are discarded."""
+        await self._close_voice()
+        return await super().disconnect()
 
     async def leave_voice(self) -> Result:
         """Leave the current voice channel."""
@@ -271,6 +352,7 @@ class UserClient(ActorClient):
         ]
         if not states or states[-1]["channel_id"] is None:
             raise InvalidArgument("", f"{self.name} is not in a voice channel")
+        await self._close_voice()
         state = await self._set_voice_state(session, {"guild_id": states[-1].get("guild_id"), "channel_id": None})
         return Result(state)
 

@@ -4,15 +4,20 @@ Every action connects to the gateway first, so that the user receives the result
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from hubbub.people import forms
+from hubbub.people import forms, ogg
 from hubbub.people.ready import Application
 from hubbub.people.results import Result, ResultList
 from hubbub.people.users import ChannelReference, MessageReference, UserClient
 from hubbub.protocol.enums import ComponentType
 from hubbub.testing.actors import Actor
 from hubbub.testing.background import Background
+
+HEAR_SECONDS_MAX: Final = 300.0
+"""Default maximum duration of a recording."""
+QUIET_SECONDS: Final = 0.5
+"""Default pause that ends a recording."""
 
 
 class User(Actor):
@@ -96,16 +101,52 @@ class User(Actor):
         __tracebackhide__ = True
         return self._run_action(self._client.buy(sku, guild), f"buy {sku}")
 
-    def join_voice(self, channel: ChannelReference, *, self_mute: bool = False, self_deaf: bool = False) -> Result:
-        """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs."""
+    def join_voice(
+        self, channel: ChannelReference, *, self_mute: bool = False, self_deaf: bool = False, audio: bool = False
+    ) -> Result:
+        """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs.
+
+        With `audio=True` the user connects to the voice server and hears the call (needs `hubbub[voice]`).
+        """
         __tracebackhide__ = True
-        action = self._client.join_voice(channel, {"self_mute": self_mute, "self_deaf": self_deaf})
+        flags = {"self_mute": self_mute, "self_deaf": self_deaf}
+        action = self._client.join_voice(channel, flags, with_audio=audio)
         return self._run_action(action, "join voice")
 
     def leave_voice(self) -> Result:
         """Leave the current voice channel."""
         __tracebackhide__ = True
         return self._run_action(self._client.leave_voice(), "leave voice")
+
+    def play(self, file: bytes, *, within: float | None = None) -> Result:
+        """Play an Ogg Opus file in the call, in real time; return its number of `frames` and its `duration_ms`.
+
+        `within` limits the time in seconds until another user is connected.
+        """
+        __tracebackhide__ = True
+        return self._run_action(self._client.play(file, within), "play")
+
+    def hear(
+        self,
+        user: Actor | None = None,
+        *,
+        duration: float = HEAR_SECONDS_MAX,
+        quiet: float = QUIET_SECONDS,
+        within: float | None = None,
+    ) -> Result:
+        """Return what this user hears in the call from `user`, or from the first user who speaks.
+
+        The result has the `user_id`, the Ogg Opus `file`, its number of `frames` and its `duration_ms`. The recording
+        ends after `duration` seconds, or when the user is quiet for `quiet` seconds.
+        """
+        __tracebackhide__ = True
+        return self._run_action(self._hear(None if user is None else user.id, duration, quiet, within), "hear")
+
+    async def _hear(self, user_id: str | None, duration: float, quiet: float, within: float | None) -> Result:
+        __tracebackhide__ = True
+        speaker_id, packets = await self._client.hear(user_id, duration, quiet, within)
+        file, duration_ms = ogg.write_file(packets), ogg.duration_ms(packets)
+        return Result(user_id=speaker_id, file=file, frames=len(packets), duration_ms=duration_ms)
 
     # Applications
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import aiohttp
 import msgspec
 
-from hubbub.people import forms
+from hubbub.people import forms, ogg
 from hubbub.people.context import PlatformContext
 from hubbub.people.errors import (
     EventNotReceived,
@@ -17,6 +17,7 @@ from hubbub.people.errors import (
     InvalidArgument,
     PlatformUnavailable,
     RequestRejected,
+    VoiceFailed,
 )
 from hubbub.people.expectations import require_event_name, suggest
 from hubbub.people.ready import UnknownNameError, parse_ready_document
@@ -27,6 +28,7 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ComponentType
 from hubbub.protocol.errors import ApiError, ErrorCode
 from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import UserId
 from hubbub.server.app import App
 from hubbub.server.control import bodies
 from hubbub.server.control import people_operations as models
@@ -322,6 +324,52 @@ class People:
         client = await self._client(name)
         return await client.buy(body.sku, body.guild)
 
+    # Voice
+
+    async def join_voice(self, name: str, body: models.JoinVoice) -> models.VoiceCredentials:
+        """Join a voice channel as a person.
+
+        Audio needs the extra `voice` of the package; it is recorded from now on, at most the latest five minutes.
+        """
+        client = await self._client(name)
+        flags = {"self_mute": body.self_mute, "self_deaf": body.self_deaf}
+        result = await client.join_voice(body.channel, flags, with_audio=body.audio)
+        return models.VoiceCredentials(
+            endpoint=result["endpoint"], token=result["token"], session_id=result["session_id"]
+        )
+
+    async def leave_voice(self, name: str) -> None:
+        """Leave the current voice channel of a person."""
+        client = await self._client(name)
+        await client.leave_voice()
+
+    async def play(self, name: str, body: models.Play) -> Result:
+        """Play a file in the current call of a person, in real time."""
+        client = await self._client(name)
+        return await client.play(_decode_file(("file",), body.file), body.timeout_ms / 1000)
+
+    async def hear(self, name: str, body: models.Hear) -> models.Heard:
+        """Return the audio that a person hears in the current call.
+
+        Audio that has arrived and was not returned before is part of the recording.
+        """
+        client = await self._client(name)
+        user_id = body.user
+        if user_id is not None and not user_id.isdigit():
+            user_id = client.context.user_id(user_id)
+        speaker_id, packets = await client.hear(
+            user_id, body.duration_ms / 1000, body.quiet_ms / 1000, body.timeout_ms / 1000
+        )
+        return models.Heard(
+            user=client.context.name_of(speaker_id),
+            user_id=UserId(int(speaker_id)),
+            frames=len(packets),
+            duration_ms=ogg.duration_ms(packets),
+            file=base64.b64encode(ogg.write_file(packets)).decode(),
+        )
+
+    # Other requests
+
     async def request(self, name: str, body: models.SendRequest) -> Any:
         """Send any request to the public API as a person; return its response."""
         client = await self._client(name)
@@ -337,7 +385,7 @@ async def run_action(action: Awaitable[T]) -> T:
     except EventNotReceived as error:
         received = _events(error.received[-EVENTS_SHOWN_MAX:])
         raise models.ACTION_FAILED(message=str(error), differences=list(error.differences), received=received) from None
-    except InteractionFailed as error:
+    except (InteractionFailed, VoiceFailed) as error:
         raise models.ACTION_FAILED(message=str(error)) from None
     except InvalidArgument as error:
         raise errors.invalid(error.field, "ARGUMENT_INVALID", str(error)) from None

@@ -321,6 +321,73 @@ class Buy(msgspec.Struct, kw_only=True):
     """Name or ID of the guild that a guild subscription is for."""
 
 
+# Voice
+
+
+class JoinVoice(msgspec.Struct, kw_only=True):
+    """A voice channel to join."""
+
+    channel: Name
+    """Name or ID of the voice channel; `@` and the name of a user for a direct call."""
+    self_mute: bool = False
+    self_deaf: bool = False
+    audio: bool = True
+    """Whether to connect to the voice server; without audio the person is only shown in the channel."""
+
+
+class VoiceCredentials(msgspec.Struct, kw_only=True):
+    """The voice server of a call, and the credentials of the person."""
+
+    endpoint: str
+    token: str
+    session_id: str
+
+
+class Play(msgspec.Struct, kw_only=True):
+    """A file to play in the current call."""
+
+    file: File
+    """Ogg Opus file, encoded as base64."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait until another user is connected to the call."""
+
+
+class Played(msgspec.Struct, kw_only=True):
+    """A file that was played."""
+
+    frames: int
+    """Number of Opus packets."""
+    duration_ms: int
+    """Duration in milliseconds."""
+
+
+class Hear(msgspec.Struct, kw_only=True):
+    """Audio to record in the current call."""
+
+    user: Name | None = None
+    """Name of the user or application to record; null for the first one who speaks."""
+    duration_ms: Timeout = TIMEOUT_MS_MAX
+    """Maximum duration of the recording in milliseconds."""
+    quiet_ms: Annotated[int, Meta(ge=20, le=TIMEOUT_MS_MAX)] = 500
+    """Pause in milliseconds that ends the recording."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the first audio."""
+
+
+class Heard(msgspec.Struct, kw_only=True):
+    """A recording of one user."""
+
+    user: str
+    """Name of the user or application; the ID if it has no name in the world."""
+    user_id: UserId
+    frames: int
+    """Number of Opus packets."""
+    duration_ms: int
+    """Duration in milliseconds, without pauses."""
+    file: str
+    """Ogg Opus file, encoded as base64."""
+
+
 class SendRequest(msgspec.Struct, kw_only=True):
     """A request to the public API."""
 
@@ -389,4 +456,14 @@ AUTHORIZE: Final = control_operation(
     "POST", f"{PERSON}/authorize", errors.NOT_FOUND, body=Authorize, result=Authorization
 )
 BUY: Final = control_operation("POST", f"{PERSON}/buy", errors.NOT_FOUND, body=Buy, result=Purchase)
+JOIN_VOICE: Final = control_operation(
+    "POST", f"{PERSON}/voice/join", errors.NOT_FOUND, ACTION_FAILED, body=JoinVoice, result=VoiceCredentials
+)
+LEAVE_VOICE: Final = control_operation("POST", f"{PERSON}/voice/leave", errors.NOT_FOUND)
+PLAY: Final = control_operation(
+    "POST", f"{PERSON}/voice/play", errors.NOT_FOUND, ACTION_FAILED, body=Play, result=Played
+)
+HEAR: Final = control_operation(
+    "POST", f"{PERSON}/voice/hear", errors.NOT_FOUND, ACTION_FAILED, body=Hear, result=Heard
+)
 REQUEST: Final = control_operation("POST", f"{PERSON}/request", errors.NOT_FOUND, body=SendRequest, result=Any)

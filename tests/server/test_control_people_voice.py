@@ -1,0 +1,89 @@
+"""Tests of the people of the control API in voice channels: joining, playing and hearing, over HTTP and UDP."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hubbub.people import ogg
+from hubbub.server.core.config import VoiceConfig
+from tests.rehearsal import Rehearsal, start_rehearsal
+
+CELT_20_MS = b"\xfc"
+"""First byte of an Opus packet with one frame of 20 ms."""
+
+
+def opus_packets(count: int, size: int = 300) -> list[bytes]:
+    """Return packets that differ from each other; the voice server does not decode them."""
+    return [CELT_20_MS + number.to_bytes(2, "big") + b"\x55" * size for number in range(count)]
+
+
+def ogg_file(packets: list[bytes]) -> str:
+    """Return an Ogg Opus file as base64."""
+    return base64.b64encode(ogg.write_file(packets)).decode()
+
+
+@pytest.fixture
+async def rehearsal() -> AsyncIterator[Rehearsal]:
+    """Run the demo world with a frozen clock and a voice server."""
+    async with start_rehearsal(voice=VoiceConfig(endpoint="voice.test:443")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("size", [0, 252, 253, 254, 600])
+def test_a_written_file_contains_its_packets(size: int) -> None:
+    packets = opus_packets(3, size)
+    assert ogg.read_packets(ogg.write_file(packets)) == packets
+    assert ogg.duration_ms(packets) == 60
+
+
+@pytest.mark.parametrize("data", [b"", b"RIFF....WAVE", b"OggS", ogg.write_file([])[:60]])
+def test_other_files_are_rejected(data: bytes) -> None:
+    with pytest.raises(ogg.OggError, match="not Ogg Opus"):
+        ogg.read_packets(data)
+
+
+async def test_people_hear_what_others_play(rehearsal: Rehearsal) -> None:
+    for name in ("alice", "bob"):
+        credentials = (await rehearsal.act(name, "voice/join", channel="Lounge")).ok()
+        assert set(credentials) == {"endpoint", "token", "session_id"}
+    packets = opus_packets(10)
+
+    playing = asyncio.create_task(rehearsal.act("alice", "voice/play", file=ogg_file(packets)))
+    heard = (await rehearsal.act("bob", "voice/hear", user="alice", quiet_ms=1000)).ok()
+
+    assert (await playing).ok() == {"frames": 10, "duration_ms": 200}
+    assert (heard["user"], heard["frames"], heard["duration_ms"]) == ("alice", 10, 200)
+    assert ogg.read_packets(base64.b64decode(heard["file"])) == packets
+    # The recording was returned, so it is not returned again.
+    response = await rehearsal.act("bob", "voice/hear", timeout_ms=50)
+    assert (response.status, response.json["message"]) == (409, "bob heard nothing within 0.05 s")
+    assert (await rehearsal.act("alice", "voice/leave")).status == 204
+    (await rehearsal.act("bob", "expect", event="VOICE_STATE_UPDATE", fields={"channel_id": None})).ok()
+
+
+async def test_audio_is_recorded_from_the_join_on(rehearsal: Rehearsal) -> None:
+    for name in ("alice", "bob", "carol"):
+        (await rehearsal.act(name, "voice/join", channel="Lounge")).ok()
+    packets = opus_packets(5)
+    (await rehearsal.act("carol", "voice/play", file=ogg_file(packets))).ok()
+    for name in ("alice", "bob"):
+        heard = (await rehearsal.act(name, "voice/hear")).ok()
+        assert (heard["user"], ogg.read_packets(base64.b64decode(heard["file"]))) == ("carol", packets)
+
+
+async def test_a_platform_without_a_voice_server_says_so() -> None:
+    async with start_rehearsal() as rehearsal:
+        response = await rehearsal.act("alice", "voice/join", channel="Lounge")
+    assert response.json["errors"]["_errors"][0]["message"] == "this platform has no voice server"
+
+
+async def test_failures_in_voice_name_their_cause(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.act("alice", "voice/hear")
+    assert response.json["errors"]["_errors"][0]["message"] == "alice is not in a voice channel"
+    (await rehearsal.act("alice", "voice/join", channel="Lounge")).ok()
+    response = await rehearsal.act("alice", "voice/play", file=ogg_file(opus_packets(1)), timeout_ms=50)
+    assert response.json["message"] == "alice cannot play: no other user is connected to the call"
+    response = await rehearsal.act("alice", "voice/play", file=base64.b64encode(b"RIFF").decode())
+    assert "the file is not Ogg Opus" in response.json["errors"]["file"]["_errors"][0]["message"]
