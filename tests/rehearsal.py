@@ -10,9 +10,12 @@ from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import MailConfig
+from hubbub.server.core.config import MailConfig, VoiceConfig
 from hubbub.server.worlds.schema import World as WorldFile
 from tests.world import NOW_MS, Actor, ApiResponse, World, small_config
+
+VOICE_ENDPOINT = "voice.test:443"
+"""The endpoint sent to clients; people of the control API use the web listener instead."""
 
 
 class Rehearsal(World):
@@ -44,7 +47,12 @@ class Rehearsal(World):
 @asynccontextmanager
 async def start_rehearsal(world_file: WorldFile | None = None, **settings: Any) -> AsyncIterator[Rehearsal]:
     """Run a world, by default the demo world, with a frozen clock."""
-    config = small_config(**{"rate_limits": "report", "mail": MailConfig(mailbox=True)} | settings)
+    defaults = {
+        "rate_limits": "report",
+        "mail": MailConfig(mailbox=True),
+        "voice": VoiceConfig(endpoint=VOICE_ENDPOINT),
+    }
+    config = small_config(**defaults | settings)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()

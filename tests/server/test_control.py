@@ -1,7 +1,6 @@
 """Tests of the control API: time, worlds, users, snapshots, forks, faults, trace, rate limit report and mail."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
@@ -12,17 +11,10 @@ from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
-from tests.rehearsal import Rehearsal, start_rehearsal
+from tests.rehearsal import Rehearsal
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, small_config
 
 SECOND_MS = 1000
-
-
-@pytest.fixture
-async def rehearsal() -> AsyncIterator[Rehearsal]:
-    """Run the demo world with a frozen clock."""
-    async with start_rehearsal() as running:
-        yield running
 
 
 def general_channel_id(rehearsal: Rehearsal) -> int:

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
@@ -10,13 +9,6 @@ import pytest
 
 from hubbub.server import worlds
 from tests.rehearsal import Rehearsal, start_rehearsal
-
-
-@pytest.fixture
-async def rehearsal() -> AsyncIterator[Rehearsal]:
-    """Run the demo world with a frozen clock."""
-    async with start_rehearsal() as running:
-        yield running
 
 
 def field_errors(body: Any, *path: str) -> list[str]:

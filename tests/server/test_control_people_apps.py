@@ -9,7 +9,7 @@ import pytest
 from discord import app_commands
 
 from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
-from tests.rehearsal import Rehearsal, start_rehearsal
+from tests.rehearsal import Rehearsal
 
 pytestmark = pytest.mark.clients
 
@@ -99,16 +99,9 @@ async def poke(interaction: discord.Interaction, member: discord.Member) -> None
 
 
 @pytest.fixture
-async def rehearsal(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rehearsal]:
-    """Run the demo world with a frozen clock, and point discord.py at it."""
-    async with start_rehearsal() as running:
-        use_server_urls(monkeypatch, running)
-        yield running
-
-
-@pytest.fixture
-async def bot(rehearsal: Rehearsal) -> AsyncIterator[CommandBot]:
+async def bot(rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[CommandBot]:
     """The running bot of the demo world."""
+    use_server_urls(monkeypatch, rehearsal)
     async with run_bot(CommandBot(), rehearsal.actor("demo-bot").token) as running:
         assert isinstance(running, CommandBot)
         yield running

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -22,13 +21,6 @@ def opus_packets(count: int, size: int = 300) -> list[bytes]:
 def ogg_file(packets: list[bytes]) -> str:
     """Return an Ogg Opus file as base64."""
     return base64.b64encode(ogg.write_file(packets)).decode()
-
-
-@pytest.fixture
-async def rehearsal() -> AsyncIterator[Rehearsal]:
-    """Run the demo world with a frozen clock and a voice server."""
-    async with start_rehearsal(voice=VoiceConfig(endpoint="voice.test:443")) as running:
-        yield running
 
 
 @pytest.mark.parametrize("size", [0, 252, 253, 254, 600])
@@ -74,7 +66,7 @@ async def test_audio_is_recorded_from_the_join_on(rehearsal: Rehearsal) -> None:
 
 
 async def test_a_platform_without_a_voice_server_says_so() -> None:
-    async with start_rehearsal() as rehearsal:
+    async with start_rehearsal(voice=VoiceConfig()) as rehearsal:
         response = await rehearsal.act("alice", "voice/join", channel="Lounge")
     assert response.json["errors"]["_errors"][0]["message"] == "this platform has no voice server"
 

@@ -21,7 +21,7 @@ class Identified(Protocol):
 
     @property
     def id(self) -> str:
-        """The ID."""
+        """ID of the user, application or other object."""
 
 
 class PlatformContext:

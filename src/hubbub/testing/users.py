@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hubbub.people import forms, ogg
+from hubbub.people.messages import ChannelReference, MessageReference
 from hubbub.people.ready import Application
 from hubbub.people.results import Result, ResultList
-from hubbub.people.users import ChannelReference, MessageReference, UserClient
+from hubbub.people.users import UserClient
 from hubbub.protocol.enums import ComponentType
 from hubbub.testing.actors import Actor
 from hubbub.testing.background import Background

@@ -38,7 +38,7 @@ class TraceQuery(msgspec.Struct, kw_only=True):
     event: str | None = None
     """Name of the events; null for all events."""
     user_id: UserId | None = None
-    """User to whom the entries belong; null for all users."""
+    """ID of the user of the entries; null for all users."""
     after: Annotated[int, Meta(ge=0)] = 0
     """Number after which entries are returned."""
 

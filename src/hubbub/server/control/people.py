@@ -87,7 +87,7 @@ class People:
         return self._person(body.name)
 
     async def get_person(self, name: str) -> models.Person:
-        """Get a person."""
+        """Return a person with the token and the state of the gateway session."""
         self._require_user(name)
         return self._person(name)
 
@@ -166,7 +166,7 @@ class People:
         client = await self._client(name)
         return await client.send_message(body.channel, {"content": body.content, **body.fields}, files)
 
-    async def reply(self, name: str, body: models.Reply) -> Result:
+    async def reply(self, name: str, body: models.SendReply) -> Result:
         """Reply to a message as a person."""
         client = await self._client(name)
         return await client.reply(str(body.message), {"content": body.content, **body.fields}, body.channel)
@@ -430,4 +430,4 @@ def _decode_file(path: tuple[str, ...], data: Any) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise errors.invalid(path, "FILE_INVALID", "The content of a file must be encoded as base64.") from None
+        raise errors.invalid(path, "BASE64_INVALID", "The content of a file must be encoded as base64.") from None

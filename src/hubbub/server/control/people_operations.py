@@ -64,7 +64,7 @@ class Say(msgspec.Struct, kw_only=True):
 
 
 class MessageTarget(msgspec.Struct, kw_only=True):
-    """A message."""
+    """The message that an action is about."""
 
     message: MessageId
     """ID of the message."""
@@ -72,8 +72,8 @@ class MessageTarget(msgspec.Struct, kw_only=True):
     """Name or ID of its channel; required only if the person was not connected when the message was sent."""
 
 
-class Reply(MessageTarget, kw_only=True):
-    """A reply to send."""
+class SendReply(MessageTarget, kw_only=True):
+    """A message that replies to another one."""
 
     content: str = ""
     fields: dict[str, Any] = {}
@@ -264,7 +264,7 @@ class InteractionResult(msgspec.Struct, kw_only=True):
 
 
 class CreateInvite(msgspec.Struct, kw_only=True):
-    """An invite to create."""
+    """The channel and settings of a new invite."""
 
     channel: Name
     """Name or ID of the channel."""
@@ -273,7 +273,7 @@ class CreateInvite(msgspec.Struct, kw_only=True):
 
 
 class AcceptInviteCode(msgspec.Struct, kw_only=True):
-    """An invite to accept."""
+    """An invite for the person to join a guild."""
 
     invite: Name
     """Code of the invite."""
@@ -408,7 +408,7 @@ CONNECT: Final = control_operation("POST", f"{PERSON}/connect", errors.NOT_FOUND
 DISCONNECT: Final = control_operation("POST", f"{PERSON}/disconnect", errors.NOT_FOUND, result=Person)
 
 SAY: Final = control_operation("POST", f"{PERSON}/say", errors.NOT_FOUND, body=Say, result=Message)
-REPLY: Final = control_operation("POST", f"{PERSON}/reply", errors.NOT_FOUND, body=Reply, result=Message)
+REPLY: Final = control_operation("POST", f"{PERSON}/reply", errors.NOT_FOUND, body=SendReply, result=Message)
 EDIT: Final = control_operation("POST", f"{PERSON}/edit", errors.NOT_FOUND, body=Edit, result=Message)
 DELETE: Final = control_operation("POST", f"{PERSON}/delete", errors.NOT_FOUND, body=MessageTarget)
 REACT: Final = control_operation("POST", f"{PERSON}/react", errors.NOT_FOUND, body=React)

@@ -201,7 +201,7 @@ class ControlApi:
         return build_document(self.app.config, built, self.token, tls=self.app.tls)
 
     async def create_user(self, body: bodies.CreateUser) -> BuiltUser:
-        """Create a user."""
+        """Create a user without guilds."""
         password = body.password if body.password is not None else secrets.token_urlsafe(9)
         password_hash = accounts.passwords.hash_password_weakly(password, salt=secrets.token_bytes(16))
 
@@ -270,7 +270,7 @@ class ControlApi:
     # Snapshots and forks
 
     async def list_snapshots(self) -> list[bodies.SnapshotState]:
-        """List snapshots."""
+        """List the stored snapshots."""
         return self.snapshots.list_states()
 
     async def create_snapshot(self) -> bodies.SnapshotState:
@@ -279,13 +279,13 @@ class ControlApi:
             return await self.snapshots.take()
 
     async def restore_snapshot(self, snapshot_id: str) -> bodies.ClockState:
-        """Restore a snapshot."""
+        """Restore the data, files and time of a snapshot."""
         async with self._lock:
             await self.snapshots.restore(snapshot_id)
             return await self.get_clock()
 
     async def delete_snapshot(self, snapshot_id: str) -> None:
-        """Delete a snapshot."""
+        """Delete a stored snapshot."""
         self.snapshots.delete(snapshot_id)
 
     async def list_forks(self) -> list[bodies.ForkState]:
