@@ -153,6 +153,22 @@ async def test_a_deferred_answer_is_awaited(rehearsal: Rehearsal, bot: CommandBo
     assert (await failing).json["message"] == "demo-bot deferred its response to carol and deleted it"
 
 
+async def test_a_role_above_the_bot_is_named_as_the_cause(rehearsal: Rehearsal, bot: CommandBot) -> None:
+    role = {"permissions": str(discord.Permissions(manage_roles=True).value), "name": "helpers"}
+    guild_id = rehearsal.control.built_world.guilds["Town Square"].id
+    alice = rehearsal.actor("alice")
+    created = (await alice.post(f"/guilds/{guild_id}/roles", json=role)).ok()
+    bot_id = rehearsal.actor("demo-bot").id
+    assert (await alice.put(f"/guilds/{guild_id}/members/{bot_id}/roles/{created['id']}")).status == 204
+
+    options = {"member": "bob", "role": "mods"}
+    result = (await rehearsal.act("alice", "run", channel="general", command="promote", options=options)).ok()
+
+    assert result["message"]["content"] == "Missing Permissions"
+    [rejected] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
+    assert "is not above the role mods, which demo-bot tried to give to bob." in rejected["cause"]
+
+
 async def test_components_and_modals_are_used(rehearsal: Rehearsal, bot: CommandBot) -> None:
     panel = (await rehearsal.act("alice", "run", channel="general", command="panel")).ok()["message"]
     message = {"message": panel["id"]}
@@ -162,12 +178,18 @@ async def test_components_and_modals_are_used(rehearsal: Rehearsal, bot: Command
         await rehearsal.act("bob", "choose", select="Member?", values=["carol"], channel="general", **message)
     ).ok()
     assert result["message"]["content"] == "chose carol"
-    modal = (await rehearsal.act("alice", "click", button="form", **message)).ok()["modal"]
+    response = await rehearsal.act("alice", "submit")
+    assert response.json["errors"]["modal"]["_errors"][0]["message"] == "alice has not received a modal"
+    response = await rehearsal.act("alice", "click", button="Cuont")
+    [error] = response.json["errors"]["component"]["_errors"]
+    assert error["message"] == "alice has received no message with the component 'Cuont'"
+    # Without an ID, the latest message with the button and the latest modal are used.
+    modal = (await rehearsal.act("alice", "click", button="form")).ok()["modal"]
     assert modal["title"] == "Survey"
     response = await rehearsal.act("alice", "submit", modal=modal["id"], fields={"Shoe size": "44"})
     [error] = response.json["errors"]["fields"]["Shoe size"]["_errors"]
     assert error["message"] == "the modal has no field 'Shoe size'; it has: Name"
-    result = (await rehearsal.act("alice", "submit", modal=modal["id"], fields={"Name": "Ann"})).ok()
+    result = (await rehearsal.act("alice", "submit", fields={"Name": "Ann"})).ok()
     assert result["message"]["content"] == "thanks, Ann"
     response = await rehearsal.act("bob", "submit", modal=modal["id"])
     [error] = response.json["errors"]["modal"]["_errors"]

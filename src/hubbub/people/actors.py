@@ -9,7 +9,7 @@ import aiohttp
 
 from hubbub.people import requests
 from hubbub.people.context import PlatformContext
-from hubbub.people.errors import EventNotReceived
+from hubbub.people.errors import EventNotReceived, RequestRejected
 from hubbub.people.expectations import (
     Difference,
     contains_fields,
@@ -51,16 +51,20 @@ class ActorClient:
     async def request(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
         """Send a request to the public API with this actor's token; return the decoded response."""
         __tracebackhide__ = True
-        body = await requests.request(
-            self.context.http,
-            self.name,
-            method,
-            self.context.ready.api,
-            path,
-            self.token_prefix + self.token,
-            json=json,
-            **options,
-        )
+        try:
+            body = await requests.request(
+                self.context.http,
+                self.name,
+                method,
+                self.context.ready.api,
+                path,
+                self.token_prefix + self.token,
+                json=json,
+                **options,
+            )
+        except RequestRejected as error:
+            cause = await self.context.find_cause(self.id, error.status, error.code)
+            raise RequestRejected(self.name, method, path, error.status, error.body, cause) from None
         return Result(body) if isinstance(body, dict) else ResultList(body) if isinstance(body, list) else body
 
     async def send(

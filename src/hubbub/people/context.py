@@ -10,6 +10,8 @@ from hubbub.people.ready import Application, NamedObjects, ReadyDocument
 from hubbub.people.requests import Control
 from hubbub.people.results import Result
 
+STATUSES_WITH_CAUSE: Final = (400, 403, 404)
+"""Statuses of rejected requests whose cause the platform may know."""
 DELIVERED: Final = "delivered"
 """Outcome of a delivered event; outcomes that start with it are deliveries, too."""
 LINES_SHOWN_MAX: Final = 5
@@ -60,6 +62,16 @@ class PlatformContext:
                 if not outcome["outcome"].startswith(DELIVERED):
                     lines.append(f"  {event}{self.location_of(event_trace)} was not delivered: {outcome['outcome']}")
         return "From the delivery trace:\n" + "\n".join(lines[-LINES_SHOWN_MAX:]) if lines else ""
+
+    async def find_cause(self, user_id: str, status: int, code: int) -> str | None:
+        """Return the cause of a user's latest rejected request, if it has this status and code; None if unknown."""
+        if status not in STATUSES_WITH_CAUSE:
+            return None
+        rejected = (await self.get("/trace", {"user_id": user_id}))["refused"]
+        if not rejected or (rejected[-1]["status"], rejected[-1]["body"].get("code")) != (status, code):
+            return None
+        cause: str | None = rejected[-1]["cause"]
+        return cause
 
     # Names
 

@@ -100,6 +100,14 @@ def iter_components(components: Any) -> Iterator[dict[str, Any]]:
         yield from iter_components(nested)
 
 
+def has_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> bool:
+    """Return whether a message has a component with this custom_id, label or placeholder."""
+    return any(
+        item["type"] in types and identifier in (item.get("custom_id"), item.get("label"), item.get("placeholder"))
+        for item in iter_components(message.get("components"))
+    )
+
+
 def find_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> dict[str, Any]:
     """Return the component of a message with this custom_id, label or placeholder; raise `InvalidArgument` if none has it."""
     candidates = [item for item in iter_components(message.get("components")) if item["type"] in types]

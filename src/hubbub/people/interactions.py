@@ -133,16 +133,36 @@ class InteractionClient(MessagingClient):
             wait_for_answer=wait_for_answer,
         )
 
+    def find_latest_component(self, identifier: str, types: Sequence[int]) -> Mapping[str, Any]:
+        """Return the latest received message that has a component with this custom_id, label or placeholder."""
+        messages: dict[str, dict[str, Any]] = {}
+        for event in self.received_events:
+            if event.name in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
+                messages[event.data["id"]] = messages.pop(event.data["id"], {}) | event.data
+            elif event.name == "MESSAGE_DELETE":
+                messages.pop(event.data["id"], None)
+        for message in reversed(messages.values()):
+            if forms.has_component(message, identifier, types):
+                return message
+        raise InvalidArgument("component", f"{self.name} has received no message with the component {identifier!r}")
+
     async def submit(
         self,
-        modal: Mapping[str, Any] | str,
+        modal: Mapping[str, Any] | str | None,
         fields: Mapping[str, Any],
         timeout_seconds: float | None,
         *,
         wait_for_answer: bool = True,
     ) -> Result:
-        """Submit a modal, or the modal with this ID, with values by custom_id or label; return the response."""
+        """Submit a modal with values by custom_id or label; return the response.
+
+        `modal` is a modal, its ID, or None for the latest one that the user received.
+        """
         __tracebackhide__ = True
+        if modal is None:
+            if not self._modals:
+                raise InvalidArgument("modal", f"{self.name} has not received a modal")
+            modal = next(reversed(self._modals.values()))
         if isinstance(modal, str):
             if modal not in self._modals:
                 raise InvalidArgument("modal", f"{self.name} has not received the modal {modal}")

@@ -54,7 +54,8 @@ def _rejected_request_lines(context: PlatformContext, rejected: list[dict[str, A
     for request in rejected[-REQUESTS_SHOWN_MAX:]:
         caller = "unauthenticated" if request["user_id"] is None else context.name_of(request["user_id"])
         error = format_error(request["status"], request["body"]).replace("\n", "\n      ")
-        yield f"  {_time(request)} {caller} {request['method']} {request['route']}:{error[1:]}"
+        cause = f"\n      {request['cause']}" if request["cause"] is not None else ""
+        yield f"  {_time(request)} {caller} {request['method']} {request['route']}:{error[1:]}{cause}"
 
 
 def _closed_connection_lines(context: PlatformContext, closed: list[dict[str, Any]]) -> Iterator[str]:

@@ -130,13 +130,22 @@ class SetTrace(msgspec.Struct, kw_only=True):
     on: bool
 
 
+class ExplainedRequest(RejectedRequest, frozen=True, kw_only=True):
+    """A rejected request with its cause."""
+
+    cause: str | None
+    """The permission, role or member because of which the request failed, as a sentence; null if it is unknown.
+
+    It describes the current state of the platform."""
+
+
 class TraceState(msgspec.Struct, kw_only=True):
     """The latest events with their outcomes, rejected requests, and closed gateway connections."""
 
     on: bool
     """Whether deliveries are traced now."""
     events: list[TracedEvent]
-    refused: list[RejectedRequest]
+    refused: list[ExplainedRequest]
     closed: list[ClosedConnection]
 
 

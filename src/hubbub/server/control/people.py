@@ -279,7 +279,10 @@ class People:
         values: list[str] | None,
     ) -> models.InteractionResult:
         client = await self._client(name)
-        message = await client.find_message(str(body.message), body.channel)
+        if body.message is None:
+            message = client.find_latest_component(identifier, types)
+        else:
+            message = await client.find_message(str(body.message), body.channel)
         timeout_seconds = body.timeout_ms / 1000
         result = await client.use_component(
             message, identifier, types, values, timeout_seconds, wait_for_answer=body.wait_for_answer
@@ -291,7 +294,10 @@ class People:
         client = await self._client(name)
         values = _decode_values("fields", body.fields)
         result = await client.submit(
-            str(body.modal), values, body.timeout_ms / 1000, wait_for_answer=body.wait_for_answer
+            None if body.modal is None else str(body.modal),
+            values,
+            body.timeout_ms / 1000,
+            wait_for_answer=body.wait_for_answer,
         )
         return _interaction_result(result)
 

@@ -212,7 +212,16 @@ class Complete(msgspec.Struct, kw_only=True):
     """Time in milliseconds to wait for the choices."""
 
 
-class Click(MessageTarget, kw_only=True):
+class ComponentTarget(msgspec.Struct, kw_only=True):
+    """The message that contains a component."""
+
+    message: MessageId | None = None
+    """ID of the message; null for the latest message that the person received with such a component."""
+    channel: Name | None = None
+    """Name or ID of its channel; required only if the person was not connected when the message was sent."""
+
+
+class Click(ComponentTarget, kw_only=True):
     """A button to click."""
 
     button: Name
@@ -223,7 +232,7 @@ class Click(MessageTarget, kw_only=True):
     """Time in milliseconds to wait for the response."""
 
 
-class Choose(MessageTarget, kw_only=True):
+class Choose(ComponentTarget, kw_only=True):
     """Values to choose in a select."""
 
     select: Name
@@ -239,8 +248,8 @@ class Choose(MessageTarget, kw_only=True):
 class Submit(msgspec.Struct, kw_only=True):
     """A modal to submit."""
 
-    modal: InteractionId
-    """ID of a modal that the person received."""
+    modal: InteractionId | None = None
+    """ID of a modal that the person received; null for the latest one."""
     fields: dict[str, Any] = {}
     """Values by custom_id or label; other fields keep their default values."""
     wait_for_answer: bool = True

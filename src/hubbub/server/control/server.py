@@ -19,6 +19,7 @@ from hubbub.protocol.operation import Operation, operations_of
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import bodies, openapi, operations, people_operations
+from hubbub.server.control.causes import Causes
 from hubbub.server.control.emulated_providers import CreateCredential, Credential, EmulatedProviders
 from hubbub.server.control.people import People, run_action
 from hubbub.server.control.snapshots import Snapshots
@@ -30,6 +31,7 @@ from hubbub.server.core.endpoints import Endpoint, build_endpoint
 from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, ActiveFault, Fault, GatewayFault, HttpFault
 from hubbub.server.core.mail import Mailbox, ReceivedMail
 from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.core.trace import RejectedRequest
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.ready_document import ReadyDocument, build_document
 from hubbub.server.transports.http import decoding, request_limits, responses
@@ -389,18 +391,31 @@ class ControlApi:
     async def get_trace(self, query: operations.TraceQuery) -> bodies.TraceState:
         """Return the delivery trace."""
         trace = self.app.trace
-        events = trace.find(event=query.event, user_id=query.user_id, after=query.after)
-        refused = trace.find_rejected(user_id=query.user_id, after=query.after)
-        closed = trace.find_closed(user_id=query.user_id, after=query.after)
-        return bodies.TraceState(on=trace.is_enabled, events=events, refused=refused, closed=closed)
+        rejected = trace.find_rejected(user_id=query.user_id, after=query.after)
+        return bodies.TraceState(
+            on=trace.is_enabled,
+            events=trace.find(event=query.event, user_id=query.user_id, after=query.after),
+            refused=await self._explain(rejected),
+            closed=trace.find_closed(user_id=query.user_id, after=query.after),
+        )
+
+    async def _explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
+        """Return rejected requests with their causes."""
+        if not rejected:
+            return []
+        now_ms, built = self.clock.now_ms(), self.built_world
+        names: dict[int, str] = {user.id: name for name, user in built.users.items()}
+        for name, application in built.applications.items():
+            if application.bot is not None:
+                names[application.bot.id] = name
+        causes = Causes(self.app.table, names.get)
+        return await self.app.database.read(lambda tx: causes.explain_all(tx, now_ms, rejected))
 
     async def set_trace(self, body: bodies.SetTrace) -> bodies.TraceState:
         """Turn the delivery trace on or off."""
         trace = self.app.trace
         trace.is_enabled = body.on
-        return bodies.TraceState(
-            on=body.on, events=trace.find(), refused=trace.find_rejected(), closed=trace.find_closed()
-        )
+        return await self.get_trace(operations.TraceQuery())
 
     async def clear_trace(self) -> None:
         """Remove all entries of the delivery trace."""

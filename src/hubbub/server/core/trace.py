@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from hubbub.protocol.ids import ChannelId, GuildId, Timestamp, UserId
+from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
 
 TRACE_ENTRIES_MAX: Final = 1000
 """Number of stored events, and of stored rejected requests and closed connections each."""
@@ -54,6 +54,8 @@ class RejectedRequest(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     route: str
     """The path template, since an actual path may contain a token."""
+    parameters: dict[str, Snowflake] = {}
+    """The IDs in the path by parameter; other parameters may be tokens."""
     user_id: UserId | None
     status: int
     body: msgspec.Raw
@@ -99,7 +101,14 @@ class Trace:
         )
 
     def add_rejected(
-        self, at: Timestamp, method: str, route: str, user_id: int | None, status: int, body: bytes | None
+        self,
+        at: Timestamp,
+        method: str,
+        route: str,
+        parameters: dict[str, Snowflake],
+        user_id: int | None,
+        status: int,
+        body: bytes | None,
     ) -> None:
         """Record a rejected request."""
         self._number += 1
@@ -109,6 +118,7 @@ class Trace:
                 at=at,
                 method=method,
                 route=route,
+                parameters=parameters,
                 user_id=None if user_id is None else UserId(user_id),
                 status=status,
                 body=msgspec.Raw(body or b"null"),

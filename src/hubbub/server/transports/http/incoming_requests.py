@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from hubbub.protocol import errors
+from hubbub.protocol.ids import Snowflake
 from hubbub.server.core.call import Actor
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.http import responses
@@ -28,7 +29,7 @@ _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 class RequestState:
     """The state of a request while it is handled, also used for metrics, trace and log."""
 
-    __slots__ = ("actor", "headers", "ip", "is_anonymous", "method", "request", "route")
+    __slots__ = ("actor", "headers", "ids", "ip", "is_anonymous", "method", "request", "route")
 
     def __init__(self, request: web.Request, ip: str, headers: dict[str, str]) -> None:
         self.request = request
@@ -38,6 +39,8 @@ class RequestState:
         # HEAD is handled like GET; aiohttp omits the body of its response.
         self.method = "GET" if request.method == "HEAD" else request.method
         self.route = "unknown"
+        self.ids: dict[str, Snowflake] = {}
+        """IDs in the path by parameter, for the delivery trace; empty while the trace is off."""
         self.actor: Actor | None = None
         self.is_anonymous = False
         """Whether the operation has no caller: it needs none, or its token is in the path."""

@@ -21,7 +21,7 @@ from aiohttp.typedefs import Handler
 from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.ids import AttachmentId
+from hubbub.protocol.ids import AttachmentId, Snowflake
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.protocol.resources.audit_log import REASON_MAX
 from hubbub.server.core import cdn_urls
@@ -213,7 +213,7 @@ class HttpServer:
         if encoded.status >= 400 and self._trace.is_enabled:
             user_id = None if state.actor is None else state.actor.user_id
             timestamp = codec.timestamp(self._clock.now_ms())
-            self._trace.add_rejected(timestamp, method, state.route, user_id, encoded.status, encoded.body)
+            self._trace.add_rejected(timestamp, method, state.route, state.ids, user_id, encoded.status, encoded.body)
         if self._config.log.requests:
             requests_log.info(
                 "%s %s %d",
@@ -342,6 +342,8 @@ class HttpServer:
             return EncodedResponse(200, await self.openapi())
         endpoint, values = self._table.find(state.method, segments)
         state.route = endpoint.operation.path
+        if self._trace.is_enabled:
+            state.ids = _path_ids(endpoint, values)
         actor = await self._authenticate(state, endpoint)
         state.actor = actor
         self._check_rate_limits(state, endpoint, actor, values)
@@ -581,3 +583,12 @@ class HttpServer:
         ):
             return await self._not_found_handler(request)
         return responses.plain_error(404)
+
+
+def _path_ids(endpoint: Endpoint, values: Sequence[str]) -> dict[str, Snowflake]:
+    """Return the IDs in a path by parameter, without those that are not valid IDs."""
+    return {
+        name: Snowflake(int(value))
+        for name, value, is_id in zip(endpoint.operation.parameters, values, endpoint.snowflake_parameters, strict=True)
+        if is_id and value.isascii() and value.isdigit()
+    }
