@@ -28,6 +28,7 @@ READY: Final[dict[str, str]] = {
     START_PLATFORM: "Press Ctrl-C to stop",
     r"\bhubbub agent\b": "Listening at ",
     r"\bexamples/bot\.py ": " is in Town Square",
+    r"\brun_counter\.py": "has connected to Gateway",
     r"\bexamples/game ": "You are ",
     r"\bexamples/backend\.py ": "The game's server is running at ",
 }

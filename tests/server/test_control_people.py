@@ -29,7 +29,10 @@ async def test_people_are_listed_and_created(rehearsal: Rehearsal) -> None:
         ("bob", False),
         ("carol", False),
     ]
-    dora = (await rehearsal.control_request("POST", "/people", json={"name": "dora", "global_name": "Dora"})).ok()
+    dora = (await rehearsal.control_request("POST", "/people", json={"username": "Dora", "global_name": "Dora"})).ok()
+    assert dora["name"] == "dora"
+    response = await rehearsal.control_request("POST", "/people", json={"username": "no spaces"})
+    assert field_errors(response.json, "username")
     assert (await rehearsal.act("dora", "connect")).ok() == {**dora, "connected": True}
     assert (await rehearsal.act("dora", "disconnect")).ok() == dora
     assert (await rehearsal.act("dora", "request", path="/users/@me")).ok()["global_name"] == "Dora"
@@ -165,11 +168,11 @@ async def test_a_wait_ends_when_the_caller_disconnects(rehearsal: Rehearsal) -> 
 
 async def test_people_of_a_restored_snapshot_act_again(rehearsal: Rehearsal) -> None:
     snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
-    await rehearsal.control_request("POST", "/people", json={"name": "dora"})
+    await rehearsal.control_request("POST", "/people", json={"username": "dora"})
     await rehearsal.act("dora", "connect")
     (await rehearsal.control_request("POST", f"/snapshots/{snapshot['id']}/restore")).ok()
     assert (await rehearsal.control_request("GET", "/people/dora")).status == 404
-    (await rehearsal.control_request("POST", "/people", json={"name": "dora"})).ok()
+    (await rehearsal.control_request("POST", "/people", json={"username": "dora"})).ok()
     assert (await rehearsal.act("dora", "connect")).ok()["connected"]
 
 
@@ -177,7 +180,7 @@ async def test_people_of_a_restored_snapshot_act_again(rehearsal: Rehearsal) -> 
 
 
 async def test_people_join_guilds_and_become_friends(rehearsal: Rehearsal) -> None:
-    (await rehearsal.control_request("POST", "/people", json={"name": "dora"})).ok()
+    (await rehearsal.control_request("POST", "/people", json={"username": "dora"})).ok()
     invite = (await rehearsal.act("alice", "invite", channel="general", fields={"max_uses": 1})).ok()
     assert (await rehearsal.act("dora", "join", invite=invite["code"])).ok()["guild"]["name"] == "Town Square"
     assert (await rehearsal.act("dora", "say", channel="general", content="here")).status == 200

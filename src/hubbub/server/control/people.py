@@ -79,12 +79,12 @@ class People:
         """List the people of the world."""
         return [self._person(name) for name in self._get_built_world().users]
 
-    async def create_person(self, body: models.CreatePerson) -> models.Person:
+    async def create_person(self, body: bodies.CreateUser) -> models.Person:
         """Create a person: a user who is not in any guild."""
-        await self._create_user(
-            bodies.CreateUser(username=body.name, global_name=body.global_name, password=body.password)
-        )
-        return self._person(body.name)
+        created = await self._create_user(body)
+        # The name may differ from the requested one, because usernames are lowercase.
+        users = self._get_built_world().users
+        return self._person(next(name for name, user in users.items() if user.id == created.id))
 
     async def get_person(self, name: str) -> models.Person:
         """Return a person with the token and the state of the gateway session."""

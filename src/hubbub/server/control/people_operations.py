@@ -8,12 +8,12 @@ from msgspec import Meta
 from hubbub.people.expectations import Difference
 from hubbub.protocol import errors
 from hubbub.protocol.ids import InteractionId, MessageId, UserId, WideInt
-from hubbub.protocol.resources.accounts import PASSWORD_MAX
 from hubbub.protocol.resources.commands import CommandChoice
 from hubbub.protocol.resources.interactions import ModalCreated
 from hubbub.protocol.resources.invites import Invite
 from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.subscriptions import Purchase
+from hubbub.server.control.bodies import CreateUser
 from hubbub.server.control.operations import control_operation
 
 TIMEOUT_MS_MAX: Final = 300_000
@@ -36,16 +36,6 @@ class Person(msgspec.Struct, kw_only=True):
     token: str
     connected: bool
     """Whether the person has a gateway session; every action except reading starts one."""
-
-
-class CreatePerson(msgspec.Struct, kw_only=True):
-    """A new user, who is not in any guild."""
-
-    name: str
-    """The username."""
-    global_name: str | None = None
-    password: Annotated[str, Meta(min_length=1, max_length=PASSWORD_MAX)] | None = None
-    """The password; null for a random one."""
 
 
 # Messages
@@ -411,7 +401,7 @@ PERSON: Final = "/people/{name}"
 _EXPECTATION: Final[dict[str, Any]] = {"error_model": FailedExpectation}
 
 LIST_PEOPLE: Final = control_operation("GET", "/people", result=list[Person])
-CREATE_PERSON: Final = control_operation("POST", "/people", body=CreatePerson, result=Person)
+CREATE_PERSON: Final = control_operation("POST", "/people", body=CreateUser, result=Person)
 GET_PERSON: Final = control_operation("GET", PERSON, errors.NOT_FOUND, result=Person)
 CONNECT: Final = control_operation("POST", f"{PERSON}/connect", errors.NOT_FOUND, result=Person)
 DISCONNECT: Final = control_operation("POST", f"{PERSON}/disconnect", errors.NOT_FOUND, result=Person)
