@@ -5,6 +5,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity import (
     account_emails,
     accounts,
+    administration,
     applications,
     connections,
     developers,
@@ -84,6 +85,7 @@ SLICES: tuple[Slice, ...] = (
     accounts.SLICE,
     account_emails.SLICE,
     passkeys.SLICE,
+    administration.SLICE,
     connections.SLICE,
     identity_providers.SLICE,
     oauth2.SLICE,
@@ -163,6 +165,7 @@ PORTS: tuple[Binding, ...] = (
         notification_settings.export_data,
         push_subscriptions.export_data,
     ),
+    administration.ports.delete_messages.bind(messages.changes.delete_by_author),
     applications.ports.check_deletion.bind(subscriptions.require_deletable),
     oauth2.ports.is_banned.bind(accounts.is_banned),
     oauth2.ports.link_account.bind(identities.link_account),

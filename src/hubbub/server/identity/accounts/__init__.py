@@ -2,7 +2,7 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.accounts import passwords, routes, signals
+from hubbub.server.identity.accounts import management, passwords, routes, signals
 from hubbub.server.identity.accounts.actions import (
     ban,
     create_user,
@@ -28,9 +28,9 @@ __all__ = [
     "SLICE",
     "ban",
     "create_user",
-    "find_ban",
     "is_banned",
     "is_email_registered",
+    "management",
     "passwords",
     "require_not_banned",
     "require_password",

@@ -4,7 +4,7 @@ import secrets
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
+from hubbub.protocol import codec, errors
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
@@ -146,9 +146,14 @@ def unban(call: Call, user_id: UserId) -> bool:
 
 
 def require_not_banned(call: Call, user_id: UserId) -> None:
-    """Reject a banned account. Call this only after the caller has proven that the account belongs to them."""
-    if store.find_ban(call.tx, user_id, call.now_ms) is not None:
-        raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
+    """Reject a banned account; the error shows the end and the reason of the ban.
+
+    Call this only after the caller has proven that the account belongs to them."""
+    row = store.find_ban(call.tx, user_id, call.now_ms)
+    if row is not None:
+        ends = "" if row.ends_ms is None else f" until {codec.timestamp(row.ends_ms)[:16].replace('T', ' ')} UTC"
+        reason = "" if row.reason is None else f" Reason: {row.reason}"
+        raise errors.invalid("login", "ACCOUNT_DISABLED", f"This account is suspended{ends}.{reason}")
 
 
 def delete(call: Call, user_id: UserId) -> None:

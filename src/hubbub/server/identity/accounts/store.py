@@ -115,6 +115,18 @@ def find_ban(tx: Tx, user_id: int, now_ms: int) -> AccountBanRow | None:
     )
 
 
+def list_banned_ids(tx: Tx, now_ms: int, *, after_id: int, limit: int) -> list[int]:
+    """Return the IDs above `after_id` of users with a ban that is in effect at `now_ms`, in ascending order."""
+    rows = tx.all(
+        "SELECT user_id FROM account_bans WHERE (ends_ms IS NULL OR ends_ms > ?) AND user_id > ? "
+        "ORDER BY user_id LIMIT ?",
+        now_ms,
+        after_id,
+        limit,
+    )
+    return [row[0] for row in rows]
+
+
 def upsert_ban(tx: Tx, row: AccountBanRow) -> None:
     """Insert or replace a ban."""
     tx.run(

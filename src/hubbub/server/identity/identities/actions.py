@@ -247,7 +247,7 @@ def detach_identities(call: Call, family_id: int, user_id: UserId) -> None:
     if not store.list_identities(call.tx, family_id, [user_id]):
         return
     user = users.find(call.tx, user_id)
-    is_banned = accounts.find_ban(call.tx, user_id, call.now_ms) is not None
+    is_banned = accounts.is_banned(call, user_id)
     name = None if user is None else user.global_name
     row = create_provisional(call, family_id, name, restricted_by=user_id if is_banned else None)
     store.move_identities(call.tx, family_id, user_id, row.id)

@@ -63,7 +63,7 @@ def require_bot_application(call: Call) -> ApplicationRow:
 
 def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
     """Reject a provisional account that replaced an account which is still banned."""
-    if row.restricted_by is not None and accounts.find_ban(call.tx, row.restricted_by, call.now_ms) is not None:
+    if row.restricted_by is not None and accounts.is_banned(call, row.restricted_by):
         raise errors.MERGE_SOURCE_BANNED()
 
 
@@ -72,11 +72,7 @@ def is_restricted(call: Call, user_id: int) -> bool:
 
     Messages and friends of a restricted account stay within its game (spec/sdk.md#8.6, spec/sdk.md#11.3)."""
     row = store.find_provisional(call.tx, user_id)
-    return (
-        row is not None
-        and row.restricted_by is not None
-        and accounts.find_ban(call.tx, row.restricted_by, call.now_ms) is not None
-    )
+    return row is not None and row.restricted_by is not None and accounts.is_banned(call, row.restricted_by)
 
 
 def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:

@@ -1,12 +1,12 @@
-"""Validation of the names of users, bots and applications."""
+"""Names of users, bots and applications: validation, and lookup of users."""
 
 import re
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import users as wire
-from hubbub.server.identity.users.store import find_by_username
+from hubbub.server.identity.users.store import find_by_username, search
 
-__all__ = ["clean_name", "find_by_username", "require_bot_name", "require_username"]
+__all__ = ["clean_name", "find_by_username", "require_bot_name", "require_username", "search"]
 """The interface for other slices."""
 
 _FORBIDDEN_TEXTS = ("@", "#", ":", "```")

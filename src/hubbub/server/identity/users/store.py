@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from hubbub.protocol.ids import UserId
+from hubbub.protocol.ids import WIDE_MAX, UserId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
@@ -70,6 +70,23 @@ def find_by_username(tx: Tx, username: str) -> UserRow | None:
 def find_by_email(tx: Tx, email: str) -> UserRow | None:
     """Return the user with this confirmed email address, in lower case, or None."""
     return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE email = ? AND verified = 1", email)
+
+
+def search(tx: Tx, text: str, *, after_id: int, limit: int) -> list[UserRow]:
+    """Return users, without bots, with IDs above `after_id`, by ascending ID.
+
+    `text`, in lower case, is a part of the username or display name, or the whole ID or email address; empty matches all
+    users."""
+    where, parameters = "bot = 0 AND id > ?", list[object]([after_id])
+    if text:
+        pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        matches = ["username LIKE ? ESCAPE '\\'", "LOWER(global_name) LIKE ? ESCAPE '\\'", "email = ?"]
+        parameters += [pattern, pattern, text]
+        if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:
+            matches.append("id = ?")
+            parameters.append(int(text))
+        where += f" AND ({' OR '.join(matches)})"
+    return tx.fetch(UserRow, f"SELECT {COLUMNS} FROM users WHERE {where} ORDER BY id LIMIT ?", *parameters, limit)
 
 
 def insert(tx: Tx, row: UserRow) -> None:

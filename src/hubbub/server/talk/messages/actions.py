@@ -299,6 +299,23 @@ def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: in
             return
 
 
+def delete_by_author(call: Call, user_id: int) -> bool:
+    """Delete a batch of a user's messages in all channels. Return whether the user has more messages."""
+    rows = store.list_by_author(call.tx, user_id, 0, store.BATCH_SIZE)
+    rows_by_channel: dict[int, list[MessageRow]] = {}
+    for row in rows:
+        rows_by_channel.setdefault(row.channel_id, []).append(row)
+    for channel_id, channel_rows in rows_by_channel.items():
+        channel = access.find_channel(call.tx, channel_id)
+        if channel is None:
+            # The channel was deleted, and a job is deleting its messages.
+            store.delete(call.tx, channel_id, channel_rows)
+            jobs.schedule_file_deletion(call, channel_rows)
+        else:
+            _delete_batch(call, channel, channel_rows)
+    return len(rows) == store.BATCH_SIZE
+
+
 def on_member_banned(call: Call, signal: MemberBanned) -> None:
     """Delete a banned user's recent messages, as far back as the ban requests."""
     if signal.delete_message_seconds > 0:

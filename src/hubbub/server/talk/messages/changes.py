@@ -1,6 +1,6 @@
 """Changes of stored messages."""
 
-from hubbub.server.talk.messages.actions import EPHEMERAL_LIFETIME_MS, delete, set_pinned, update
+from hubbub.server.talk.messages.actions import EPHEMERAL_LIFETIME_MS, delete, delete_by_author, set_pinned, update
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
 from hubbub.server.talk.messages.store import extend_ephemeral, reassign_author, set_reacted
 
@@ -8,6 +8,7 @@ __all__ = [
     "EPHEMERAL_LIFETIME_MS",
     "complete_deferred",
     "delete",
+    "delete_by_author",
     "edit",
     "extend_ephemeral",
     "reassign_author",

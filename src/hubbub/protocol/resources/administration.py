@@ -1,0 +1,327 @@
+"""Administration of the server by its operators. The public API does not have these routes.
+
+Every operation requires a user who is an operator and has two-factor authentication enabled.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import Snowflake, Timestamp, UserId
+from hubbub.protocol.operation import Auth, Operation, RateLimit
+from hubbub.protocol.resources.accounts import AccountSession
+
+PAGE_LIMIT_MAX: Final = 100
+"""Maximum number of entries in a page of a list."""
+PAGE_LIMIT_DEFAULT: Final = 50
+REASON_MAX: Final = 512
+"""Maximum length of the reason of an action, in characters."""
+SEARCH_TEXT_MAX: Final = 100
+"""Maximum length of a search text, in characters."""
+GRACE_DAYS_DEFAULT: Final = 30
+GRACE_DAYS_MAX: Final = 90
+"""Maximum number of days between the deletion of an account by an operator and its execution."""
+
+READ_LIMIT = RateLimit(60, 60.0)
+WRITE_LIMIT = RateLimit(30, 60.0)
+
+Reason = Annotated[str, Meta(min_length=1, max_length=REASON_MAX)]
+"""Reason of an action, stored in the operator audit log."""
+PageLimit = Annotated[int, Meta(ge=1, le=PAGE_LIMIT_MAX)]
+
+
+class OperatorRole(StrEnum):
+    """Role of an operator. Each role includes the rights of the roles after it."""
+
+    OWNER = "owner"
+    """Manages operators."""
+    MODERATOR = "moderator"
+    """Suspends, deletes and restores accounts, and retries jobs."""
+    AUDITOR = "auditor"
+    """Reads everything and changes nothing."""
+
+
+class UserState(StrEnum):
+    """State of accounts in a search."""
+
+    SUSPENDED = "suspended"
+    DELETING = "deleting"
+
+
+class Operator(Struct, kw_only=True):
+    """A user who administers the server."""
+
+    user_id: UserId
+    """ID of the user."""
+    username: str
+    """Username of the user."""
+    role: OperatorRole
+    """Role of the operator."""
+    mfa_enabled: bool
+    """Whether the user has two-factor authentication enabled, without which an operator cannot act."""
+    granted_at: Timestamp
+    """Time at which the role was granted."""
+
+
+class SetOperator(Struct, kw_only=True):
+    """Request body for granting or changing the role of an operator."""
+
+    role: OperatorRole
+    """New role of the user."""
+    reason: Reason | None = None
+    """Reason for the audit log; null or absent for none."""
+
+
+class AdministrativeAction(Struct, kw_only=True):
+    """Request body of an action that needs no other input."""
+
+    reason: Reason | None = None
+    """Reason for the audit log; null or absent for none."""
+
+
+class OperatorAuditEntry(Struct, kw_only=True):
+    """An action of an operator."""
+
+    id: Snowflake
+    """ID of the entry, which contains its time."""
+    created_at: Timestamp
+    """Time of the action."""
+    operator_id: UserId | None
+    """ID of the operator; null for an action on the command line."""
+    operator_name: str | None
+    """Current username of the operator; null on the command line and for a deleted account."""
+    action: str
+    """Name of the action, for example `user.suspend`."""
+    target_kind: str
+    """Kind of the target, for example `user`."""
+    target_id: Snowflake | None
+    """ID of the target; null if it has none."""
+    target_name: str
+    """Name of the target at the time of the action."""
+    detail: str
+    """Further information about the action; empty for none."""
+    reason: str | None
+    """Reason that the operator gave; null for none."""
+
+
+class ListOperatorAudit(Struct, kw_only=True):
+    """Query of the operator audit log."""
+
+    before: Snowflake | None = None
+    """Return entries with lower IDs only."""
+    limit: PageLimit = PAGE_LIMIT_DEFAULT
+    """Maximum number of entries, 1 to 100."""
+    operator_id: UserId | None = None
+    """Return actions of this operator only."""
+    target_id: Snowflake | None = None
+    """Return actions on this target only."""
+
+
+class Suspension(Struct, kw_only=True):
+    """The suspension of an account."""
+
+    reason: str | None
+    """Reason that the user sees at login; null for none."""
+    created_at: Timestamp
+    """Time at which the account was suspended."""
+    ends_at: Timestamp | None
+    """End of the suspension; null if it does not end by itself."""
+
+
+class ScheduledDeletion(Struct, kw_only=True):
+    """The scheduled deletion of an account."""
+
+    reason: str
+    """Reason that the operator gave."""
+    created_at: Timestamp
+    """Time at which the deletion was scheduled."""
+    due_at: Timestamp
+    """Time at which the account and its messages are deleted."""
+
+
+class AdministeredUser(Struct, kw_only=True):
+    """An account as operators see it."""
+
+    id: UserId
+    """ID of the user."""
+    username: str
+    """Username of the user."""
+    global_name: str | None
+    """Display name of the user; null if not set."""
+    avatar: str | None
+    """Hash of the avatar; null if not set."""
+    email: str | None
+    """Email address of the user; null if not set."""
+    verified: bool
+    """Whether the email address is confirmed."""
+    mfa_enabled: bool
+    """Whether two-factor authentication is enabled."""
+    created_at: Timestamp
+    """Time at which the account was created."""
+    operator_role: OperatorRole | None
+    """Role of the user as an operator; null if the user is not one."""
+    suspension: Suspension | None
+    """Suspension of the account; null if it is not suspended."""
+    deletion: ScheduledDeletion | None
+    """Scheduled deletion of the account; null if there is none."""
+
+
+class AdministeredUserDetails(AdministeredUser, kw_only=True):
+    """An account with its login sessions."""
+
+    sessions: list[AccountSession]
+    """Login sessions of the user, newest first."""
+
+
+class SearchUsers(Struct, kw_only=True):
+    """Query of a search for accounts."""
+
+    query: Annotated[str, Meta(max_length=SEARCH_TEXT_MAX)] = ""
+    """Part of the username or display name, or the whole ID or email address; empty for all accounts."""
+    state: UserState | None = None
+    """Return accounts in this state only; `query` is then ignored."""
+    after: Snowflake | None = None
+    """Return accounts with higher IDs only."""
+    limit: PageLimit = PAGE_LIMIT_DEFAULT
+    """Maximum number of accounts, 1 to 100."""
+
+
+class SuspendUser(Struct, kw_only=True):
+    """Request body for suspending an account."""
+
+    reason: Reason
+    """Reason, which the user sees at login."""
+    ends_at: datetime | None = None
+    """End of the suspension; null or absent for a suspension that does not end by itself."""
+
+
+class DeleteUser(Struct, kw_only=True):
+    """Request body for deleting an account."""
+
+    reason: Reason
+    """Reason for the audit log."""
+    grace_days: Annotated[int, Meta(ge=0, le=GRACE_DAYS_MAX)] = GRACE_DAYS_DEFAULT
+    """Number of days in which the account can be restored, 0 to 90."""
+
+
+_RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
+_USER_RAISES: Final = (*_RAISES, errors.UNKNOWN_USER)
+
+GET_MY_OPERATOR = Operation(
+    "GET", "/admin/operators/@me", result=Operator, auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+)
+
+LIST_OPERATORS = Operation(
+    "GET", "/admin/operators", result=list[Operator], auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+)
+
+SET_OPERATOR = Operation(
+    "PUT",
+    "/admin/operators/{user_id}",
+    body=SetOperator,
+    result=Operator,
+    auth=Auth.USER,
+    raises=_USER_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""A new operator is logged out everywhere, so that every session of an operator was opened with a two-factor code."""
+
+REMOVE_OPERATOR = Operation(
+    "POST",
+    "/admin/operators/{user_id}/remove",
+    body=AdministrativeAction,
+    optional_body=True,
+    auth=Auth.USER,
+    raises=_USER_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""The last owner cannot be removed."""
+
+LIST_OPERATOR_AUDIT = Operation(
+    "GET",
+    "/admin/audit-log",
+    query=ListOperatorAudit,
+    result=list[OperatorAuditEntry],
+    auth=Auth.USER,
+    raises=_RAISES,
+    limit=READ_LIMIT,
+)
+
+SEARCH_USERS = Operation(
+    "GET",
+    "/admin/users",
+    query=SearchUsers,
+    result=list[AdministeredUser],
+    auth=Auth.USER,
+    raises=_RAISES,
+    limit=READ_LIMIT,
+)
+"""Bots are not included."""
+
+GET_ADMINISTERED_USER = Operation(
+    "GET",
+    "/admin/users/{user_id}",
+    result=AdministeredUserDetails,
+    auth=Auth.USER,
+    raises=_USER_RAISES,
+    limit=READ_LIMIT,
+)
+
+SUSPEND_USER = Operation(
+    "POST",
+    "/admin/users/{user_id}/suspend",
+    body=SuspendUser,
+    result=AdministeredUser,
+    auth=Auth.USER,
+    raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL),
+    limit=WRITE_LIMIT,
+)
+"""Revokes every token of the account and of its bots. The user sees the reason at login. Operators cannot be suspended."""
+
+UNSUSPEND_USER = Operation(
+    "POST",
+    "/admin/users/{user_id}/unsuspend",
+    body=AdministrativeAction,
+    optional_body=True,
+    result=AdministeredUser,
+    auth=Auth.USER,
+    raises=_USER_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""Revoked tokens stay revoked."""
+
+END_USER_SESSIONS = Operation(
+    "POST",
+    "/admin/users/{user_id}/end-sessions",
+    body=AdministrativeAction,
+    optional_body=True,
+    auth=Auth.USER,
+    raises=_USER_RAISES,
+    limit=WRITE_LIMIT,
+)
+
+DELETE_USER = Operation(
+    "POST",
+    "/admin/users/{user_id}/delete",
+    body=DeleteUser,
+    result=AdministeredUser,
+    auth=Auth.USER,
+    raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL, errors.MUST_TRANSFER_OWNERSHIP),
+    limit=WRITE_LIMIT,
+)
+"""Suspends the account immediately. When the grace period ends, the account and all its messages are deleted."""
+
+RESTORE_USER = Operation(
+    "POST",
+    "/admin/users/{user_id}/restore",
+    body=AdministrativeAction,
+    optional_body=True,
+    result=AdministeredUser,
+    auth=Auth.USER,
+    raises=_USER_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""Cancels a scheduled deletion. A suspension that the deletion caused is lifted."""

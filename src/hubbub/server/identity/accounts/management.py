@@ -1,0 +1,6 @@
+"""Management of accounts by operators."""
+
+from hubbub.server.identity.accounts.actions import delete, sign_out
+from hubbub.server.identity.accounts.store import find_ban, list_banned_ids, list_sign_ins
+
+__all__ = ["delete", "find_ban", "list_banned_ids", "list_sign_ins", "sign_out"]

@@ -1,0 +1,27 @@
+"""Administration: operators and their audit log, and the actions of operators on accounts."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.accounts.signals import SecondFactorChanged
+from hubbub.server.identity.administration import (
+    accounts,
+    audit,
+    jobs,
+    listeners,
+    operators,
+    ports,
+    routes,
+    user_routes,
+)
+from hubbub.server.identity.users.signals import UserDeleted
+
+SLICE = Slice(
+    name="administration",
+    modules=(routes, user_routes, ports),
+    jobs=jobs.JOBS,
+    listeners={
+        SecondFactorChanged: listeners.on_second_factor_changed,
+        UserDeleted: listeners.on_user_deleted,
+    },
+)
+
+__all__ = ["SLICE", "accounts", "audit", "operators", "ports"]

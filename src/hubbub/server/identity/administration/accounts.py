@@ -1,0 +1,129 @@
+"""Search, suspend, delete and restore accounts."""
+
+from typing import Final
+
+from hubbub.protocol import codec, errors
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import administration as wire
+from hubbub.server.core import jobs as job_queue
+from hubbub.server.core.call import Call
+from hubbub.server.identity import accounts, users
+from hubbub.server.identity.administration import audit, ports, rules, store
+from hubbub.server.identity.administration.store import DeletionRow
+from hubbub.server.identity.users import UserRow
+
+__all__ = ["delete", "end_sessions", "restore", "search", "suspend", "unsuspend"]
+"""The interface for the command line."""
+
+DELETE_USER_JOB: Final = "administration.delete_user"
+"""Kind of the job that deletes an account at the end of its grace period."""
+DAY_MS: Final = 24 * 3_600_000
+
+
+# Search
+
+
+def search(call: Call, query: wire.SearchUsers) -> list[UserRow]:
+    """Return accounts by ascending ID."""
+    after_id = query.after or 0
+    if query.state is None:
+        return users.names.search(call.tx, query.query.strip().lower(), after_id=after_id, limit=query.limit)
+    if query.state == wire.UserState.SUSPENDED:
+        ids = accounts.management.list_banned_ids(call.tx, call.now_ms, after_id=after_id, limit=query.limit)
+    else:
+        ids = [row.user_id for row in store.list_deletions(call.tx, after_id=after_id, limit=query.limit)]
+    users_by_id = users.find_many(call.tx, ids)
+    return [users_by_id[user_id] for user_id in ids if user_id in users_by_id]
+
+
+# Suspension
+
+
+def suspend(call: Call, user: UserRow, *, reason: str | None, ends_ms: int | None = None) -> None:
+    """Suspend an account until `ends_ms` (Unix milliseconds), or until an operator lifts the suspension if it is None."""
+    rules.require_not_operator(call, user.id)
+    accounts.ban(call, user.id, ends_ms=ends_ms, reason=reason)
+    detail = "" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
+    _record(call, "user.suspend", user, detail=detail, reason=reason)
+
+
+def unsuspend(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
+    """Lift a suspension. Return False if the account is not suspended.
+
+    The suspension of an account that is being deleted ends with its restoration only."""
+    if store.find_deletion(call.tx, user.id) is not None:
+        raise errors.FORBIDDEN(message="This account is being deleted. Restore it instead.")
+    if not accounts.unban(call, user.id):
+        return False
+    _record(call, "user.unsuspend", user, reason=reason)
+    return True
+
+
+def end_sessions(call: Call, user: UserRow, *, reason: str | None = None) -> int:
+    """Revoke every login session of a user and return their number."""
+    count = accounts.management.sign_out(call, user.id)
+    _record(call, "user.end_sessions", user, detail=f"{count} sessions", reason=reason)
+    return count
+
+
+# Deletion
+
+
+def delete(call: Call, user: UserRow, *, reason: str, grace_days: int = wire.GRACE_DAYS_DEFAULT) -> DeletionRow:
+    """Suspend an account and schedule its deletion. An account that is already being deleted keeps its date."""
+    rules.require_not_operator(call, user.id)
+    scheduled = store.find_deletion(call.tx, user.id)
+    if scheduled is not None:
+        return scheduled
+    users.ports.check_deletion(call, user.id)
+    suspension = accounts.management.find_ban(call.tx, user.id, call.now_ms)
+    # A suspension that ends by itself must not end before the deletion.
+    has_suspended = suspension is None or suspension.ends_ms is not None
+    if has_suspended:
+        accounts.ban(call, user.id, reason="The account is being deleted.")
+    actor = call.actor_or_none
+    row = DeletionRow(
+        user_id=user.id,
+        operator_id=None if actor is None else actor.user_id,
+        reason=reason,
+        created_ms=call.now_ms,
+        due_ms=call.now_ms + grace_days * DAY_MS,
+        has_suspended=int(has_suspended),
+    )
+    store.insert_deletion(call.tx, row)
+    call.tx.enqueue(DELETE_USER_JOB, user.id, due_ms=row.due_ms, key=_job_key(user.id))
+    _record(call, "user.delete", user, detail=f"due {codec.timestamp(row.due_ms)}", reason=reason)
+    return row
+
+
+def restore(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
+    """Cancel the deletion of an account. Return False if none is scheduled or it has begun."""
+    row = store.find_deletion(call.tx, user.id)
+    if row is None or row.due_ms <= call.now_ms:
+        return False
+    store.delete_deletion(call.tx, user.id)
+    job_queue.cancel_jobs(call.tx, DELETE_USER_JOB, _job_key(user.id))
+    if row.has_suspended:
+        accounts.unban(call, user.id)
+    _record(call, "user.restore", user, reason=reason)
+    return True
+
+
+def delete_now(call: Call, user_id: UserId) -> None:
+    """Delete a batch of a user's messages, and after the last batch the account."""
+    user = users.find(call.tx, user_id)
+    if user is None or store.find_deletion(call.tx, user_id) is None:
+        return
+    if ports.delete_messages(call, user_id):
+        call.tx.enqueue(DELETE_USER_JOB, user_id, key=_job_key(user_id))
+        return
+    accounts.management.delete(call, user_id)
+    _record(call, "user.deleted", user, detail="The grace period ended.")
+
+
+def _job_key(user_id: int) -> str:
+    return f"{DELETE_USER_JOB}:{user_id}"
+
+
+def _record(call: Call, action: str, user: UserRow, *, detail: str = "", reason: str | None = None) -> None:
+    audit.record(call, action, "user", target_id=user.id, target_name=user.username, detail=detail, reason=reason)

@@ -1,0 +1,14 @@
+"""Jobs of the administration slice."""
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.identity.administration import accounts
+
+
+def delete_user(call: Call, job: Job) -> None:
+    """Delete an account whose grace period ended, in batches of messages."""
+    accounts.delete_now(call, UserId(job.decode(int)))
+
+
+JOBS = {accounts.DELETE_USER_JOB: delete_user}
