@@ -381,17 +381,76 @@ def test_admin_commands_manage_users_bots_and_permissions(
         user_token = send_request("POST", f"{ready['api']}/auth/login", json=login)[1]["token"]
         guild_id = send_request("POST", f"{ready['api']}/guilds", user_token, json={"name": "Home"})[1]["id"]
 
-        assert cli.main(["admin", "add-bot", helper["id"], guild_id, *data_flags]) == 1
-        assert "stop the server first" in capsys.readouterr().err
+        assert cli.main(["admin", "add-bot", helper["id"], guild_id, "--permission", "BAN_MEMBERS", *data_flags]) == 0
+        assert "Added helper to Home." in capsys.readouterr().out
         assert stop_process(process) == 0
 
-    assert cli.main(["admin", "add-bot", helper["id"], guild_id, "--permission", "BAN_MEMBERS", *data_flags]) == 0
-    assert "Added helper to Home." in capsys.readouterr().out
     assert cli.main(["admin", "add-bot", helper["id"], guild_id, *data_flags]) == 1
     assert cli.main(["admin", "split-permissions", guild_id, *data_flags]) == 0
     assert "Home: added the newer permissions to 0 roles and 0 overwrites." in capsys.readouterr().out
     assert cli.main(["admin", "split-permissions", "1", *data_flags]) == 1
     assert "there is no guild 1" in capsys.readouterr().err
+
+
+def test_admin_commands_run_in_the_server_of_the_data_folder(
+    data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data_flags = ["--data", str(data_folder)]
+    with running_server(tmp_path, "serve", *data_flags) as (process, ready):
+        assert stat.S_IMODE((data_folder / "admin.sock").stat().st_mode) == 0o600
+        assert cli.main(["admin", "create-user", "ann", *data_flags]) == 0
+        token = read_printed_values(capsys)["token"]
+        assert send_request("GET", f"{ready['api']}/users/@me", token)[0] == 200
+        assert cli.main(["admin", "create-user", "ann", *data_flags]) == 1
+        assert "Username is unavailable." in capsys.readouterr().err
+
+        assert cli.main(["admin", "ban-user", "ann", "--reason", "Spam", *data_flags]) == 0
+        assert send_request("GET", f"{ready['api']}/users/@me", token)[0] == 401
+        process.kill()
+        process.wait()
+
+    # The socket of a killed server remains; commands open the store, and the next server replaces it.
+    assert (data_folder / "admin.sock").exists()
+    capsys.readouterr()
+    assert cli.main(["admin", "list-users", "--state", "suspended", *data_flags]) == 0
+    assert " ann" in capsys.readouterr().out
+    with running_server(tmp_path, "serve", *data_flags) as (process, _):
+        assert cli.main(["admin", "unban-user", "ann", *data_flags]) == 0
+        assert stop_process(process) == 0
+    assert not (data_folder / "admin.sock").exists()
+
+
+def test_admin_commands_manage_operators_and_delete_accounts(
+    data_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*arguments: str, code: int = 0) -> str:
+        assert cli.main(["admin", *arguments, "--data", str(data_folder)]) == code
+        output = capsys.readouterr()
+        return output.err if code else output.out
+
+    run("create-user", "ann", "--email", "ann@example.org")
+    run("create-user", "ben")
+    assert "No operators." in run("list-operators")
+    assert "must enable two-factor" in run("set-operator", "ann", "owner", "--reason", "First owner")
+    assert run("list-operators") == "ann owner (two-factor authentication is off)\n"
+    assert "is an operator" in run("ban-user", "ann", code=1)
+    assert "last owner" in run("remove-operator", "ann", code=1)
+    assert "ann@example.org" in run("list-users", "AN")
+    assert run("list-users", "carol") == "No accounts found.\n"
+
+    assert "Ended 1 sessions of ben." in run("end-sessions", "ben", "--reason", "Lost phone")
+    assert "restore-user ben" in run("delete-user", "ben", "--reason", "Spam")
+    assert " ben" in run("list-users", "--state", "deleting")
+    assert "Restored ben." in run("restore-user", "ben")
+    assert "is not being deleted" in run("restore-user", "ben", code=1)
+    assert "0 to 90" in run("delete-user", "ben", "--reason", "Spam", "--grace-days", "91", code=1)
+
+    actions = [line.split(" ", 1)[1] for line in run("audit-log").splitlines()]
+    assert actions[0] == "command line: user.restore ben"
+    assert actions[2:4] == [
+        "command line: user.end_sessions ben 1 sessions (Lost phone)",
+        "command line: operator.set ann owner (First owner)",
+    ]
 
 
 def test_a_backup_of_a_running_server_is_a_usable_data_folder(

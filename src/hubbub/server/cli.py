@@ -207,24 +207,22 @@ def _flag_name(key: str) -> str:
 def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     subparsers = parser.add_subparsers(metavar="ACTION", required=True)
 
-    def add_action(name: str, function: str, help_text: str) -> argparse.ArgumentParser:
+    def add_action(name: str, help_text: str) -> argparse.ArgumentParser:
         subparser = subparsers.add_parser(name, help=help_text)
         _add_settings(subparser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
-        subparser.set_defaults(run=_store_command("commands.admin", function))
+        subparser.set_defaults(run=_store_command("commands.admin", "run"), admin_action=name)
         return subparser
 
-    create_user = add_action("create-user", "create_user", "create a user and print their token")
+    create_user = add_action("create-user", "create a user and print their token")
     create_user.add_argument("username")
     create_user.add_argument("--email")
     create_user.add_argument("--global-name")
     create_user.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
-    set_password = add_action("set-password", "set_password", "set a user's password, read from standard input")
+    set_password = add_action("set-password", "set a user's password, read from standard input")
     set_password.add_argument("username")
 
-    create_application = add_action(
-        "create-application", "create_application", "create an application and print its secrets once"
-    )
+    create_application = add_action("create-application", "create an application and print its secrets once")
     create_application.add_argument("name")
     create_application.add_argument("--owner", required=True, metavar="USERNAME")
     create_application.add_argument("--no-bot", action="store_true", help="do not create a bot user")
@@ -233,47 +231,63 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     )
     create_application.add_argument("--redirect-uri", action="append", default=[], metavar="URI")
 
-    reset_bot_token = add_action(
-        "reset-bot-token", "reset_bot_token", "revoke a bot's token and print the new one once"
-    )
+    reset_bot_token = add_action("reset-bot-token", "revoke a bot's token and print the new one once")
     reset_bot_token.add_argument("application_id", metavar="APPLICATION_ID")
 
-    add_action("list-approvals", "list_approvals", "list the scopes and intents that applications have requested")
-    approve_scope = add_action(
-        "approve-scope", "approve_scope", "allow an application to request a scope that needs approval"
-    )
-    approve_intent = add_action(
-        "approve-intent", "approve_intent", "grant a large application a privileged intent for one year"
-    )
-    deny_approval = add_action(
-        "deny-approval", "deny_approval", "deny an application's request for a scope or an intent"
-    )
+    add_action("list-approvals", "list the scopes and intents that applications have requested")
+    approve_scope = add_action("approve-scope", "allow an application to request a scope that needs approval")
+    approve_intent = add_action("approve-intent", "grant a large application a privileged intent for one year")
+    deny_approval = add_action("deny-approval", "deny an application's request for a scope or an intent")
     for decision_parser in (approve_scope, approve_intent, deny_approval):
         decision_parser.add_argument("application_id", metavar="APPLICATION_ID")
         decision_parser.add_argument("name", metavar="NAME", help="name of the scope or intent")
 
-    ban_user = add_action(
-        "ban-user", "ban_user", "disable an account, revoke all its tokens and remove it from all games"
-    )
+    ban_user = add_action("ban-user", "disable an account, revoke all its tokens and remove it from all games")
     ban_user.add_argument("username")
     ban_user.add_argument(
         "--until", metavar="TIME", help="end of the ban, such as 2026-12-01T00:00:00Z (default: permanent)"
     )
     ban_user.add_argument("--reason")
 
-    unban_user = add_action("unban-user", "unban_user", "enable a disabled account again")
+    unban_user = add_action("unban-user", "enable a disabled account again")
     unban_user.add_argument("username")
 
-    link_publisher = add_action(
-        "link-publisher", "link_publisher", "make an application a game of a publisher, permanently"
+    list_users = add_action("list-users", "search the accounts of the server")
+    list_users.add_argument(
+        "query", nargs="?", default="", metavar="TEXT", help="part of a name, an email address or an ID"
     )
+    list_users.add_argument("--state", choices=("suspended", "deleting"), help="list accounts in this state only")
+
+    end_sessions = add_action("end-sessions", "log a user out everywhere")
+    delete_user = add_action("delete-user", "delete an account and its messages after a grace period")
+    delete_user.add_argument("--reason", required=True)
+    delete_user.add_argument(
+        "--grace-days",
+        type=int,
+        default=30,
+        metavar="DAYS",
+        help="days in which the account can be restored (default: 30)",
+    )
+    restore_user = add_action("restore-user", "cancel the deletion of an account")
+
+    add_action("list-operators", "list the operators of the server")
+    set_operator = add_action("set-operator", "let a user manage the server at /admin")
+    remove_operator = add_action("remove-operator", "remove the role of an operator")
+    for account_parser in (end_sessions, delete_user, restore_user, set_operator, remove_operator):
+        account_parser.add_argument("username")
+    for reason_parser in (end_sessions, set_operator, remove_operator):
+        reason_parser.add_argument("--reason", help="reason for the audit log")
+    set_operator.add_argument("role", choices=("owner", "moderator", "auditor"))
+    add_action("audit-log", "list the newest actions of operators")
+
+    link_publisher = add_action("link-publisher", "make an application a game of a publisher, permanently")
     link_publisher.add_argument("application_id", metavar="APPLICATION_ID")
     link_publisher.add_argument("parent_id", metavar="PARENT_ID")
     link_publisher.add_argument(
         "--yes", action="store_true", help="confirm that the application's player data is deleted"
     )
 
-    add_bot = add_action("add-bot", "add_bot", "add an application's bot to a guild")
+    add_bot = add_action("add-bot", "add an application's bot to a guild")
     add_bot.add_argument("application_id", metavar="APPLICATION_ID")
     add_bot.add_argument("guild_id", metavar="GUILD_ID")
     add_bot.add_argument(
@@ -284,7 +298,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
         help="permission to give the bot's role (repeatable)",
     )
 
-    change_guild = add_action("guild", "change_guild", "show or change a guild's boost tier and features")
+    change_guild = add_action("guild", "show or change a guild's boost tier and features")
     change_guild.add_argument("guild_id", metavar="GUILD_ID")
     change_guild.add_argument("--tier", type=int, choices=range(4), help="boost tier to set")
     change_guild.add_argument(
@@ -292,13 +306,12 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     )
     change_guild.add_argument("--remove-feature", action="append", default=[], metavar="NAME", help="feature to remove")
 
-    change_user = add_action("user", "change_user", "show or change a user's premium tier")
+    change_user = add_action("user", "show or change a user's premium tier")
     change_user.add_argument("username")
     change_user.add_argument("--premium", choices=("none", "tier_0", "tier_1", "tier_2"), help="premium tier to set")
 
     split_permissions = add_action(
         "split-permissions",
-        "split_permissions",
         "add the permissions that were split off older ones to every role and overwrite that has the older ones",
     )
     split_permissions.add_argument("guild_id", metavar="GUILD_ID")

@@ -22,6 +22,7 @@ import msgspec
 from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
+from hubbub.server.commands.admin_socket import AdminSocket
 from hubbub.server.control import ControlApi
 from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.bus import BusError
@@ -105,6 +106,8 @@ async def _run_until_stopped(
 
     app.on_fatal = stop_after_failure
     await app.start()
+    admin_socket = AdminSocket(app)
+    await admin_socket.start()
     try:
         built = worlds.BuiltWorld()
         if world is not None:
@@ -122,6 +125,7 @@ async def _run_until_stopped(
     finally:
         if control is not None:
             await control.close()
+        await admin_socket.close()
         await app.stop()
     log.info("Stopped")
     return code

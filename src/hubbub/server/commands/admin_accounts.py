@@ -1,0 +1,138 @@
+"""Actions of `hubbub admin` on accounts and operators, and the audit log."""
+
+import argparse
+from datetime import UTC, datetime
+
+from hubbub.protocol import codec
+from hubbub.protocol.ids import LATEST_MS
+from hubbub.protocol.resources import administration as wire
+from hubbub.server.commands.admin_actions import ACTIONS, AdminError, action, require_user
+from hubbub.server.core.call import Call
+from hubbub.server.identity import administration
+
+__all__ = ["ACTIONS"]
+"""The actions of this module and of `admin_actions`."""
+
+# Accounts
+
+
+@action("list-users")
+def list_users(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the accounts that match a search."""
+    query = wire.SearchUsers(
+        query=arguments.query,
+        state=None if arguments.state is None else wire.UserState(arguments.state),
+        limit=wire.PAGE_LIMIT_MAX,
+    )
+    rows = administration.accounts.search(call, query)
+    lines = [f"{row.id} {row.username}" + ("" if row.email is None else f" {row.email}") for row in rows]
+    if len(rows) == wire.PAGE_LIMIT_MAX:
+        lines.append(f"Only the first {wire.PAGE_LIMIT_MAX} accounts are shown; search for a name to see others.")
+    return lines or ["No accounts found."]
+
+
+@action("ban-user")
+def ban_user(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Suspend an account, permanently or until a given time."""
+    row = require_user(call, arguments.username)
+    ends_ms = None if arguments.until is None else _parse_future_time(call, arguments.until)
+    administration.accounts.suspend(call, row, ends_ms=ends_ms, reason=arguments.reason)
+    ends = "permanently" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
+    return [f"Banned {row.username} {ends}; all tokens are revoked and all game accounts are unlinked."]
+
+
+@action("unban-user")
+def unban_user(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Enable a suspended account again."""
+    row = require_user(call, arguments.username)
+    if not administration.accounts.unsuspend(call, row):
+        raise AdminError(f"{row.username} is not banned")
+    return [f"Unbanned {row.username}."]
+
+
+@action("end-sessions")
+def end_sessions(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """End every login session of a user."""
+    row = require_user(call, arguments.username)
+    count = administration.accounts.end_sessions(call, row, reason=arguments.reason)
+    return [f"Ended {count} sessions of {row.username}."]
+
+
+@action("delete-user")
+def delete_user(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Suspend an account and schedule the deletion of the account and its messages."""
+    row = require_user(call, arguments.username)
+    if not 0 <= arguments.grace_days <= wire.GRACE_DAYS_MAX:
+        raise AdminError(f"--grace-days must be 0 to {wire.GRACE_DAYS_MAX}")
+    deletion = administration.accounts.delete(call, row, reason=arguments.reason, grace_days=arguments.grace_days)
+    return [
+        f"{row.username} is suspended. The account and its messages are deleted at {codec.timestamp(deletion.due_ms)}.",
+        f"Until then, hubbub admin restore-user {row.username} cancels the deletion.",
+    ]
+
+
+@action("restore-user")
+def restore_user(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Cancel the deletion of an account."""
+    row = require_user(call, arguments.username)
+    if not administration.accounts.restore(call, row):
+        raise AdminError(f"{row.username} is not being deleted")
+    return [f"Restored {row.username}."]
+
+
+# Operators
+
+
+@action("list-operators")
+def list_operators(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the operators of the server."""
+    lines = [
+        f"{row.username} {row.role.value}" + ("" if row.mfa_enabled else " (two-factor authentication is off)")
+        for row in administration.operators.list_operators(call)
+    ]
+    return lines or ["No operators. Create the first one with hubbub admin set-operator NAME owner."]
+
+
+@action("set-operator")
+def set_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Grant a user the role of an operator, or change it."""
+    row = require_user(call, arguments.username)
+    role = wire.OperatorRole(arguments.role)
+    administration.operators.set_role(call, row, role, reason=arguments.reason)
+    lines = [f"{row.username} is now an operator with the role {role.value} and manages this server at /admin."]
+    if not row.mfa_enabled:
+        lines.append(f"{row.username} must enable two-factor authentication in the account settings first.")
+    return lines
+
+
+@action("remove-operator")
+def remove_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Remove the role of an operator."""
+    row = require_user(call, arguments.username)
+    administration.operators.remove(call, row, reason=arguments.reason)
+    return [f"{row.username} is not an operator anymore."]
+
+
+@action("audit-log")
+def print_audit_log(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the newest actions of operators."""
+    lines = []
+    for entry in administration.audit.list_entries(call, wire.ListOperatorAudit(limit=wire.PAGE_LIMIT_MAX)):
+        operator = "command line" if entry.operator_id is None else entry.operator_name or str(int(entry.operator_id))
+        parts = [entry.created_at[:19] + "Z", operator + ":", entry.action, entry.target_name, entry.detail]
+        if entry.reason is not None:
+            parts.append(f"({entry.reason})")
+        lines.append(" ".join(part for part in parts if part))
+    return lines or ["No actions yet."]
+
+
+def _parse_future_time(call: Call, text: str) -> int:
+    """Parse an ISO 8601 time, in UTC if it has no time zone, and return it as Unix milliseconds."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
+    ms = codec.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
+    if not call.now_ms < ms <= LATEST_MS:
+        raise AdminError(f"{text} is not in the future")
+    return ms

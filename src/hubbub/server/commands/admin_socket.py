@@ -1,0 +1,158 @@
+"""The local socket through which `hubbub admin` runs actions in a server that uses the embedded database.
+
+A request is one line of JSON with the name and the arguments of an action, and so is the response with its lines or its error.
+The socket is in the data folder and only its owner can open it.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol.errors import ApiError
+from hubbub.server.app import App
+from hubbub.server.commands.admin_accounts import ACTIONS
+from hubbub.server.commands.admin_actions import AdminError
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.worlds.schema import WorldError
+
+log = logging.getLogger(__name__)
+
+SOCKET_FILE: Final = "admin.sock"
+REQUEST_BYTES_MAX: Final = 65_536
+READ_TIMEOUT_SECONDS: Final = 10.0
+"""Time in seconds in which a client must send its request."""
+RESPONSE_TIMEOUT_SECONDS: Final = 120.0
+"""Time in seconds after which a command stops waiting for the server."""
+
+_SETTINGS: Final = frozenset({"admin_action", "config", "data", "database_url", "files_url", "nats_url", "run"})
+"""Attributes of the parsed command line that are not arguments of the action."""
+
+
+class _Request(msgspec.Struct, kw_only=True):
+    """An action to run."""
+
+    name: str
+    values: dict[str, Any]
+
+
+class _Response(msgspec.Struct, kw_only=True):
+    """The result of an action."""
+
+    lines: list[str] = []
+    error: str | None = None
+
+
+def read_values(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of an action from the parsed command line."""
+    return {"password_hash": None} | {name: value for name, value in vars(arguments).items() if name not in _SETTINGS}
+
+
+async def perform(app: App, name: str, values: dict[str, Any]) -> list[str]:
+    """Run an action in one transaction and return the lines to print, or raise AdminError."""
+    function = ACTIONS.get(name)
+    if function is None:
+        raise AdminError(f"the running server does not know the command {name}; restart it after an update")
+    arguments = argparse.Namespace(**values)
+    try:
+        return await app.database.write(lambda tx: function(app.make_call(tx), arguments))
+    except WorldError as error:
+        raise AdminError(str(error)) from error
+    except ApiError as error:
+        raise AdminError(error.describe()) from error
+
+
+# The command
+
+
+def send(data: Path, name: str, values: dict[str, Any]) -> list[str] | None:
+    """Run an action in the server of a data folder. Return its lines, or None if no server is listening.
+
+    Raise AdminError if the action fails."""
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(RESPONSE_TIMEOUT_SECONDS)
+        try:
+            connection.connect(str(data / SOCKET_FILE))
+        except OSError:
+            return None
+        try:
+            connection.sendall(msgspec.json.encode(_Request(name=name, values=values)) + b"\n")
+            received = b"".join(iter(lambda: connection.recv(REQUEST_BYTES_MAX), b""))
+            response = msgspec.json.decode(received, type=_Response)
+        except (OSError, msgspec.DecodeError) as error:
+            raise AdminError(f"the running server did not answer; look at its log ({error})") from error
+    if response.error is not None:
+        raise AdminError(response.error)
+    return response.lines
+
+
+# The server
+
+
+class AdminSocket:
+    """The listening socket of a server."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._path: Path | None = None
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Listen in the data folder. A server without the embedded database, or on Windows, does not listen."""
+        config = self._app.config
+        if config.data is None or config.database_url is not None or not hasattr(socket, "AF_UNIX"):
+            return
+        path = Path(config.data) / SOCKET_FILE
+        listener = socket.socket(socket.AF_UNIX)
+        try:
+            # The process holds the lock of the database, so a file of this name is left over from a killed process.
+            path.unlink(missing_ok=True)
+            mask = os.umask(0o177)
+            try:
+                listener.bind(str(path))
+            finally:
+                os.umask(mask)
+            self._server = await asyncio.start_unix_server(self._handle, sock=listener, limit=REQUEST_BYTES_MAX)
+        except OSError as error:
+            listener.close()
+            log.warning("hubbub admin needs a stopped server, because %s cannot be opened: %s", path, error)
+            return
+        self._path = path
+
+    async def close(self) -> None:
+        """Stop listening and delete the socket."""
+        if self._server is not None:
+            self._server.close()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            try:
+                response = await self._respond(reader)
+                writer.write(msgspec.json.encode(response) + b"\n")
+                await writer.drain()
+            finally:
+                writer.close()
+
+    async def _respond(self, reader: asyncio.StreamReader) -> _Response:
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                request = msgspec.json.decode(await reader.readline(), type=_Request)
+            log.info("Running hubbub admin %s", request.name)
+            return _Response(lines=await perform(self._app, request.name, request.values))
+        except (AdminError, StoreUnavailable) as error:
+            return _Response(error=str(error))
+        except (msgspec.DecodeError, TimeoutError, ValueError):
+            return _Response(error="the request is invalid")
+        except Exception:
+            log.exception("hubbub admin failed")
+            return _Response(error="the action failed; the log of the server has the details")
