@@ -31,6 +31,8 @@ async def test_users_are_found_by_name_id_and_email(world: World) -> None:
     found = await search(ann)
     assert found[:3] == ["ann", "ben_50", "carol"]
     assert bot.name not in found
+    assert await search(ann, username="BEN_50") == ["ben_50"]
+    assert await search(ann, username="ben") == []
     for text in ("EN_5", "big b", "Ben@example.org", session["user_id"]):
         assert await search(ann, query=text) == ["ben_50"], text
     for text in ("b%n", "x_50", "99999999999999999999999", "\\"):

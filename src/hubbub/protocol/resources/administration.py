@@ -181,6 +181,8 @@ class SearchUsers(Struct, kw_only=True):
 
     query: Annotated[str, Meta(max_length=SEARCH_TEXT_MAX)] = ""
     """Part of the username or display name, or the whole ID or email address; empty for all accounts."""
+    username: Annotated[str, Meta(max_length=SEARCH_TEXT_MAX)] | None = None
+    """Return only the account with exactly this username; other filters are then ignored."""
     state: UserState | None = None
     """Return accounts in this state only; `query` is then ignored."""
     after: Snowflake | None = None

@@ -25,6 +25,9 @@ DAY_MS: Final = 24 * 3_600_000
 
 def search(call: Call, query: wire.SearchUsers) -> list[UserRow]:
     """Return accounts by ascending ID."""
+    if query.username is not None:
+        user = users.names.find_by_username(call.tx, query.username.lower())
+        return [] if user is None else [user]
     after_id = query.after or 0
     if query.state is None:
         return users.names.search(call.tx, query.query.strip().lower(), after_id=after_id, limit=query.limit)

@@ -27,6 +27,7 @@ from hubbub.server.transports.web import (
     chat,
     connected_apps,
     consent,
+    console,
     conversations,
     devices,
     email,
@@ -68,10 +69,11 @@ PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     chat,
     guild_templates,
     *portal.PAGE_MODULES,
+    *console.PAGE_MODULES,
 )
 """Modules that define pages."""
 
-STYLED_PATHS: Final = ("/app", "/settings")
+STYLED_PATHS: Final = ("/admin", "/app", "/settings")
 """First parts of the paths of pages that have the appearance that the user chose."""
 
 PageFunction = Callable[[PageRequest], Awaitable[web.Response]]

@@ -1,0 +1,143 @@
+"""Pages of the console for accounts: search, details and actions."""
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render, render_errors
+from hubbub.server.transports.web.page_requests import PageRequest
+
+PATH: Final = "/users"
+USER_PATH: Final = PATH + r"/{user_id:\d{1,19}}"
+PAGE_SIZE: Final = 25
+STATES: Final = (("", "All accounts"), ("suspended", "Suspended"), ("deleting", "Being deleted"))
+GRACE_PERIODS: Final = (
+    ("30", "30 days"),
+    ("7", "7 days"),
+    ("1", "1 day"),
+    ("90", "90 days"),
+    ("0", "None: delete now"),
+)
+
+
+@console_page("GET", "")
+async def open_console(request: PageRequest, operator: Operator) -> web.Response:
+    """Open the first section of the console."""
+    return request.redirect(CONSOLE_PATH + PATH)
+
+
+@console_page("GET", PATH)
+async def list_accounts(request: PageRequest, operator: Operator) -> web.Response:
+    """Search accounts."""
+    text, state, after = (request.query_parameter(name) for name in ("query", "state", "after"))
+    text = text.strip()[: wire.SEARCH_TEXT_MAX]
+    state = state if state in dict(STATES) else ""
+    query = {"limit": [str(PAGE_SIZE + 1)], "query": [text]}
+    if state:
+        query["state"] = [state]
+    if after.isascii() and after.isdigit():
+        query["after"] = [after]
+    found = await request.call(wire.SEARCH_USERS, query=query)
+    shown = found[:PAGE_SIZE]
+    next_path = None
+    if len(found) > PAGE_SIZE:
+        parameters = {"query": text, "state": state, "after": str(int(shown[-1].id))}
+        next_path = f"{CONSOLE_PATH}{PATH}?{urlencode({name: value for name, value in parameters.items() if value})}"
+    return render(
+        request,
+        "accounts.html",
+        operator,
+        accounts=shown,
+        states=STATES,
+        query=text,
+        state=state,
+        is_first_page=not after,
+        next_path=next_path,
+    )
+
+
+@console_page("GET", USER_PATH)
+async def show_account(request: PageRequest, operator: Operator) -> web.Response:
+    """Show an account and what operators did with it."""
+    return render(request, "account.html", operator, **await _account_context(request))
+
+
+@console_page("POST", USER_PATH + "/suspend")
+async def suspend_account(request: PageRequest, operator: Operator) -> web.Response:
+    """Suspend an account."""
+    form, body = request.form, dict[str, Any]()
+    body["reason"] = form.trimmed("reason")
+    if form.trimmed("ends_at"):
+        body["ends_at"] = f"{form.trimmed('ends_at')}T00:00:00Z"
+    return await _act(request, operator, wire.SUSPEND_USER, body, "Account suspended.", ("reason", "ends_at"))
+
+
+@console_page("POST", USER_PATH + "/unsuspend")
+async def unsuspend_account(request: PageRequest, operator: Operator) -> web.Response:
+    """Lift the suspension of an account."""
+    return await _act(request, operator, wire.UNSUSPEND_USER, {}, "Suspension lifted.", ())
+
+
+@console_page("POST", USER_PATH + "/end-sessions")
+async def end_sessions(request: PageRequest, operator: Operator) -> web.Response:
+    """Log a user out everywhere."""
+    return await _act(request, operator, wire.END_USER_SESSIONS, {}, "All sessions ended.", ())
+
+
+@console_page("POST", USER_PATH + "/delete")
+async def delete_account(request: PageRequest, operator: Operator) -> web.Response:
+    """Delete an account after its username was typed to confirm."""
+    form = request.form
+    body: dict[str, Any] = {"reason": form.trimmed("deletion_reason")}
+    if form.trimmed("grace_days").isdecimal():
+        body["grace_days"] = int(form.trimmed("grace_days"))
+    fields = ("deletion_reason", "grace_days", "confirm")
+    context = await _account_context(request)
+    if form.trimmed("confirm") != context["account"].username:
+        error = errors.invalid("confirm", "NAME_DIFFERS", "Type the username exactly as shown.")
+        return render_errors(request, "account.html", error, operator, fields=fields, **context)
+    return await _act(request, operator, wire.DELETE_USER, body, "The account is being deleted.", fields)
+
+
+@console_page("POST", USER_PATH + "/restore")
+async def restore_account(request: PageRequest, operator: Operator) -> web.Response:
+    """Cancel the deletion of an account."""
+    return await _act(request, operator, wire.RESTORE_USER, {}, "Account restored.", ())
+
+
+async def _act(
+    request: PageRequest,
+    operator: Operator,
+    operation: Operation[Any, Any],
+    body: dict[str, Any],
+    notice: str,
+    fields: tuple[str, ...],
+) -> web.Response:
+    """Perform an action on the account of the path, and show the account again."""
+    user_id = request.path_parameter("user_id")
+    try:
+        await request.call(operation, user_id, body=body)
+    except ApiError as error:
+        context = await _account_context(request)
+        if error.kind is errors.MUST_TRANSFER_OWNERSHIP:
+            error = errors.FORBIDDEN(
+                message="This user owns guilds or applications. Transfer or delete them before you delete the account."
+            )
+        names = {"reason": "deletion_reason"} if operation is wire.DELETE_USER else None
+        return render_errors(request, "account.html", error, operator, fields=fields, names=names, **context)
+    return request.redirect(f"{CONSOLE_PATH}{PATH}/{user_id}", notice=notice)
+
+
+async def _account_context(request: PageRequest) -> dict[str, Any]:
+    user_id = request.path_parameter("user_id")
+    return {
+        "account": await request.call(wire.GET_ADMINISTERED_USER, user_id),
+        "entries": await request.call(wire.LIST_OPERATOR_AUDIT, query={"target_id": [user_id], "limit": ["20"]}),
+        "grace_periods": GRACE_PERIODS,
+    }

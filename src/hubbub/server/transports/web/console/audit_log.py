@@ -1,0 +1,27 @@
+"""Page of the console for the audit log of operators."""
+
+from typing import Final
+
+from aiohttp import web
+
+from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render
+from hubbub.server.transports.web.page_requests import PageRequest
+
+PATH: Final = "/audit-log"
+PAGE_SIZE: Final = 50
+
+
+@console_page("GET", PATH)
+async def show_audit_log(request: PageRequest, operator: Operator) -> web.Response:
+    """List the actions of operators."""
+    query = {"limit": [str(PAGE_SIZE + 1)]}
+    before = request.query_parameter("before")
+    if before.isascii() and before.isdigit():
+        query["before"] = [before]
+    entries = await request.call(wire.LIST_OPERATOR_AUDIT, query=query)
+    next_path = None
+    if len(entries) > PAGE_SIZE:
+        next_path = f"{CONSOLE_PATH}{PATH}?before={int(entries[PAGE_SIZE - 1].id)}"
+    return render(request, "audit_log.html", operator, entries=entries[:PAGE_SIZE], next_path=next_path)

@@ -1,0 +1,65 @@
+"""Helpers shared by the pages of the console."""
+
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import administration
+from hubbub.protocol.resources.administration import Operator, OperatorRole
+from hubbub.server.transports.web.page_requests import PageRequest, page
+
+CONSOLE_PATH: Final = "/admin"
+
+SECTIONS: Final = (("/users", "Accounts"), ("/operators", "Operators"), ("/audit-log", "Audit log"))
+"""Path and title of each section of the console."""
+
+ConsolePage = Callable[[PageRequest, Operator], Awaitable[web.Response]]
+
+
+def console_page(method: str, path: str) -> Callable[[ConsolePage], Callable[[PageRequest], Awaitable[web.Response]]]:
+    """Register `async def (request, operator) -> web.Response` as a page of the console; `path` is below `/admin`.
+
+    Users who are not operators see an error page, and operators without two-factor authentication how to enable it."""
+
+    def register(function: ConsolePage) -> Callable[[PageRequest], Awaitable[web.Response]]:
+        @functools.wraps(function)
+        async def handle(request: PageRequest) -> web.Response:
+            try:
+                operator = await request.call(administration.GET_MY_OPERATOR)
+            except ApiError as error:
+                if error.kind is errors.TWO_FACTOR_REQUIRED:
+                    # The status 401 would end the session of the browser.
+                    return request.render("admin/two_factor.html", status=403)
+                raise
+            return await function(request, operator)
+
+        return page(method, CONSOLE_PATH + path)(handle)
+
+    return register
+
+
+def render(request: PageRequest, template: str, operator: Operator, **context: Any) -> web.Response:
+    """Render a page of the console."""
+    return request.render(f"admin/{template}", **_frame_context(operator), **context)
+
+
+def render_errors(
+    request: PageRequest, template: str, error: ApiError, operator: Operator, *, fields: Sequence[str], **context: Any
+) -> web.Response:
+    """Render a page of the console with the errors of its form."""
+    return request.render_errors(f"admin/{template}", error, fields=fields, **_frame_context(operator), **context)
+
+
+def _frame_context(operator: Operator) -> dict[str, Any]:
+    """Return the template context that all pages of the console share."""
+    return {
+        "operator": operator,
+        "sections": SECTIONS,
+        "home": CONSOLE_PATH,
+        "can_moderate": operator.role in (OperatorRole.OWNER, OperatorRole.MODERATOR),
+        "is_owner": operator.role == OperatorRole.OWNER,
+    }

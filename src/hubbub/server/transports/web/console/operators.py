@@ -1,0 +1,61 @@
+"""Page of the console for operators and their roles."""
+
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render, render_errors
+from hubbub.server.transports.web.page_requests import PageRequest
+
+PATH: Final = "/operators"
+ROLES: Final = (
+    ("auditor", "Auditor: reads everything"),
+    ("moderator", "Moderator: suspends and deletes accounts"),
+    ("owner", "Owner: manages operators"),
+)
+FIELDS: Final = ("username", "role", "reason")
+
+
+@console_page("GET", PATH)
+async def list_operators(request: PageRequest, operator: Operator) -> web.Response:
+    """List the operators."""
+    return render(request, "operators.html", operator, **await _context(request))
+
+
+@console_page("POST", PATH)
+async def set_operator(request: PageRequest, operator: Operator) -> web.Response:
+    """Grant a role to a user, or change it."""
+    form = request.form
+    username = form.trimmed("username")[: wire.SEARCH_TEXT_MAX]
+    body: dict[str, Any] = {"role": form.text("role")}
+    if form.trimmed("reason"):
+        body["reason"] = form.trimmed("reason")
+    try:
+        found = await request.call(wire.SEARCH_USERS, query={"username": [username]})
+        if not found:
+            raise errors.invalid("username", "UNKNOWN_USER", "There is no user with this name.")
+        user = found[0]
+        await request.call(wire.SET_OPERATOR, user.id, body=body)
+    except ApiError as error:
+        return render_errors(request, "operators.html", error, operator, fields=FIELDS, **await _context(request))
+    return request.redirect(CONSOLE_PATH + PATH, notice=f"{user.username} now has the role {body['role']}.")
+
+
+@console_page("POST", PATH + r"/{user_id:\d{1,19}}/remove")
+async def remove_operator(request: PageRequest, operator: Operator) -> web.Response:
+    """Remove the role of an operator."""
+    try:
+        await request.call(wire.REMOVE_OPERATOR, request.path_parameter("user_id"), body={})
+    except ApiError as error:
+        return render_errors(request, "operators.html", error, operator, fields=(), **await _context(request))
+    if str(int(operator.user_id)) == request.path_parameter("user_id"):
+        return request.redirect("/", notice="You are not an operator anymore.")
+    return request.redirect(CONSOLE_PATH + PATH, notice="Role removed.")
+
+
+async def _context(request: PageRequest) -> dict[str, Any]:
+    return {"operators": await request.call(wire.LIST_OPERATORS), "roles": ROLES}
