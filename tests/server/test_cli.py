@@ -445,6 +445,8 @@ def test_admin_commands_manage_operators_and_delete_accounts(
     assert "is not being deleted" in run("restore-user", "ben", code=1)
     assert "0 to 90" in run("delete-user", "ben", "--reason", "Spam", "--grace-days", "91", code=1)
 
+    assert run("list-jobs") == "No jobs.\n"
+    assert run("retry-jobs", "webhook_events.deliver") == "Retrying 0 jobs.\n"
     actions = [line.split(" ", 1)[1] for line in run("audit-log").splitlines()]
     assert actions[0] == "command line: user.restore ben"
     assert actions[2:4] == [

@@ -270,6 +270,10 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     )
     restore_user = add_action("restore-user", "cancel the deletion of an account")
 
+    add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
+    retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
+    retry_jobs.add_argument("kind", metavar="KIND", help="kind of the jobs, such as webhook_events.deliver")
+
     add_action("list-operators", "list the operators of the server")
     set_operator = add_action("set-operator", "let a user manage the server at /admin")
     remove_operator = add_action("remove-operator", "remove the role of an operator")

@@ -17,6 +17,8 @@ from hubbub.protocol.resources.accounts import AccountSession
 PAGE_LIMIT_MAX: Final = 100
 """Maximum number of entries in a page of a list."""
 PAGE_LIMIT_DEFAULT: Final = 50
+JOB_ERROR_MAX: Final = 500
+"""Maximum length of the returned error of a job, in characters."""
 REASON_MAX: Final = 512
 """Maximum length of the reason of an action, in characters."""
 SEARCH_TEXT_MAX: Final = 100
@@ -209,6 +211,67 @@ class DeleteUser(Struct, kw_only=True):
     """Number of days in which the account can be restored, 0 to 90."""
 
 
+class JobState(StrEnum):
+    """State of jobs that operators can retry."""
+
+    FAILED = "failed"
+    """Failed permanently; a worker tries the job again only if an operator retries it."""
+    RETRYING = "retrying"
+    """Failed at least once and waits for the next attempt."""
+
+
+class JobQueue(Struct, kw_only=True):
+    """Numbers of background jobs of one kind, for example deliveries of webhook events."""
+
+    kind: str
+    """Kind of the jobs."""
+    waiting: int
+    """Number of jobs that were not tried yet, including jobs for later."""
+    retrying: int
+    """Number of jobs that failed at least once and wait for the next attempt."""
+    failed: int
+    """Number of jobs that failed permanently."""
+    oldest_due_at: Timestamp | None
+    """Time at which the oldest unfinished job became due; null if no job with a time is due."""
+
+
+class AdministeredJob(Struct, kw_only=True):
+    """A background job without its content, which may be private."""
+
+    id: Snowflake
+    """ID of the job."""
+    kind: str
+    """Kind of the job."""
+    state: JobState
+    """State of the job."""
+    attempts: int
+    """Number of attempts."""
+    next_attempt_at: Timestamp | None
+    """Time of the next attempt; null for a job that failed permanently."""
+    error: str | None
+    """Error of the last attempt; null if it was not stored."""
+
+
+class ListJobs(Struct, kw_only=True):
+    """Query of the background jobs."""
+
+    state: JobState = JobState.FAILED
+    """State of the jobs."""
+    kind: Annotated[str, Meta(max_length=SEARCH_TEXT_MAX)] | None = None
+    """Return jobs of this kind only."""
+    after: Snowflake | None = None
+    """Return jobs with higher IDs only."""
+    limit: PageLimit = PAGE_LIMIT_DEFAULT
+    """Maximum number of jobs, 1 to 100."""
+
+
+class RetriedJobs(Struct, kw_only=True):
+    """Result of retrying the failed jobs of a kind."""
+
+    count: int
+    """Number of jobs that are tried again."""
+
+
 _RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
 _USER_RAISES: Final = (*_RAISES, errors.UNKNOWN_USER)
 
@@ -327,3 +390,51 @@ RESTORE_USER = Operation(
     limit=WRITE_LIMIT,
 )
 """Cancels a scheduled deletion. A suspension that the deletion caused is lifted."""
+
+LIST_JOB_QUEUES = Operation(
+    "GET", "/admin/queues", result=list[JobQueue], auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+)
+
+RETRY_JOB_QUEUE = Operation(
+    "POST",
+    "/admin/queues/{job_kind}/retry",
+    body=AdministrativeAction,
+    optional_body=True,
+    result=RetriedJobs,
+    auth=Auth.USER,
+    raises=_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""Retries the jobs that failed permanently."""
+
+LIST_JOBS = Operation(
+    "GET",
+    "/admin/jobs",
+    query=ListJobs,
+    result=list[AdministeredJob],
+    auth=Auth.USER,
+    raises=_RAISES,
+    limit=READ_LIMIT,
+)
+
+RETRY_JOB = Operation(
+    "POST",
+    "/admin/jobs/{job_id}/retry",
+    body=AdministrativeAction,
+    optional_body=True,
+    auth=Auth.USER,
+    raises=(*_RAISES, errors.NOT_FOUND),
+    limit=WRITE_LIMIT,
+)
+"""A job that waits for its next attempt is tried immediately."""
+
+DISCARD_JOB = Operation(
+    "POST",
+    "/admin/jobs/{job_id}/discard",
+    body=AdministrativeAction,
+    optional_body=True,
+    auth=Auth.USER,
+    raises=(*_RAISES, errors.NOT_FOUND),
+    limit=WRITE_LIMIT,
+)
+"""Only a job that failed permanently can be discarded."""

@@ -1,4 +1,4 @@
-"""Actions of `hubbub admin` on accounts and operators, and the audit log."""
+"""Actions of `hubbub admin` on accounts, queues and operators, and the audit log."""
 
 import argparse
 from datetime import UTC, datetime
@@ -78,6 +78,31 @@ def restore_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     if not administration.accounts.restore(call, row):
         raise AdminError(f"{row.username} is not being deleted")
     return [f"Restored {row.username}."]
+
+
+# Queues
+
+
+@action("list-jobs")
+def list_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the background jobs that failed, and the numbers of all queues."""
+    lines = [
+        f"{queue.kind}: {queue.waiting} waiting, {queue.retrying} retrying, {queue.failed} failed"
+        for queue in administration.queues.list_queues(call)
+    ]
+    for state in wire.JobState:
+        query = wire.ListJobs(state=state, limit=wire.PAGE_LIMIT_MAX)
+        lines += [
+            f"{int(job.id)} {job.kind} {state.value} after {job.attempts} attempts: {job.error}"
+            for job in administration.queues.list_jobs(call, query)
+        ]
+    return lines or ["No jobs."]
+
+
+@action("retry-jobs")
+def retry_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Retry the failed jobs of a kind."""
+    return [f"Retrying {administration.queues.retry_failed(call, arguments.kind)} jobs."]
 
 
 # Operators

@@ -1,4 +1,4 @@
-"""Administration: operators and their audit log, and the actions of operators on accounts."""
+"""Administration: operators and their audit log, and the actions of operators on accounts and queues."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.accounts.signals import SecondFactorChanged
@@ -9,6 +9,8 @@ from hubbub.server.identity.administration import (
     listeners,
     operators,
     ports,
+    queue_routes,
+    queues,
     routes,
     user_routes,
 )
@@ -16,7 +18,7 @@ from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
     name="administration",
-    modules=(routes, user_routes, ports),
+    modules=(routes, user_routes, queue_routes, ports),
     jobs=jobs.JOBS,
     listeners={
         SecondFactorChanged: listeners.on_second_factor_changed,
@@ -24,4 +26,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "accounts", "audit", "operators", "ports"]
+__all__ = ["SLICE", "accounts", "audit", "operators", "ports", "queues"]

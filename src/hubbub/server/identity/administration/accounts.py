@@ -46,7 +46,7 @@ def suspend(call: Call, user: UserRow, *, reason: str | None, ends_ms: int | Non
     """Suspend an account until `ends_ms` (Unix milliseconds), or until an operator lifts the suspension if it is None."""
     rules.require_not_operator(call, user.id)
     accounts.ban(call, user.id, ends_ms=ends_ms, reason=reason)
-    detail = "" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
+    detail = "" if ends_ms is None else f"until {_format_time(ends_ms)}"
     _record(call, "user.suspend", user, detail=detail, reason=reason)
 
 
@@ -95,7 +95,7 @@ def delete(call: Call, user: UserRow, *, reason: str, grace_days: int = wire.GRA
     )
     store.insert_deletion(call.tx, row)
     call.tx.enqueue(DELETE_USER_JOB, user.id, due_ms=row.due_ms, key=_job_key(user.id))
-    _record(call, "user.delete", user, detail=f"due {codec.timestamp(row.due_ms)}", reason=reason)
+    _record(call, "user.delete", user, detail=f"on {_format_time(row.due_ms)}", reason=reason)
     return row
 
 
@@ -122,6 +122,10 @@ def delete_now(call: Call, user_id: UserId) -> None:
         return
     accounts.management.delete(call, user_id)
     _record(call, "user.deleted", user, detail="The grace period ended.")
+
+
+def _format_time(time_ms: int) -> str:
+    return f"{codec.timestamp(time_ms)[:16].replace('T', ' ')} UTC"
 
 
 def _job_key(user_id: int) -> str:

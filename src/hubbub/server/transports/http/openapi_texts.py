@@ -53,6 +53,8 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "integration_id": "ID of the integration.",
     "interaction_id": "ID of the interaction.",
     "interaction_token": "Token of the interaction.",
+    "job_id": "ID of the background job.",
+    "job_kind": "Kind of the background jobs.",
     "link_id": "ID of the activity link.",
     "lobby_id": "ID of the lobby.",
     "location_id": "ID of the location in which the activity runs.",

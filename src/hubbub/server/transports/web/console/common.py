@@ -14,8 +14,40 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 
 CONSOLE_PATH: Final = "/admin"
 
-SECTIONS: Final = (("/users", "Accounts"), ("/operators", "Operators"), ("/audit-log", "Audit log"))
+SECTIONS: Final = (
+    ("/users", "Accounts"),
+    ("/queues", "Queues"),
+    ("/operators", "Operators"),
+    ("/audit-log", "Audit log"),
+)
 """Path and title of each section of the console."""
+
+ACTIONS: Final = {
+    "application.add_bot": "added the bot of",
+    "application.approve_intent": "approved an intent of",
+    "application.approve_scope": "approved a scope of",
+    "application.create": "created the application",
+    "application.deny_approval": "denied a request of",
+    "application.link_publisher": "linked the game",
+    "application.reset_bot_token": "reset the bot token of",
+    "guild.split_permissions": "split the permissions of",
+    "guild.update": "changed the guild",
+    "job.discard": "discarded a job of",
+    "job.retry": "retried a job of",
+    "operator.remove": "removed the operator",
+    "operator.set": "set the operator role of",
+    "queue.retry": "retried the failed jobs of",
+    "user.create": "created the account",
+    "user.delete": "scheduled the deletion of",
+    "user.deleted": "deleted the account",
+    "user.end_sessions": "ended the sessions of",
+    "user.restore": "restored",
+    "user.set_password": "set the password of",
+    "user.set_premium": "set the premium tier of",
+    "user.suspend": "suspended",
+    "user.unsuspend": "lifted the suspension of",
+}
+"""Phrases for the actions of the audit log."""
 
 ConsolePage = Callable[[PageRequest, Operator], Awaitable[web.Response]]
 
@@ -59,6 +91,7 @@ def _frame_context(operator: Operator) -> dict[str, Any]:
     return {
         "operator": operator,
         "sections": SECTIONS,
+        "actions": ACTIONS,
         "home": CONSOLE_PATH,
         "can_moderate": operator.role in (OperatorRole.OWNER, OperatorRole.MODERATOR),
         "is_owner": operator.role == OperatorRole.OWNER,

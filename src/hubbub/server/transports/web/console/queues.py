@@ -1,0 +1,64 @@
+"""Page of the console for the queues of background jobs."""
+
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render
+from hubbub.server.transports.web.page_requests import PageRequest
+
+PATH: Final = "/queues"
+PAGE_SIZE: Final = 50
+
+
+@console_page("GET", PATH)
+async def show_queues(request: PageRequest, operator: Operator) -> web.Response:
+    """Show the queues and the jobs that failed."""
+    state = "retrying" if request.query_parameter("state") == "retrying" else "failed"
+    query = {"state": [state], "limit": [str(PAGE_SIZE + 1)]}
+    after = request.query_parameter("after")
+    if after.isascii() and after.isdigit():
+        query["after"] = [after]
+    jobs = await request.call(wire.LIST_JOBS, query=query)
+    next_path = None
+    if len(jobs) > PAGE_SIZE:
+        next_path = f"{CONSOLE_PATH}{PATH}?state={state}&after={int(jobs[PAGE_SIZE - 1].id)}"
+    queues = await request.call(wire.LIST_JOB_QUEUES)
+    return render(
+        request, "queues.html", operator, queues=queues, jobs=jobs[:PAGE_SIZE], state=state, next_path=next_path
+    )
+
+
+@console_page("POST", PATH + "/retry")
+async def retry_queue(request: PageRequest, operator: Operator) -> web.Response:
+    """Retry the failed jobs of a queue."""
+    result = await request.call(wire.RETRY_JOB_QUEUE, request.form.trimmed("kind"), body={})
+    noun = "job" if result.count == 1 else "jobs"
+    return request.redirect(CONSOLE_PATH + PATH, notice=f"Retrying {result.count} {noun}.")
+
+
+@console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/retry")
+async def retry_job(request: PageRequest, operator: Operator) -> web.Response:
+    """Retry a job."""
+    return await _act(request, wire.RETRY_JOB, "Retrying the job.")
+
+
+@console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/discard")
+async def discard_job(request: PageRequest, operator: Operator) -> web.Response:
+    """Delete a job that failed permanently."""
+    return await _act(request, wire.DISCARD_JOB, "Job discarded.")
+
+
+async def _act(request: PageRequest, operation: Operation[Any, Any], notice: str) -> web.Response:
+    try:
+        await request.call(operation, request.path_parameter("job_id"), body={})
+    except ApiError as error:
+        if error.kind is not errors.NOT_FOUND:
+            raise
+        notice = "This job has finished in the meantime."
+    return request.redirect(CONSOLE_PATH + PATH, notice=notice)
