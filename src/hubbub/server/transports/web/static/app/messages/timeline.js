@@ -27,6 +27,7 @@ class Timeline extends LayoutPart {
     this.isLoading = false;
     /** Whether the view is at the newest message and scrolls when a message arrives. */
     this.isFollowing = true;
+    this.lastScrollTop = 0;
     /** ID up to which messages are read, or null; the "New" line stays there while the channel is open. */
     this.lastReadId = state.isUnread(channelId) ? state.lastRead(channelId) : null;
     resumeReading(state, channelId);
@@ -254,7 +255,10 @@ class Timeline extends LayoutPart {
 
   #onScroll() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.isFollowing = this.isAtBottom;
+    // A change of the layout also causes this event, before the resize observer runs. Only the user scrolls up.
+    const hasMovedUp = scrollTop < this.lastScrollTop;
+    this.isFollowing = this.isAtBottom || (this.isFollowing && this.log.atNewest && !hasMovedUp);
+    this.lastScrollTop = scrollTop;
     this.jumpButton.hidden =
       this.log.atNewest && (this.isFollowing || scrollHeight - scrollTop - clientHeight < clientHeight);
     this.#loadMore();
@@ -299,6 +303,7 @@ class Timeline extends LayoutPart {
 
   #scrollToBottom() {
     this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.lastScrollTop = this.scroller.scrollTop;
   }
 
   /** Announce a new message to screen readers. */
