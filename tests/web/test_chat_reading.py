@@ -28,3 +28,49 @@ async def test_a_channel_that_was_open_before_shows_its_end_and_follows_it(platf
         await guild.send_message(tom, "a new message")
         await expect(window.message("a new message")).to_be_in_viewport(ratio=1)
         await expect(page.get_by_role("button", name="Newest messages")).to_be_hidden()
+
+
+async def test_a_thread_opens_beside_its_channel_with_the_message_that_started_it(platform: ChatPlatform) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    starter = await guild.send_message(tom, "Do we sail?")
+    path = f"/channels/{guild.general}/messages/{starter['id']}/threads"
+    thread = (await nora.request("POST", path, json={"name": "Sailing"})).ok()
+    await guild.send_message(nora, "On Sunday", channel=thread["id"])
+    async with platform.open_window(nora, general_path(guild), width=1440) as window:
+        page = window.page
+        await (await window.wait_message("Do we sail?")).get_by_role("link", name="Sailing").click()
+        pane = page.get_by_role("complementary", name="Thread")
+        await expect(pane.get_by_role("listitem").filter(has_text="tom").filter(has_text="Do we sail?")).to_be_visible()
+        await expect(page.get_by_role("textbox", name="Message #general")).to_be_visible()
+        await page.wait_for_url(f"**/{thread['id']}")
+        field = pane.get_by_role("textbox", name="Message #Sailing")
+        await expect(field).to_be_focused()
+        await field.fill("With pleasure")
+        await field.press("Enter")
+        await expect(pane.get_by_role("listitem").filter(has_text="With pleasure")).to_be_visible()
+        # The browser's back button, the close button and Escape close the pane.
+        await page.go_back()
+        await expect(pane).to_be_hidden()
+        await page.go_forward()
+        await pane.get_by_role("button", name="Close thread").click()
+        await page.wait_for_url(f"**{general_path(guild)}")
+        link = page.get_by_role("main").get_by_role("link", name="Sailing")
+        await expect(link).to_be_focused()
+        await link.press("Enter")
+        await expect(field).to_be_focused()
+        await field.press("Escape")
+        await expect(link).to_be_focused()
+        # The list of threads opens the pane too.
+        await page.get_by_role("button", name="Threads").click()
+        await page.get_by_role("dialog", name="Threads").get_by_role("link", name="Sailing").click()
+        await expect(field).to_be_focused()
+        await pane.get_by_role("link", name="Show in the channel").click()
+        await expect(page.get_by_role("main").locator(".message.marked")).to_contain_text("Do we sail?")
+    async with platform.open_window(tom, f"/app/channels/{guild.id}/{thread['id']}", width=390) as window:
+        await expect(window.message("Do we sail?")).to_be_visible()
+        await expect(window.page.get_by_role("complementary", name="Thread")).to_be_hidden()
+        (await nora.request("DELETE", f"/channels/{guild.general}/messages/{starter['id']}")).ok()
+        await window.open(f"/app/channels/{guild.id}/{thread['id']}")
+        await expect(window.page.get_by_text("The message that started this thread was deleted.")).to_be_visible()

@@ -9,6 +9,8 @@ import { focusRow } from "./messages/timeline.js";
 
 class ChannelView extends LayoutPart {
   static kinds = ["channels", "guilds", "presences", "members", "relationships"];
+  /** Closes the pane that contains this view; null if it is the main view. @type {(() => void) | null} */
+  onClose = null;
 
   begin() {
     const { context } = this,
@@ -54,7 +56,7 @@ class ChannelView extends LayoutPart {
     ]);
     if (this.head.dataset.version === version) return;
     this.head.dataset.version = version;
-    setChildren(this.head, channelHeader(context, channel));
+    setChildren(this.head, channelHeader(context, channel, this.onClose));
   }
 
   /** Show and highlight a message. */

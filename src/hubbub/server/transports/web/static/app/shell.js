@@ -14,17 +14,17 @@ import "./channels/forum.js";
 import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./network/enums.js";
 import { compareIds } from "./network/ids.js";
 import { bindToChannel } from "./state/context.js";
-import { showBadge } from "./ui/badge.js";
-import { h, icon, setChildren } from "./ui/dom.js";
+import { h, setChildren } from "./ui/dom.js";
 import { createPart } from "./ui/layout_part.js";
 import { createLiveRegion } from "./ui/live_region.js";
 import { applyAppearance } from "./ui/appearance.js";
 import { loadModule } from "./ui/lazy_modules.js";
 import { closePopup } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
-import { channelTitle } from "./content/avatars.js";
 import { openMentions } from "./channels/mentions.js";
-import { countsAsUnread } from "./guilds/guild_list.js";
+import { drawPageTitle } from "./page_title.js";
+import { ThreadPane } from "./thread_pane.js";
+import { createUnavailableView } from "./unavailable_view.js";
 
 /** The page of the client. */
 export class Shell {
@@ -50,6 +50,7 @@ export class Shell {
     // The call on narrow screens, where the channels with the call bar are hidden.
     this.callStrip = h("div", { class: "call-strip", hidden: true });
     this.members = h("div", { class: "members-area" });
+    this.threadPane = new ThreadPane(context);
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-area" });
     this.backdrop = h("button", {
@@ -79,6 +80,7 @@ export class Shell {
       this.rail,
       this.side,
       this.view,
+      this.threadPane.node,
       this.members,
       this.backdrop,
       createLiveRegion(),
@@ -101,7 +103,10 @@ export class Shell {
     context.gateway.addEventListener("connection", ({ detail }) => this.#drawConnection(detail));
     context.state.addEventListener("change", ({ detail }) => this.#onStateChange(detail));
     this.#wideScreen = window.matchMedia("(min-width: 64rem)");
-    this.#wideScreen.addEventListener("change", () => this.#drawMembers());
+    this.#wideScreen.addEventListener("change", () => {
+      this.show();
+      this.#drawMembers();
+    });
     this.wantsMembers = this.#wideScreen.matches;
   }
 
@@ -115,8 +120,8 @@ export class Shell {
     else if (kind === "call") this.callStrip.hidden = id === null;
     else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
     else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.route.guildId)) this.show();
-    if (kind === "readStates" || kind === "messages" || kind === "ready") this.#drawTitle();
-    if ((kind === "relationships" || kind === "notificationSettings") && state.ready) this.#drawTitle();
+    if (kind === "readStates" || kind === "messages" || kind === "ready") drawPageTitle(this.context);
+    if ((kind === "relationships" || kind === "notificationSettings") && state.ready) drawPageTitle(this.context);
   }
 
   /** Open the settings of the user; the event names a screen in `detail`, or null. */
@@ -143,6 +148,7 @@ export class Shell {
     const route = router.route;
     const channel = route.channelId ? state.channels.get(route.channelId) : undefined;
     closePopup();
+    this.#drawThreadPane(channel);
     if (route.channelId === null && route.guildId === null) this.#showFriends();
     else if (route.channelId === null) this.#showGuild(route.guildId);
     else if (channel === undefined) this.#fetchChannel(route);
@@ -162,8 +168,16 @@ export class Shell {
     if (context.guildId === guildId && context.channelId === channelId) return;
     context.guildId = guildId;
     context.channelId = channelId;
-    if (guildId && channelId) this.#lastChannelIds.set(guildId, channelId);
+    const channel = context.state.channels.get(channelId);
+    if (guildId && channel) this.#lastChannelIds.set(guildId, isThread(channel) ? channel.parent_id : channelId);
     context.state.emitChange("route");
+  }
+
+  /** Close the thread pane, unless the channel to show is a thread that belongs in it. */
+  #drawThreadPane(channel) {
+    const isOpen = channel !== undefined && this.threadPane.accepts(channel);
+    this.root.classList.toggle("has-thread", isOpen);
+    if (!isOpen) this.threadPane.clear();
   }
 
   /** Show the view with this key, unless it is shown already; return whether it was built. */
@@ -173,7 +187,7 @@ export class Shell {
     const hadFocus = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
     setChildren(this.view, build());
     if (hadFocus) this.#focusView();
-    this.#drawTitle();
+    drawPageTitle(this.context);
     return true;
   }
 
@@ -225,6 +239,16 @@ export class Shell {
   #showChannel(channel, messageId) {
     this.router.replaceUrl(channelPath(channel, messageId));
     this.#setLocation(channel.guild_id ?? null, channel.id);
+    if (this.threadPane.accepts(channel)) {
+      this.#showChannelView(this.context.state.channels.get(channel.parent_id), null);
+      this.threadPane.show(channel, messageId);
+      this.#drawMembers();
+    } else this.#showChannelView(channel, messageId);
+    drawPageTitle(this.context);
+    this.shownMessageId = messageId;
+  }
+
+  #showChannelView(channel, messageId) {
     const isNewView = this.#showView(`channel-${channel.id}`, () =>
       createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", bindToChannel(this.context, channel.id), {
         messageId,
@@ -232,11 +256,10 @@ export class Shell {
     );
     if (isNewView) {
       this.#showSide(false);
-      this.#drawMembers();
       if (!this.#isNarrow && !messageId) this.view.querySelector("textarea.compose")?.focus();
     } else if (messageId && messageId !== this.shownMessageId)
       /** @type {any} */ (this.view.firstElementChild).seek?.(messageId);
-    this.shownMessageId = messageId;
+    this.#drawMembers();
   }
 
   /** Fetch a channel that no event announced: an archived thread, or one without access. */
@@ -273,30 +296,7 @@ export class Shell {
   }
 
   #messageView(text) {
-    return h(
-      "div",
-      { class: "unavailable" },
-      h(
-        "header",
-        { class: "view-head" },
-        h(
-          "button",
-          {
-            type: "button",
-            class: "icon-button to-side",
-            "aria-label": "Channels and conversations",
-            onclick: () => this.#showSide(true),
-          },
-          icon("menu"),
-        ),
-      ),
-      h(
-        "div",
-        { class: "empty" },
-        h("p", { role: "status" }, text),
-        h("p", null, h("a", { href: "/app" }, "Friends and conversations")),
-      ),
-    );
+    return createUnavailableView(text, () => this.#showSide(true));
   }
 
   #showSide(isOpen) {
@@ -314,6 +314,11 @@ export class Shell {
   }
 
   #toggleMembers() {
+    if (this.threadPane.isOpen) {
+      this.wantsMembers = true;
+      this.threadPane.close();
+      return;
+    }
     if (this.#wideScreen.matches) {
       this.wantsMembers = !this.wantsMembers;
       this.#drawMembers();
@@ -330,6 +335,7 @@ export class Shell {
     const showsMembers =
       channel !== undefined &&
       channel.type !== ChannelType.DM &&
+      !this.threadPane.isOpen &&
       (this.#wideScreen.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
     const key = showsMembers ? (channel.guild_id ?? channel.id) : "";
     if (!showsMembers) this.root.classList.remove("show-members");
@@ -337,21 +343,6 @@ export class Shell {
     if (this.members.dataset.of === key) return;
     this.members.dataset.of = key;
     setChildren(this.members, showsMembers ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
-  }
-
-  /** Set the page title: number of mentions, channel and guild. */
-  #drawTitle() {
-    const { state, channelId, guildId } = this.context;
-    const channel = state.channels.get(channelId),
-      guild = state.guilds.get(guildId);
-    let mentionCount = 0;
-    for (const otherChannel of state.channels.values())
-      if (countsAsUnread(otherChannel, state)) mentionCount += state.mentionCountIn(otherChannel.id);
-    const name = channel
-      ? `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` · ${guild.name}` : ""}`
-      : (guild?.name ?? "Friends");
-    document.title = `${mentionCount ? `(${mentionCount}) ` : ""}${name} · Hubbub`;
-    showBadge(mentionCount);
   }
 
   #drawConnection({ state, code }) {

@@ -17,11 +17,11 @@ import { channelNotificationItems } from "../guilds/mutes.js";
 import { openPinnedMessages, openSearch } from "./pins_and_search.js";
 import { toggleThreadMembership, openThreadList } from "./threads.js";
 
-/** Return the header of a channel. */
-export function channelHeader(context, channel) {
+/** Return the header of a channel; `onClose` closes the pane that shows it beside its parent channel, or is null. */
+export function channelHeader(context, channel, onClose = null) {
   const { state } = context;
   const title = channelTitle(channel, state),
-    parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
+    parent = isThread(channel) && onClose === null ? state.channels.get(channel.parent_id) : null;
   const dispatch = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
   const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
   const hasThreads = channel.guild_id && canHaveThreads(channel);
@@ -55,13 +55,14 @@ export function channelHeader(context, channel) {
         : iconButton("pin", "Pinned messages", () =>
             openPinnedMessages(context, state.can(channel.id, Permissions.PIN_MESSAGES)),
           ),
-      channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
-      other === null || channel.guild_id
+      channel.guild_id && onClose === null ? iconButton("search", "Search", () => openSearch(context)) : null,
+      (other === null || channel.guild_id) && onClose === null
         ? iconButton("people", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
         : null,
       iconButton("more", "Channel options", event => openChannelMenu(event.currentTarget, context, channel), {
         "aria-haspopup": "menu",
       }),
+      onClose === null ? null : iconButton("close", "Close thread", onClose),
     ),
   );
 }

@@ -28,7 +28,10 @@ const SYSTEM_TEXTS = {
   [MessageType.CHANNEL_FOLLOW_ADD]: (name, message) =>
     `${name} followed ${message.content}. Its announcements appear here.`,
   [MessageType.THREAD_CREATED]: (name, message) => `${name} started a thread: ${message.content}`,
-  [MessageType.THREAD_STARTER_MESSAGE]: () => "This thread was started from a message.",
+  [MessageType.THREAD_STARTER_MESSAGE]: (name, message) =>
+    message.referenced_message
+      ? "This thread was started from a message."
+      : "The message that started this thread was deleted.",
   [MessageType.AUTO_MODERATION_ACTION]: () => "A message was blocked by auto moderation.",
   [MessageType.STAGE_START]: (name, message) => `${name} started the stage: ${message.content}`,
   [MessageType.STAGE_END]: (name, message) => `${name} ended the stage: ${message.content}`,

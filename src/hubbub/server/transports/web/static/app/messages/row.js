@@ -58,6 +58,8 @@ function roleColor(userId, { state, guildId }) {
 
 /** Return the row of a message. */
 export function buildMessageRow(message, context, { isGrouped, isHighlighted, isEditing, timeline }) {
+  const starter = threadStarter(message);
+  if (starter !== null) return buildStarterRow(message, starter, context, { isHighlighted, timeline });
   const { state, guildId, me } = context;
   const isEphemeral = message.flags & MessageFlags.EPHEMERAL;
   const name = message.webhook_id ? message.author.username : state.displayName(message.author, guildId);
@@ -116,6 +118,28 @@ export function buildMessageRow(message, context, { isGrouped, isHighlighted, is
       isEphemeral ? ephemeralLine(message, context) : null,
     ),
   );
+  return row;
+}
+
+/** Return the message that a thread was started from, without its controls, if `message` refers to it; otherwise null. */
+function threadStarter(message) {
+  if (message.type !== MessageType.THREAD_STARTER_MESSAGE || !message.referenced_message) return null;
+  return { ...message.referenced_message, thread: null, reactions: [], components: [], poll: null };
+}
+
+/** Return the first row of a thread, which shows the message that the thread was started from. */
+function buildStarterRow(message, starter, context, { isHighlighted, timeline }) {
+  const { state, guildId } = context;
+  const shown = isUserMessage(starter) ? starter : { ...starter, type: MessageType.DEFAULT };
+  const row = buildMessageRow(shown, context, { isGrouped: false, isHighlighted, isEditing: false, timeline });
+  const parent = state.channels.get(shown.channel_id) ?? { id: shown.channel_id, guild_id: guildId };
+  // The actions of the row are those of the message in the thread.
+  row.id = `message-${message.id}`;
+  row.dataset.messageId = message.id;
+  row.classList.add("thread-starter");
+  row
+    .querySelector(".message-body")
+    .append(h("p", { class: "small" }, h("a", { href: channelPath(parent, shown.id) }, "Show in the channel")));
   return row;
 }
 

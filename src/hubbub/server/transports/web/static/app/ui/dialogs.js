@@ -23,8 +23,11 @@ export function openDialog(title, build, { wide = false, onClose } = {}) {
   );
   dialog.append(h("div", { class: "window-body" }, build(close)));
   dialog.addEventListener("close", () => {
+    // A link in the dialog may have led to a view that has the focus now.
+    const hasOtherFocus = document.activeElement !== document.body && !dialog.contains(document.activeElement);
     dialog.remove();
     onClose?.();
+    if (hasOtherFocus) return;
     if (previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus();
   });
   // A click on the backdrop closes the dialog.
