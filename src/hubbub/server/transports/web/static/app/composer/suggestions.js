@@ -6,6 +6,7 @@ import { insertAtCursor } from "../ui/textarea.js";
 import { userAvatar } from "../content/avatars.js";
 import { COMMON_EMOJI } from "../content/emoji_names.js";
 import { customEmojiImage } from "../content/markdown.js";
+import { resolveMentionNames } from "../content/mention_names.js";
 
 const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
 const RESULTS_MAX = 8;
@@ -56,11 +57,7 @@ export class Suggestions {
 
   /** Return the text with names replaced by mentions. */
   resolve(text) {
-    let resolved = text;
-    // Longer names first, because a name can start with a shorter one.
-    for (const [name, mention] of [...this.#mentions].sort(([a], [b]) => b.length - a.length))
-      resolved = resolved.replaceAll(name, mention);
-    return resolved;
+    return resolveMentionNames(text, this.#mentions);
   }
 
   #update({ keepsActive = false } = {}) {

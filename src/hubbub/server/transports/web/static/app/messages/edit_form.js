@@ -4,13 +4,15 @@ import { CONTENT_MAX } from "../generated/limits.js";
 import { messageErrorText } from "../state/outbox.js";
 import { h } from "../ui/dom.js";
 import { growToContent } from "../ui/textarea.js";
+import { resolveMentionNames, showMentionNames } from "../content/mention_names.js";
 
 /** Return the form that replaces the content of a message. */
 export function createEditForm(message, context, timeline) {
+  const { text, mentions } = showMentionNames(message.content, { context, message });
   const errorLine = h("p", { class: "error", role: "alert", hidden: true });
   const done = () => timeline.toolbar.stopEditing(message.id);
   const save = async () => {
-    const content = input.value.trim();
+    const content = resolveMentionNames(input.value, mentions).trim();
     if (content === message.content) {
       done();
       return;
@@ -32,7 +34,7 @@ export function createEditForm(message, context, timeline) {
   const input = h("textarea", {
     class: "edit",
     rows: "1",
-    value: message.content,
+    value: text,
     "aria-label": "Edit message",
     // `maxlength` counts UTF-16 code units, of which a character has at most two.
     maxlength: 2 * CONTENT_MAX,

@@ -1,0 +1,54 @@
+/** Mentions and custom emoji as names in a text field: `@tom` instead of `<@1>`, and the conversion back. */
+
+const TOKEN = /<(?:(@!?|@&|#)(\d{1,19})|a?:(\w{1,64}):\d{1,19})>/g;
+
+/**
+ * Return a text with names instead of IDs, and the mention of each name. IDs without a name, and names that would be
+ * ambiguous in this text, stay as they are.
+ *
+ * @param {string} content
+ * @param {{context: import("../state/context.js").Context, message?: any}} scope `message` provides the mentioned users
+ * @returns {{text: string, mentions: Map<string, string>}}
+ */
+export function showMentionNames(content, scope) {
+  const plainText = content.replace(TOKEN, "");
+  const mentions = new Map();
+  const text = content.replace(TOKEN, (token, kind, id, emojiName) => {
+    const name = emojiName === undefined ? nameOf(kind, id, scope) : `:${emojiName}:`;
+    if (name === null || plainText.includes(name) || (mentions.get(name) ?? token) !== token) return token;
+    mentions.set(name, token);
+    return name;
+  });
+  return { text, mentions };
+}
+
+/** Return the text with names replaced by their mentions. */
+export function resolveMentionNames(text, mentions) {
+  let resolved = text;
+  // Longer names first, because a name can start with a shorter one.
+  for (const [name, mention] of [...mentions].sort(([a], [b]) => b.length - a.length))
+    resolved = resolved.replaceAll(name, (match, offset) =>
+      continuesName(match, resolved, offset + match.length) ? match : mention,
+    );
+  return resolved;
+}
+
+/** Return whether the text after a name makes it a longer word, such as "@tommy" for "@tom". */
+function continuesName(name, text, end) {
+  return !name.endsWith(":") && /^[\p{L}\p{N}_]/u.test(text.slice(end));
+}
+
+function nameOf(kind, id, { context, message }) {
+  const { state } = context;
+  if (kind === "#") {
+    const channel = state.channels.get(id);
+    return channel?.name ? `#${channel.name}` : null;
+  }
+  if (kind === "@&") {
+    const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
+    const role = state.guilds.get(guildId)?.roles.find(candidate => candidate.id === id);
+    return role ? `@${role.name}` : null;
+  }
+  const user = message?.mentions?.find(mentioned => mentioned.id === id) ?? state.user(id);
+  return user ? `@${user.username}` : null;
+}
