@@ -44,6 +44,7 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "InteractionType": enums.InteractionType,
     "InviteTargetType": enums.InviteTargetType,
     "JoinRequestStatus": enums.JoinRequestStatus,
+    "MessageReferenceType": enums.MessageReferenceType,
     "MessageType": enums.MessageType,
     "MfaLevel": enums.MfaLevel,
     "NotificationLevel": enums.NotificationLevel,

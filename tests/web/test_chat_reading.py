@@ -74,3 +74,103 @@ async def test_a_thread_opens_beside_its_channel_with_the_message_that_started_i
         (await nora.request("DELETE", f"/channels/{guild.general}/messages/{starter['id']}")).ok()
         await window.open(f"/app/channels/{guild.id}/{thread['id']}")
         await expect(window.page.get_by_text("The message that started this thread was deleted.")).to_be_visible()
+
+
+async def test_a_message_is_edited_with_names_in_place_of_ids(platform: ChatPlatform) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    role = (await nora.request("POST", f"/guilds/{guild.id}/roles", json={"name": "Sailors"})).ok()
+    content = f"<@{tom.id}> and <@&{role['id']}> meet in <#{guild.general}> <:boat:123>"
+    sent = await guild.send_message(nora, content)
+    # A name that is also plain text stays an ID, because it could not be converted back.
+    await guild.send_message(nora, f"@tom is <@{tom.id}>")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        row = await window.wait_message("and @Sailors")
+        await row.focus()
+        await row.press("e")
+        field = page.get_by_role("textbox", name="Edit message")
+        await expect(field).to_have_value("@tom and @Sailors meet in #general :boat:")
+        await field.press("End")
+        await field.press_sequentially(" with @tommy")
+        await field.press("Enter")
+        await expect(window.message("with @tommy")).to_contain_text("(edited)")
+        await row.press("e")
+        await field.press("Escape")
+        await window.composer.press("ArrowUp")
+        await expect(field).to_have_value(f"@tom is <@{tom.id}>")
+    stored = (await nora.request("GET", f"/channels/{guild.general}/messages/{sent['id']}")).ok()
+    assert stored["content"] == f"{content} with @tommy"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_the_users_of_each_reaction_are_listed(platform: ChatPlatform, width: int) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    message = await guild.send_message(tom, "Shall we?")
+    path = f"/channels/{guild.general}/messages/{message['id']}/reactions"
+    for user, emoji in ((tom, "👍"), (nora, "👍"), (tom, "⛵")):
+        (await user.request("PUT", f"{path}/{emoji}/@me")).ok()
+    async with platform.open_window(nora, general_path(guild), width=width) as window:
+        page = window.page
+        row = await window.wait_message("Shall we?")
+        reaction = row.get_by_role("button", name="⛵, 1")
+        await reaction.click(button="right")
+        dialog = page.get_by_role("dialog", name="Reactions")
+        await expect(dialog.get_by_role("tab", name="⛵ 1")).to_have_attribute("aria-selected", "true")
+        await expect(dialog.get_by_role("listitem")).to_contain_text(["tom"])
+        await dialog.get_by_role("tab", name="👍 2").click()
+        await expect(
+            dialog.get_by_role("list", name="Users who reacted with 👍").get_by_role("listitem")
+        ).to_have_count(2)
+        await page.keyboard.press("Escape")
+        await expect(dialog).to_be_hidden()
+        # By keyboard: the context menu key on a reaction, and the menu of the message.
+        await reaction.focus()
+        await reaction.press("Shift+F10")
+        await expect(dialog).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(reaction).to_be_focused()
+        await row.focus()
+        await row.press("m")
+        await page.get_by_role("menuitem", name="Show reactions").press("Enter")
+        await expect(dialog.get_by_role("tab", name="👍 2")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_a_message_is_forwarded_with_a_comment(platform: ChatPlatform, width: int) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    harbor = await guild.channel("harbor")
+    await guild.channel("quay")
+    await guild.send_message(tom, "The boat is **ready**")
+    async with (
+        platform.open_window(nora, general_path(guild), width=width) as window,
+        platform.open_window(tom, f"/app/channels/{guild.id}/{harbor}") as tom_window,
+    ):
+        page = window.page
+        row = await window.wait_message("The boat is ready")
+        await row.focus()
+        await row.press("m")
+        await page.get_by_role("menuitem", name="Forward").click()
+        dialog = page.get_by_role("dialog", name="Forward message")
+        submit = dialog.get_by_role("button", name="Forward")
+        await expect(submit).to_be_disabled()
+        await dialog.get_by_label("Forward to", exact=True).and_(dialog.get_by_role("searchbox")).fill("nothing here")
+        await expect(dialog.get_by_text("No channel or conversation matches.")).to_be_visible()
+        await dialog.get_by_role("searchbox").fill("harb")
+        await expect(dialog.get_by_role("checkbox")).to_have_count(1)
+        await dialog.get_by_label("harbor").check()
+        await dialog.get_by_label("Comment (optional)").fill("See this")
+        await submit.click()
+        await expect(dialog).to_be_hidden()
+        await expect(page.get_by_text("Message forwarded.")).to_be_visible()
+        forwarded = tom_window.message("The boat is ready")
+        await expect(forwarded).to_contain_text("Forwarded from #general")
+        await expect(tom_window.message("See this")).to_be_visible()
+        await forwarded.get_by_role("link", name="Forwarded from #general").click()
+        await tom_window.page.wait_for_url("**/channels/*/*/*")
+        await expect(tom_window.page.locator(".message.marked")).to_contain_text("The boat is ready")

@@ -346,6 +346,12 @@ export const JoinRequestStatus = Object.freeze({
   APPROVED: "APPROVED",
 });
 
+/** Type of a message reference. */
+export const MessageReferenceType = Object.freeze({
+  DEFAULT: 0,
+  FORWARD: 1,
+});
+
 /** Type of a message. */
 export const MessageType = Object.freeze({
   DEFAULT: 0,

@@ -2,16 +2,27 @@
 
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport } from "../ui/notices.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { customEmojiImage } from "../content/markdown.js";
 
 const emojiKey = emoji => (emoji.id ? `${emoji.name}:${emoji.id}` : emoji.name);
 
+/** Return the API path of the reactions to a message with an emoji. */
+export function reactionPath(message, emoji) {
+  return `/channels/${message.channel_id}/messages/${message.id}/reactions/${encodeURIComponent(emojiKey(emoji))}`;
+}
+
+/** Open the users who reacted to a message; `emoji` is the reaction that is shown first. */
+export async function showReactionUsers(context, message, emoji = null) {
+  const module = await loadModule(() => import("./reaction_users.js"));
+  module?.openReactionUsers(context, message, emoji);
+}
+
 /** Add the user's reaction, or remove it if `isMine` is set. */
 export function toggleReaction(message, emoji, { api }, isMine = false) {
-  const path = `/channels/${message.channel_id}/messages/${message.id}/reactions/${encodeURIComponent(emojiKey(emoji))}/@me`;
-  return runAndReport(() => api.request(isMine ? "DELETE" : "PUT", path));
+  return runAndReport(() => api.request(isMine ? "DELETE" : "PUT", `${reactionPath(message, emoji)}/@me`));
 }
 
 /** Return the reactions of a message with their buttons, or null. */
@@ -29,7 +40,15 @@ export function renderReactions(message, context) {
           class: reaction.me ? "reaction own" : "reaction",
           "aria-pressed": reaction.me ? "true" : "false",
           "aria-label": `${reaction.emoji.name}, ${reaction.count}`,
+          title: "Right-click to see who reacted",
+          "aria-haspopup": "dialog",
           dataset: { focus: `reaction-${emojiKey(reaction.emoji)}` },
+          // Also a long press, and Shift+F10 on the keyboard.
+          oncontextmenu: event => {
+            event.preventDefault();
+            event.stopPropagation();
+            showReactionUsers(context, message, reaction.emoji);
+          },
           onclick: () => toggleReaction(message, reaction.emoji, context, reaction.me),
         },
         reaction.emoji.id ? customEmojiImage(reaction.emoji) : h("span", { class: "emoji-text" }, reaction.emoji.name),

@@ -6,7 +6,7 @@ import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { channelPath } from "../ui/router.js";
 import { formatTimeOfDay, sentTimeElement } from "../ui/times.js";
-import { userAvatar } from "../content/avatars.js";
+import { channelTitle, userAvatar } from "../content/avatars.js";
 import { isOnlyEmoji, renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
 import { renderComponents } from "../components/message_components.js";
@@ -276,16 +276,25 @@ function forwardedMessages(message, context) {
     h(
       "blockquote",
       { class: "forwarded" },
-      h("p", { class: "muted small" }, "Forwarded"),
+      h("p", { class: "forwarded-line" }, icon("forward"), forwardSource(message, context)),
       h(
         "div",
         { class: "content" },
         renderMarkdown(snapshot.content ?? "", { context, message: { ...snapshot, channel_id: message.channel_id } }),
       ),
+      renderStickers(snapshot),
       renderAttachments(snapshot, context),
       renderEmbeds(snapshot, context),
     ),
   );
+}
+
+/** Return the label of a forwarded message; it links to the original if the user knows its channel. */
+function forwardSource({ message_reference: reference }, { state }) {
+  const channel = state.channels.get(reference?.channel_id);
+  if (channel === undefined) return "Forwarded";
+  const title = `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}`;
+  return h("a", { href: channelPath(channel, reference.message_id), dir: "auto" }, `Forwarded from ${title}`);
 }
 
 function ephemeralLine(message, context) {

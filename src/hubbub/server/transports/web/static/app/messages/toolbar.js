@@ -14,7 +14,7 @@ import { openEmojiPicker } from "../content/emoji_picker.js";
 import { isUserMessage, summarizeMessage } from "../content/message_text.js";
 import { openProfile } from "../users/profile.js";
 import { openThreadForm } from "../channels/threads.js";
-import { toggleReaction } from "./reactions.js";
+import { showReactionUsers, toggleReaction } from "./reactions.js";
 
 /** The toolbar of a timeline, which moves to the hovered or focused row. */
 export class MessageToolbar {
@@ -143,6 +143,10 @@ export class MessageToolbar {
     if (isDeleted) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
   }
 
+  async #forward(message) {
+    (await loadModule(() => import("./forwarding.js")))?.openForwardDialog(this.#context, message);
+  }
+
   #markUnread(message) {
     return runAndReport(async () => {
       this.#timeline.showUnreadAfter(await markUnread(this.#context, message));
@@ -188,6 +192,19 @@ export class MessageToolbar {
           icon: "thread",
           onClick: () => openThreadForm(context, message),
         },
+      isStored &&
+        isUserMessage(message) &&
+        !message.poll &&
+        this.#can(Permissions.READ_MESSAGE_HISTORY) && {
+          label: "Forward",
+          icon: "forward",
+          onClick: () => this.#forward(message),
+        },
+      message.reactions?.length && {
+        label: "Show reactions",
+        icon: "smile",
+        onClick: () => showReactionUsers(context, message),
+      },
       isStored && { label: "Mark as unread", icon: "dot", onClick: () => this.#markUnread(message) },
       message.content && { label: "Copy text", icon: "file", onClick: () => copy(message.content, "Text copied.") },
       isStored && {

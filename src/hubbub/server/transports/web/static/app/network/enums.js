@@ -10,6 +10,7 @@ export {
   DefaultMessageNotifications,
   GatewayOpcode as Opcode,
   MessageFlags,
+  MessageReferenceType,
   MessageType,
   RelationshipType,
   StickerFormatType,

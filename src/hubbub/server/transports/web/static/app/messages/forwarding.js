@@ -1,0 +1,151 @@
+/** The dialog that forwards a message to other channels and conversations. */
+
+import { CONTENT_MAX } from "../generated/limits.js";
+import { MessageReferenceType, Permissions, isMessageable, isPrivate, isThread } from "../network/enums.js";
+import { createMessageNonce } from "../network/ids.js";
+import { messageErrorText } from "../state/outbox.js";
+import { formField } from "../ui/controls.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import { channelIconName, channelTitle, conversationIcon } from "../content/avatars.js";
+import { summarizeMessage } from "../content/message_text.js";
+
+/** Largest number of targets; the server limits the rate of forwards. */
+const TARGETS_MAX = 5;
+/** Largest number of targets that the list shows; a search finds the others. */
+const VISIBLE_TARGETS_MAX = 50;
+
+/** Return the channels that the user can send messages in: conversations, then the guild in view, then other guilds. */
+function findTargets({ state, guildId }) {
+  const conversations = state.privateChannels();
+  const rank = channel => (channel.guild_id === guildId ? 0 : 1);
+  const channels = [...state.channels.values()]
+    .filter(
+      channel =>
+        !isPrivate(channel) &&
+        isMessageable(channel) &&
+        (!isThread(channel) || (channel.member && !channel.thread_metadata?.archived)) &&
+        state.can(channel.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES),
+    )
+    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+  return guildId === null ? [...conversations, ...channels] : [...channels, ...conversations];
+}
+
+/** Open the dialog that forwards a message. */
+export function openForwardDialog(context, message) {
+  const { state } = context;
+  const targets = findTargets(context);
+  const chosenIds = new Set();
+  openDialog("Forward message", close => {
+    const list = h("div", { class: "choices forward-targets", role: "group", "aria-label": "Forward to" });
+    const search = formField(
+      "Forward to",
+      h("input", {
+        type: "search",
+        autocomplete: "off",
+        autofocus: true,
+        placeholder: "Search channels and conversations",
+        oninput: () => drawTargets(),
+      }),
+      `Choose up to ${TARGETS_MAX}.`,
+    );
+    const comment = formField("Comment (optional)", h("textarea", { rows: "2", maxlength: CONTENT_MAX, dir: "auto" }));
+    const submit = h("button", { type: "submit", class: "button", disabled: true }, "Forward");
+
+    const drawTargets = () => {
+      const query = search.input.value.trim().toLowerCase();
+      const found = targets.filter(
+        channel => chosenIds.has(channel.id) || label(channel).toLowerCase().includes(query),
+      );
+      setChildren(
+        list,
+        found.slice(0, VISIBLE_TARGETS_MAX).map(targetChoice),
+        found.length ? null : h("p", { class: "muted", role: "status" }, "No channel or conversation matches."),
+        found.length > VISIBLE_TARGETS_MAX
+          ? h("p", { class: "muted small" }, "Search to find more channels and conversations.")
+          : null,
+      );
+    };
+
+    const label = channel => {
+      const guild = state.guilds.get(channel.guild_id);
+      return `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` ${guild.name}` : ""}`;
+    };
+
+    const targetChoice = channel => {
+      const title = channelTitle(channel, state);
+      const box = h("input", {
+        type: "checkbox",
+        onchange: () => {
+          if (box.checked) chosenIds.add(channel.id);
+          else chosenIds.delete(channel.id);
+          update();
+        },
+      });
+      box.checked = chosenIds.has(channel.id);
+      return h(
+        "label",
+        { class: "choice" },
+        box,
+        channel.guild_id ? icon(channelIconName(channel)) : conversationIcon(channel, title),
+        h("span", { dir: "auto" }, title),
+        channel.guild_id ? h("span", { class: "muted small" }, state.guilds.get(channel.guild_id)?.name ?? "") : null,
+      );
+    };
+
+    const update = () => {
+      submit.disabled = chosenIds.size === 0;
+      const isFull = chosenIds.size >= TARGETS_MAX;
+      /** @type {HTMLInputElement} */ for (const box of list.querySelectorAll("input"))
+        (box).disabled = isFull && !(/** @type {HTMLInputElement} */ (box).checked);
+    };
+
+    const forward = async event => {
+      event.preventDefault();
+      submit.disabled = true;
+      const failed = [];
+      for (const channelId of [...chosenIds]) {
+        try {
+          await forwardTo(context, channelId, message, comment.input.value.trim());
+          chosenIds.delete(channelId);
+        } catch (error) {
+          failed.push(`${channelTitle(state.channels.get(channelId), state)}: ${messageErrorText(error)}`);
+        }
+      }
+      if (failed.length) {
+        drawTargets();
+        update();
+        search.setError(failed.join(" "));
+        return;
+      }
+      close();
+      showNotice("Message forwarded.", "done");
+    };
+
+    drawTargets();
+    return h(
+      "form",
+      { class: "stack", onsubmit: forward },
+      h("blockquote", { class: "muted", dir: "auto" }, summarizeMessage(message, context)),
+      search.node,
+      list,
+      comment.node,
+      h("div", { class: "row end" }, submit),
+    );
+  });
+}
+
+/** Forward a message to a channel, and send the comment after it. */
+async function forwardTo({ api }, channelId, message, comment) {
+  const path = `/channels/${channelId}/messages`;
+  const reference = {
+    type: MessageReferenceType.FORWARD,
+    channel_id: message.channel_id,
+    message_id: message.id,
+  };
+  const send = json =>
+    api.request("POST", path, { json: { ...json, nonce: createMessageNonce(), enforce_nonce: true } });
+  await send({ message_reference: reference });
+  if (comment) await send({ content: comment });
+}
