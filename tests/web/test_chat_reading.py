@@ -1,7 +1,11 @@
 """The chat client in a real browser: the position in a channel, threads, edits, reactions, forwarding, images and moderation."""
 
+import re
+
 import pytest
 
+from tests.media import png
+from tests.server.talk.uploads import send_files
 from tests.web.chat import ChatPlatform, general_path
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
@@ -174,3 +178,51 @@ async def test_a_message_is_forwarded_with_a_comment(platform: ChatPlatform, wid
         await forwarded.get_by_role("link", name="Forwarded from #general").click()
         await tom_window.page.wait_for_url("**/channels/*/*/*")
         await expect(tom_window.page.locator(".message.marked")).to_contain_text("The boat is ready")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_images_open_in_the_page_with_zoom_and_the_next_image(platform: ChatPlatform, width: int) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    attachments = [
+        {"id": 0, "filename": "boat.png", "description": "A red boat"},
+        {"id": 1, "filename": "SPOILER_end.png"},
+        {"id": 2, "filename": "quay.png"},
+    ]
+    body = {
+        "content": "Pictures",
+        "attachments": attachments,
+        "embeds": [{"title": "Harbor", "image": {"url": "attachment://quay.png"}}],
+    }
+    files = [(attachment["filename"], png(600, 400)) for attachment in attachments]
+    (await send_files(tom, f"/channels/{guild.general}/messages", *files, **body)).ok()
+    async with platform.open_window(nora, general_path(guild), width=width) as window:
+        page = window.page
+        row = await window.wait_message("Pictures")
+        picture = row.get_by_role("link", name="Image: A red boat")
+        await picture.click()
+        viewer = page.get_by_role("dialog", name="Image viewer")
+        await expect(viewer.get_by_role("img", name="A red boat")).to_be_visible()
+        # The spoiler is not revealed by the viewer.
+        await expect(viewer.get_by_role("status")).to_have_text("1 of 2")
+        await viewer.get_by_role("button", name="Zoom in").click()
+        await expect(viewer.locator(".viewer-stage")).to_contain_class("zoomed")
+        await page.keyboard.press("0")
+        await expect(viewer.get_by_role("button", name="Zoom out")).to_be_disabled()
+        await page.keyboard.press("ArrowRight")
+        await expect(viewer.get_by_role("img", name="quay.png")).to_be_visible()
+        await viewer.get_by_role("button", name="Next image").click()
+        await expect(viewer.get_by_role("status")).to_have_text("1 of 2")
+        async with page.expect_download() as download:
+            await viewer.get_by_role("link", name="Download").click()
+        assert (await download.value).suggested_filename == "boat.png"
+        original = viewer.get_by_role("link", name="Open original")
+        await expect(original).to_have_attribute("href", re.compile(r"^/cdn/attachments/.*/boat\.png"))
+        await page.keyboard.press("Escape")
+        await expect(viewer).to_be_hidden()
+        await expect(picture).to_be_focused()
+        await row.get_by_role("button", name="Spoiler: press to reveal").click()
+        await expect(viewer).to_be_hidden()
+        await row.get_by_role("link", name="Image: SPOILER_end.png").click()
+        await expect(viewer.get_by_role("status")).to_have_text("2 of 3")

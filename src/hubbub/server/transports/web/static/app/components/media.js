@@ -3,6 +3,7 @@
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { cdnPath } from "../content/cdn_paths.js";
+import { imageLink } from "../content/image_links.js";
 import { coverSpoiler } from "./spoiler.js";
 
 const IMAGE = /^image\//;
@@ -73,17 +74,7 @@ function image(media = {}, description, style, context) {
     width: media.width,
     height: media.height,
   });
-  return h(
-    "a",
-    {
-      class: `${style}-link`,
-      href: path,
-      target: "_blank",
-      rel: "noopener",
-      "aria-label": description || "Open image",
-    },
-    picture,
-  );
+  return imageLink({ path, description, style: `${style}-link` }, picture);
 }
 
 /** Link to external media instead of loading it, because a request would reveal the user's IP address to another server. */

@@ -4,6 +4,7 @@ import { AttachmentFlags, StickerFormatType } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { cdnPath, stickerPath } from "../content/cdn_paths.js";
+import { imageLink } from "../content/image_links.js";
 import { inlineSpoiler } from "../content/markdown.js";
 
 const SPOILER_PREFIX = "SPOILER_";
@@ -35,9 +36,8 @@ function mediaOf(file, path) {
   const contentType = file.content_type ?? "",
     alt = file.description ?? file.filename;
   if (/^image\/(png|jpeg|gif|webp|avif)/.test(contentType)) {
-    return h(
-      "a",
-      { href: path, target: "_blank", rel: "noopener", "aria-label": `Image: ${alt}` },
+    return imageLink(
+      { path, description: file.description, name: file.filename },
       h("img", { src: path, alt, loading: "lazy", ...fitSize(file.width, file.height) }),
     );
   }

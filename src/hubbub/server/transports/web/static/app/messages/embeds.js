@@ -3,6 +3,7 @@
 import { h } from "../ui/dom.js";
 import { timeElement } from "../ui/times.js";
 import { cdnPath } from "../content/cdn_paths.js";
+import { imageLink } from "../content/image_links.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { fitSize } from "./attachments.js";
 
@@ -63,13 +64,15 @@ function externalLink(url, text) {
 
 function imageOf(media, context) {
   const path = cdnPath(media?.proxy_url, context.webUrl) ?? cdnPath(media?.url, context.webUrl);
-  return path === null
-    ? null
-    : h("img", {
-        class: "embed-picture",
-        src: path,
-        alt: media.description ?? "",
-        loading: "lazy",
-        ...fitSize(media.width, media.height),
-      });
+  if (path === null) return null;
+  return imageLink(
+    { path, description: media.description },
+    h("img", {
+      class: "embed-picture",
+      src: path,
+      alt: media.description ?? "",
+      loading: "lazy",
+      ...fitSize(media.width, media.height),
+    }),
+  );
 }

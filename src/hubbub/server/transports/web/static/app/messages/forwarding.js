@@ -98,7 +98,7 @@ export function openForwardDialog(context, message) {
       submit.disabled = chosenIds.size === 0;
       const isFull = chosenIds.size >= TARGETS_MAX;
       /** @type {HTMLInputElement} */ for (const box of list.querySelectorAll("input"))
-        (box).disabled = isFull && !(/** @type {HTMLInputElement} */ (box).checked);
+        box.disabled = isFull && !(/** @type {HTMLInputElement} */ (box).checked);
     };
 
     const forward = async event => {
