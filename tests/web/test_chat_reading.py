@@ -1,12 +1,14 @@
 """The chat client in a real browser: the position in a channel, threads, edits, reactions, forwarding, images and moderation."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.media import png
 from tests.server.talk.uploads import send_files
 from tests.web.chat import ChatPlatform, general_path
+from tests.world import NOW_MS
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
@@ -226,3 +228,51 @@ async def test_images_open_in_the_page_with_zoom_and_the_next_image(platform: Ch
         await expect(viewer).to_be_hidden()
         await row.get_by_role("link", name="Image: SPOILER_end.png").click()
         await expect(viewer.get_by_role("status")).to_have_text("2 of 3")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_a_timeout_and_slow_mode_are_explained_with_a_countdown(platform: ChatPlatform, width: int) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    async with platform.open_window(tom, "/app", width=width) as window:
+        page = window.page
+        # The server's clock is stopped, so the browser's starts at the same time and is moved by the test.
+        await page.clock.install(time=NOW_MS / 1000)
+        await window.open(general_path(guild))
+        (await nora.patch(f"/channels/{guild.general}", json={"rate_limit_per_user": 30})).ok()
+        await expect(page.get_by_text("Slow mode: one message every 0:30.")).to_be_visible()
+        await window.send("first")
+        await window.wait_message("first")
+        await expect(page.get_by_text("Slow mode: you can send a message in 0:")).to_be_visible()
+        await expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
+        await window.send("second")
+        await expect(window.composer).to_have_value("second")
+        await page.clock.fast_forward(31_000)
+        await expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+
+        end = datetime.fromtimestamp(NOW_MS / 1000 + 3_600, UTC).isoformat()
+        path = f"/guilds/{guild.id}/members/{tom.id}"
+        (await nora.patch(path, json={"communication_disabled_until": end})).ok()
+        notice = page.get_by_text("A moderator timed you out until")
+        await expect(notice).to_contain_text(re.compile(r"\(5\d:\d\d left\)"))
+        await expect(window.composer).to_be_hidden()
+        await page.clock.fast_forward(3_600_000)
+        await expect(notice).to_be_hidden()
+        await expect(window.composer).to_have_value("second")
+
+
+@pytest.mark.parametrize(("action", "width"), [("kick", 1440), ("ban", 390)])
+async def test_a_removed_member_is_told_what_happened(platform: ChatPlatform, action: str, width: int) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    async with platform.open_window(tom, general_path(guild), width=width) as window:
+        await window.composer.wait_for()
+        if action == "kick":
+            (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}")).ok()
+        else:
+            (await nora.put(f"/guilds/{guild.id}/bans/{tom.id}", json={})).ok()
+        await expect(window.page.get_by_text("You are no longer a member of Guild.")).to_be_visible()
+        await window.page.get_by_role("main").get_by_role("link", name="Friends and conversations").click()
+        await window.page.wait_for_url("**/app")

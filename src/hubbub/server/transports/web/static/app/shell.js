@@ -24,7 +24,7 @@ import { channelPath } from "./ui/router.js";
 import { openMentions } from "./channels/mentions.js";
 import { drawPageTitle } from "./page_title.js";
 import { ThreadPane } from "./thread_pane.js";
-import { createUnavailableView } from "./unavailable_view.js";
+import { createUnavailableView, formerGuildText } from "./unavailable_view.js";
 
 /** The page of the client. */
 export class Shell {
@@ -150,6 +150,7 @@ export class Shell {
     closePopup();
     this.#drawThreadPane(channel);
     if (route.channelId === null && route.guildId === null) this.#showFriends();
+    else if (state.formerGuilds.has(route.guildId)) this.#showUnavailable(route);
     else if (route.channelId === null) this.#showGuild(route.guildId);
     else if (channel === undefined) this.#fetchChannel(route);
     else if (
@@ -289,9 +290,11 @@ export class Shell {
   #showUnavailable(route, reason = null) {
     const key = `unavailable-${route.channelId ?? route.guildId}`;
     this.#setLocation(this.context.state.guilds.has(route.guildId) ? route.guildId : null, null);
-    this.#showView(key, () =>
-      this.#messageView(reason ?? "This conversation does not exist, or you do not have access to it."),
-    );
+    const guildName = this.context.state.formerGuilds.get(route.guildId);
+    const text = guildName
+      ? formerGuildText(guildName)
+      : "This conversation does not exist, or you do not have access to it.";
+    this.#showView(guildName ? `former-${route.guildId}` : key, () => this.#messageView(reason ?? text));
     this.#drawMembers();
   }
 

@@ -2,6 +2,15 @@
 
 import { h, icon } from "./ui/dom.js";
 
+/** Return the text in place of a channel of a guild that the user is no longer a member of. The server does not send the cause. */
+export function formerGuildText(name) {
+  return [
+    h("strong", { dir: "auto" }, `You are no longer a member of ${name}.`),
+    " A moderator removed or banned you, you left in another window, or the guild was deleted. " +
+      "If you were removed, you can join again with an invite. If you were banned, a moderator has to lift the ban first.",
+  ];
+}
+
 /** Return the view with a text; `showSide` opens the list of channels on narrow screens. */
 export function createUnavailableView(text, showSide) {
   return h(

@@ -7,11 +7,13 @@ import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { loadModule } from "../ui/lazy_modules.js";
+import { announce } from "../ui/live_region.js";
 import { growToContent, insertAtCursor } from "../ui/textarea.js";
 import { channelTitle } from "../content/avatars.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { activitiesEnabled } from "../activities/launcher.js";
+import { slowModeOf, slowModeText, timeoutText } from "./send_limits.js";
 import { Suggestions } from "./suggestions.js";
 import { Uploads } from "./uploads.js";
 
@@ -23,7 +25,9 @@ const COUNTER_THRESHOLD = 200;
 const drafts = new Map();
 
 class Composer extends LayoutPart {
-  static kinds = ["typing", "channels", "guilds", "members"];
+  static kinds = ["typing", "channels", "guilds", "members", "messages"];
+  /** Whether the user has to wait because of slow mode. */
+  isWaiting = false;
 
   begin() {
     const { context } = this;
@@ -57,6 +61,7 @@ class Composer extends LayoutPart {
     this.launchButton = iconButton("play", "Activities", () => this.#openActivities());
     this.sendButton = iconButton("send", "Send", () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
+    this.slowMode = h("p", { class: "slow-mode muted", hidden: true });
     this.box = h(
       "div",
       { class: "composer-box" },
@@ -77,17 +82,17 @@ class Composer extends LayoutPart {
       this.uploads.node,
       this.box,
       this.closedNotice,
-      this.typing,
+      h("div", { class: "composer-status" }, this.typing, this.slowMode),
     );
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context);
     loadModule(() => import("../commands/list.js")).then(module => module?.attachCommandList?.(this, context));
-    this.typingTimer = setInterval(() => this.#drawTyping(), 1_000);
+    this.statusTimer = setInterval(() => this.draw(), 1_000);
     setTimeout(() => growToContent(this.field));
   }
 
   end() {
-    clearInterval(this.typingTimer);
+    clearInterval(this.statusTimer);
     if (this.field.value) drafts.set(this.context.channelId, this.field.value);
     else drafts.delete(this.context.channelId);
     this.uploads.clear();
@@ -98,7 +103,8 @@ class Composer extends LayoutPart {
     const reason = this.#closedReason();
     this.box.hidden = reason !== null;
     this.closedNotice.hidden = reason === null;
-    this.closedNotice.textContent = reason ?? "";
+    if (this.closedNotice.textContent !== (reason ?? "")) this.closedNotice.textContent = reason ?? "";
+    this.#drawSlowMode(reason);
     this.attachButton.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
     this.launchButton.hidden = !activitiesEnabled() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
     this.#drawTyping();
@@ -106,6 +112,15 @@ class Composer extends LayoutPart {
 
   focus() {
     this.field.focus();
+  }
+
+  #drawSlowMode(closedReason) {
+    const slowMode = slowModeOf(this.context);
+    const text = closedReason === null ? slowModeText(slowMode) : null;
+    this.isWaiting = closedReason === null && slowMode.remainingMs > 0;
+    this.slowMode.hidden = text === null;
+    if (this.slowMode.textContent !== (text ?? "")) this.slowMode.textContent = text ?? "";
+    this.#updateSendButton();
   }
 
   /** Make the draft a reply to a message. */
@@ -143,6 +158,11 @@ class Composer extends LayoutPart {
   send() {
     const content = this.suggestions.resolve(this.field.value).trim();
     if ([...content].length > CONTENT_MAX) return;
+    this.draw();
+    if (this.isWaiting) {
+      announce(this.slowMode.textContent);
+      return;
+    }
     const files = this.uploads.take();
     if (!content && !files.length) return;
     const reply = this.reply,
@@ -167,6 +187,8 @@ class Composer extends LayoutPart {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
     if (channel === undefined) return "This conversation was deleted.";
+    const timeout = timeoutText(this.context);
+    if (timeout !== null) return timeout;
     if (!state.can(channelId, Permissions.SEND_MESSAGES))
       return "You do not have permission to send messages in this channel.";
     if (channel.thread_metadata?.locked && !state.can(channelId, Permissions.MANAGE_THREADS))
@@ -209,8 +231,12 @@ class Composer extends LayoutPart {
     const remaining = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
     this.remaining.textContent = remaining <= COUNTER_THRESHOLD ? String(remaining) : "";
     this.remaining.classList.toggle("over-limit", remaining < 0);
-    this.sendButton.disabled = remaining < 0;
     this.field.setAttribute("aria-invalid", String(remaining < 0));
+    this.#updateSendButton();
+  }
+
+  #updateSendButton() {
+    this.sendButton.disabled = this.isWaiting || this.field.getAttribute("aria-invalid") === "true";
   }
 
   #onPaste(event) {

@@ -48,6 +48,7 @@ export const GATEWAY_HANDLERS = {
   GUILD_CREATE(state, data) {
     const { channels, threads, members, presences, voice_states: voiceStates, ...guild } = data;
     state.guilds.set(guild.id, { ...guild, unavailable: false });
+    state.formerGuilds.delete(guild.id);
     removeChannels(state, guild.id);
     for (const channel of [...channels, ...threads]) state.channels.set(channel.id, { ...channel, guild_id: guild.id });
     state.members.set(guild.id, new Map());
@@ -68,6 +69,8 @@ export const GATEWAY_HANDLERS = {
   GUILD_DELETE(state, data) {
     if (data.unavailable) state.guilds.set(data.id, { ...state.guilds.get(data.id), unavailable: true });
     else {
+      const name = state.guilds.get(data.id)?.name;
+      if (name) state.formerGuilds.set(data.id, name);
       state.guilds.delete(data.id);
       state.members.delete(data.id);
       state.voiceStates.delete(data.id);

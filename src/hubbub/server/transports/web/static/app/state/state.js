@@ -38,6 +38,8 @@ export class State extends EventTarget {
     this.users = new Map();
     /** With `roles`, `emojis` and `stickers`; `unavailable` during an outage. @type {Map<string, any>} */
     this.guilds = new Map();
+    /** Names of the guilds that the user left or was removed from while the page was open. @type {Map<string, string>} */
+    this.formerGuilds = this.formerGuilds ?? new Map();
     /** Guild channels, threads and private channels. @type {Map<string, any>} */
     this.channels = new Map();
     /** By guild, then by user. @type {Map<string, Map<string, any>>} */
