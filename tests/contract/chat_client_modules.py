@@ -118,6 +118,8 @@ LIMITS: Final = (
     "resources.members.PRUNE_DAYS_MAX",
     "resources.members.PRUNE_DAYS_DEFAULT",
     "resources.members.PRUNE_ROLES_MAX",
+    "resources.messages.BULK_DELETE_MAX",
+    "resources.messages.BULK_DELETE_MIN",
     "resources.messages.CONTENT_MAX",
     "resources.onboarding.PROMPTS_MAX",
     "resources.onboarding.PROMPT_TITLE_MAX",

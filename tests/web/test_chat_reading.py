@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from hubbub.protocol.enums import ChannelType
 from tests.media import png
 from tests.server.talk.uploads import send_files
 from tests.web.chat import ChatPlatform, general_path
@@ -268,6 +269,7 @@ async def test_a_removed_member_is_told_what_happened(platform: ChatPlatform, ac
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     async with platform.open_window(tom, general_path(guild), width=width) as window:
+        window.expected_errors = ("Failed to load resource",)
         await window.composer.wait_for()
         if action == "kick":
             (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}")).ok()
@@ -276,3 +278,89 @@ async def test_a_removed_member_is_told_what_happened(platform: ChatPlatform, ac
         await expect(window.page.get_by_text("You are no longer a member of Guild.")).to_be_visible()
         await window.page.get_by_role("main").get_by_role("link", name="Friends and conversations").click()
         await window.page.wait_for_url("**/app")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_several_messages_are_selected_and_deleted(platform: ChatPlatform, width: int) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    for number in range(6):
+        await guild.send_message(tom if number % 2 else nora, f"number {number}")
+    async with (
+        platform.open_window(nora, general_path(guild), width=width) as window,
+        platform.open_window(tom, general_path(guild)) as tom_window,
+    ):
+        page = window.page
+        row = await window.wait_message("number 1")
+        await row.focus()
+        await row.press("m")
+        await page.get_by_role("menuitem", name="Select messages").press("Enter")
+        bar = page.get_by_role("toolbar", name="Selected messages")
+        await expect(bar).to_contain_text("1 message selected")
+        await window.message("number 4").click(modifiers=["Shift"], position={"x": 5, "y": 5})
+        await expect(bar).to_contain_text("4 messages selected")
+        await window.message("number 3").get_by_role("checkbox", name="Select message").click()
+        await expect(bar).to_contain_text("3 messages selected")
+        await window.message("number 4").focus()
+        await page.keyboard.press("Space")
+        await expect(bar).to_contain_text("2 messages selected")
+        await bar.get_by_role("button", name="Delete").click()
+        await page.get_by_role("dialog", name="Delete 2 messages?").get_by_role("button", name="Delete").click()
+        await expect(bar).to_be_hidden()
+        for shown in (window, tom_window):
+            contents = shown.page.locator(".message .content")
+            await expect(contents).to_have_text(["number 0", "number 3", "number 4", "number 5"])
+        # A member without the permission selects only own messages, which are deleted one by one.
+        await tom_window.message("number 3").click(modifiers=["Shift"], position={"x": 5, "y": 5})
+        await expect(tom_window.message("number 4").get_by_role("checkbox")).to_have_count(0)
+        await tom_window.message("number 5").click(modifiers=["Shift"], position={"x": 5, "y": 5})
+        tom_bar = tom_window.page.get_by_role("toolbar", name="Selected messages")
+        await expect(tom_bar).to_contain_text("2 messages selected")
+        await tom_bar.get_by_role("button", name="Delete").click()
+        await tom_window.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await expect(page.locator(".message .content")).to_have_text(["number 0", "number 4"])
+        await window.message("number 0").click(modifiers=["Shift"], position={"x": 5, "y": 5})
+        await window.message("number 0").focus()
+        await page.keyboard.press("Escape")
+        await expect(bar).to_be_hidden()
+        await expect(window.composer).to_be_focused()
+
+
+async def test_members_and_categories_have_context_menus(platform: ChatPlatform) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    category = await guild.channel("docks", type=ChannelType.GUILD_CATEGORY)
+    await guild.send_message(tom, "Ahoy")
+    async with (
+        platform.open_window(nora, general_path(guild), width=1440) as window,
+        platform.open_window(tom, general_path(guild), width=1440) as tom_window,
+    ):
+        # A request of the removed member that was under way is rejected.
+        tom_window.expected_errors = ("Failed to load resource",)
+        page, menu = window.page, window.page.get_by_role("menu", name="tom")
+        member = page.locator("hubbub-members").get_by_role("button", name="tom")
+        await member.focus()
+        await member.press("Shift+F10")
+        await expect(menu.get_by_role("menuitem")).to_have_text(
+            ["Show profile", "Send message", "Nickname and roles", "Time out", "Kick", "Ban"]
+        )
+        await page.keyboard.press("Escape")
+        await expect(member).to_be_focused()
+        row = await window.wait_message("Ahoy")
+        await row.locator(".author-name").click(button="right")
+        await menu.get_by_role("menuitem", name="Kick").click()
+        await page.get_by_role("dialog", name="Kick tom?").get_by_role("button", name="Kick").click()
+        await expect(tom_window.page.get_by_text("You are no longer a member of Guild.")).to_be_visible()
+
+        await page.get_by_role("button", name="docks").click(button="right")
+        await page.get_by_role("menuitem", name="Rename").click()
+        await page.get_by_role("dialog", name="Rename").get_by_label("Name").fill("piers")
+        await page.get_by_role("dialog", name="Rename").get_by_role("button", name="Save").click()
+        await page.get_by_role("button", name="piers").click(button="right")
+        await page.get_by_role("menuitem", name="Delete").click()
+        await page.get_by_role("dialog", name="Delete the category piers?").get_by_role("button", name="Delete").click()
+        await expect(page.get_by_role("button", name="piers")).to_have_count(0)
+        await page.wait_for_url(f"**{general_path(guild)}")
+    (await nora.get(f"/channels/{category}")).rejected(404, 10003)

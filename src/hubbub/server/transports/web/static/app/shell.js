@@ -93,6 +93,7 @@ export class Shell {
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
     this.root.addEventListener("account-settings", event => this.#openAccountSettings(event));
+    this.root.addEventListener("open-member-menu", event => this.#openMemberMenu(event));
     this.root.addEventListener("open-mentions", () => openMentions(context));
     document.addEventListener("keydown", event => this.#onKeydown(event));
     router.addEventListener("navigate", () => {
@@ -128,6 +129,12 @@ export class Shell {
   async #openAccountSettings({ detail: screenId }) {
     const settings = await loadModule(() => import("./account/account_settings.js"));
     settings?.openAccountSettings(this.context, screenId);
+  }
+
+  /** Open the context menu of the user that the event names in `detail`. */
+  async #openMemberMenu({ detail: { anchor, context, userId } }) {
+    const module = await loadModule(() => import("./guilds/member_menu.js"));
+    module?.openMemberMenu(anchor, context, userId);
   }
 
   #onReady() {

@@ -6,6 +6,7 @@ import { markChannelsRead } from "../state/read_markers.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
@@ -142,7 +143,29 @@ export function openCategoryMenu(anchor, context, category) {
       onClick: () => runAndReport(() => markChannelsRead(context, children)),
     },
     ...channelNotificationItems(context, anchor, category),
+    state.can(category.id, Permissions.MANAGE_CHANNELS) && {
+      label: "Create channel",
+      icon: "plus",
+      onClick: () => createChannelIn(context, category),
+    },
+    state.can(category.id, Permissions.MANAGE_CHANNELS) && {
+      label: "Rename",
+      icon: "edit",
+      onClick: () => openEditDialog(context, category),
+    },
+    state.can(category.id, Permissions.MANAGE_CHANNELS) && {
+      label: "Delete",
+      icon: "bin",
+      danger: true,
+      onClick: () => deleteChannel(context, category, `Delete the category ${category.name}?`, "Delete"),
+    },
   ]);
+}
+
+async function createChannelIn(context, category) {
+  const module = await loadModule(() => import("../settings/channel_creation.js"));
+  const created = await module?.openChannelCreation(context, category.guild_id, category.id);
+  if (created && created.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(created));
 }
 
 async function closeConversation(context, channel) {
@@ -155,13 +178,16 @@ async function closeConversation(context, channel) {
 /** Delete a channel, or leave a group, after confirmation. */
 async function deleteChannel(context, channel, title, label) {
   if (!(await confirmAction(title, "This cannot be undone.", label))) return;
-  if (await runAndReport(() => context.api.request("DELETE", `/channels/${channel.id}`)))
+  const isDeleted = await runAndReport(() => context.api.request("DELETE", `/channels/${channel.id}`));
+  // The channel in view stays open if another one was deleted.
+  if (isDeleted && (channel.id === context.channelId || !channel.guild_id))
     context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
 }
 
 function openEditDialog(context, channel) {
-  openDialog(channel.guild_id && !isThread(channel) ? "Edit channel" : "Rename", close => {
-    const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
+  const isCategory = channel.type === ChannelType.GUILD_CATEGORY;
+  openDialog(channel.guild_id && !isThread(channel) && !isCategory ? "Edit channel" : "Rename", close => {
+    const hasTopic = channel.guild_id && !isThread(channel) && !isCategory && channel.type !== ChannelType.GUILD_VOICE;
     const name = formField(
       "Name",
       h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, value: channel.name ?? "", dir: "auto" }),

@@ -72,7 +72,7 @@ class ReactionUsers {
             null,
             userAvatar(user, name),
             h("span", { dir: "auto" }, name),
-            h("span", { class: "muted small" }, user.username),
+            name === user.username ? null : h("span", { class: "muted small" }, user.username),
           );
         }),
       );

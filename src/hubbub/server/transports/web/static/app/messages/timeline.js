@@ -10,6 +10,7 @@ import { showNotice } from "../ui/notices.js";
 import { formatDay } from "../ui/times.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
+import { MessageSelection } from "./selection.js";
 import { MessageToolbar } from "./toolbar.js";
 import { UnreadBar } from "./unread_bar.js";
 
@@ -34,6 +35,7 @@ class Timeline extends LayoutPart {
     this.unreadBar = new UnreadBar(this);
     this.highlightedId = null;
     this.toolbar = new MessageToolbar(this.context, this);
+    this.selection = new MessageSelection(this.context, this);
     this.top = h("div", { class: "edge" });
     this.list = h("ol", { class: "messages", "aria-label": "Messages", onkeydown: event => this.#onKeydown(event) });
     this.bottom = h("div", { class: "edge" });
@@ -44,9 +46,10 @@ class Timeline extends LayoutPart {
       icon("down"),
       h("span", null, "Newest messages"),
     );
-    this.replaceChildren(this.unreadBar.node, this.scroller, this.jumpButton);
+    this.replaceChildren(this.unreadBar.node, this.scroller, this.jumpButton, this.selection.bar);
     this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     this.toolbar.attach(this.list);
+    this.selection.attach(this.list);
     this.resizeObserver = new ResizeObserver(() => this.isFollowing && this.#scrollToBottom());
     this.resizeObserver.observe(this.list);
     this.resizeObserver.observe(this.scroller);
@@ -128,6 +131,7 @@ class Timeline extends LayoutPart {
       }
     }
     reconcile(this.list, entries);
+    this.selection.draw();
     if (!this.list.querySelector("[tabindex='0'].message"))
       this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
     this.jumpButton.hidden = this.log.atNewest && this.isFollowing;

@@ -42,6 +42,13 @@ export class MessageToolbar {
       if (userId) openProfile(this.#context, userId);
     });
     list.addEventListener("contextmenu", event => {
+      const userId = event.target.closest?.("[data-user-id]")?.dataset.userId;
+      if (userId) {
+        event.preventDefault();
+        const detail = { anchor: { x: event.clientX, y: event.clientY }, context: this.#context, userId };
+        list.dispatchEvent(new CustomEvent("open-member-menu", { bubbles: true, detail }));
+        return;
+      }
       const row = event.target.closest?.(".message[data-message-id]");
       if (!row || event.target.closest("a, img, textarea, video") || String(getSelection())) return;
       event.preventDefault();
@@ -211,6 +218,11 @@ export class MessageToolbar {
         label: "Copy link",
         icon: "link",
         onClick: () => copy(webUrl + channelPath(channel ?? { id: message.channel_id }, message.id), "Link copied."),
+      },
+      this.#timeline.selection.canSelect(message) && {
+        label: "Select messages",
+        icon: "check",
+        onClick: () => this.#timeline.selection.start(message),
       },
       ...commands,
       isStored &&

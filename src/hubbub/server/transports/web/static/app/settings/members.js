@@ -9,6 +9,7 @@ import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { choiceSetting, reasonSetting, switchSetting, textSetting } from "./fields.js";
 import { SettingsForm, openActionDialog } from "./form.js";
+import { GuildSettingsAccess } from "./guild_access.js";
 import { actionButton, listEntry } from "./layout.js";
 import { openPrune, whyNotPrune } from "./prune.js";
 
@@ -296,4 +297,35 @@ function ban(view, member) {
     }),
     `${name} was banned.`,
   );
+}
+
+/** Return the items of a member's context menu that the user may use: nickname and roles, timeout, kick and ban. */
+export function memberModerationItems(context, guildId, userId) {
+  const member = context.state.member(guildId, userId);
+  if (member === undefined) return [];
+  const access = new GuildSettingsAccess(context, guildId);
+  const view = { context, guildId, access };
+  const isTimedOut = timeoutEndMs(member) !== null;
+  const canEdit = access.whyNotRename(member) === null || access.has(Permissions.MANAGE_ROLES);
+  return [
+    canEdit && { label: "Nickname and roles", icon: "edit", onClick: () => openMember(view, member) },
+    access.whyNotTimeOut(member) === null && {
+      label: isTimedOut ? "End timeout" : "Time out",
+      icon: "history",
+      danger: !isTimedOut,
+      onClick: () => (isTimedOut ? endTimeout(view, member) : timeOut(view, member)),
+    },
+    access.whyNotOn(Permissions.KICK_MEMBERS, member) === null && {
+      label: "Kick",
+      icon: "leave",
+      danger: true,
+      onClick: () => kick(view, member),
+    },
+    access.whyNotOn(Permissions.BAN_MEMBERS, member) === null && {
+      label: "Ban",
+      icon: "block",
+      danger: true,
+      onClick: () => ban(view, member),
+    },
+  ];
 }

@@ -106,6 +106,12 @@ class Members extends LayoutPart {
               class: status === "offline" ? "member away" : "member",
               dataset: { focus: user.id },
               onclick: () => openProfile(this.context, user.id),
+              // By a right click or the menu key.
+              oncontextmenu: event => {
+                event.preventDefault();
+                const detail = { anchor: event.currentTarget, context: this.context, userId: user.id };
+                this.dispatchEvent(new CustomEvent("open-member-menu", { bubbles: true, detail }));
+              },
             },
             userAvatar(user, name, status),
             h(

@@ -1,0 +1,171 @@
+/** Selecting several messages of a timeline to delete them. */
+
+import { BULK_DELETE_MAX, BULK_DELETE_MIN } from "../generated/limits.js";
+import { MessageFlags, Permissions } from "../network/enums.js";
+import { creationTimeMs } from "../network/ids.js";
+import { confirmAction } from "../ui/dialogs.js";
+import { h, setChildren } from "../ui/dom.js";
+import { announce } from "../ui/live_region.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+
+/** Age up to which messages can be deleted in one request, with an hour for the difference of clocks. */
+const BULK_DELETE_AGE_MAX_MS = 14 * 86_400_000 - 3_600_000;
+
+/** The selected messages of a timeline, and the bar with the actions. */
+export class MessageSelection {
+  isActive = false;
+  /** @type {Set<string>} */
+  #ids = new Set();
+  /** ID of the message where a range starts, or null. */
+  #lastId = null;
+  #context;
+  #timeline;
+
+  constructor(context, timeline) {
+    this.#context = context;
+    this.#timeline = timeline;
+    this.bar = h("div", { class: "selection-bar", role: "toolbar", "aria-label": "Selected messages", hidden: true });
+  }
+
+  /** Select messages by clicks and keys in the list of the timeline. */
+  attach(list) {
+    list.addEventListener("click", event => this.#onClick(event), true);
+    list.addEventListener("keydown", event => this.#onKeydown(event), true);
+  }
+
+  /** Return whether the user may delete a message. */
+  canSelect(message) {
+    if (message === undefined || message.flags & MessageFlags.EPHEMERAL) return false;
+    const isMine = message.author.id === this.#context.me.id && !message.webhook_id;
+    return isMine || this.#context.state.can(message.channel_id, Permissions.MANAGE_MESSAGES);
+  }
+
+  /** Start to select messages, with one selected. */
+  start(message) {
+    this.isActive = true;
+    this.#ids = new Set([message.id]);
+    this.#lastId = message.id;
+    this.#update();
+  }
+
+  /** Stop selecting and focus the composer. */
+  stop() {
+    if (!this.isActive) return;
+    this.isActive = false;
+    this.#ids.clear();
+    this.#lastId = null;
+    this.draw();
+    announce("Selection ended.");
+    this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
+  }
+
+  /** Show the check boxes of the rows and the bar. */
+  draw() {
+    const { list, log } = this.#timeline;
+    list.classList.toggle("selecting", this.isActive);
+    if (this.isActive) for (const id of this.#ids) if (log.find(id) === undefined) this.#ids.delete(id);
+    for (const row of list.querySelectorAll(".message[data-message-id]")) {
+      const id = row.dataset.messageId;
+      row.classList.toggle("selected", this.#ids.has(id));
+      let box = row.querySelector(":scope > .select-box");
+      if (!this.isActive || !this.canSelect(log.find(id))) {
+        box?.remove();
+        continue;
+      }
+      if (box === null) {
+        box = h("input", { type: "checkbox", class: "select-box", tabindex: "-1", "aria-label": "Select message" });
+        row.append(box);
+      }
+      box.checked = this.#ids.has(id);
+    }
+    this.bar.hidden = !this.isActive;
+    if (!this.isActive) return;
+    const count = this.#ids.size;
+    if (this.bar.dataset.count === String(count) && this.bar.childElementCount) return;
+    this.bar.dataset.count = String(count);
+    const hadFocus = this.bar.contains(document.activeElement);
+    setChildren(
+      this.bar,
+      h("p", null, count === 1 ? "1 message selected" : `${count} messages selected`),
+      h("button", { type: "button", class: "button quiet small", onclick: () => this.stop() }, "Cancel"),
+      h(
+        "button",
+        { type: "button", class: "button danger small", disabled: count === 0, onclick: () => this.#delete() },
+        "Delete",
+      ),
+    );
+    if (hadFocus) this.bar.querySelector("button")?.focus();
+  }
+
+  #update() {
+    this.draw();
+    announce(this.bar.querySelector("p")?.textContent ?? "");
+  }
+
+  /** Select or deselect a message; with `isRange`, select all messages between it and the last one. */
+  #toggle(message, isRange) {
+    const { items } = this.#timeline.log;
+    if (isRange && this.#lastId !== null) {
+      const ends = [this.#lastId, message.id].map(id => items.findIndex(item => item.id === id)).sort((a, b) => a - b);
+      for (const item of items.slice(Math.max(0, ends[0]), ends[1] + 1))
+        if (this.canSelect(item) && this.#ids.size < BULK_DELETE_MAX) this.#ids.add(item.id);
+    } else if (this.#ids.has(message.id)) this.#ids.delete(message.id);
+    else if (this.#ids.size < BULK_DELETE_MAX) this.#ids.add(message.id);
+    else showNotice(`You can select up to ${BULK_DELETE_MAX} messages.`);
+    this.#lastId = message.id;
+    this.#update();
+  }
+
+  #messageOf(event) {
+    const row = event.target.closest?.(".message[data-message-id]");
+    return row ? this.#timeline.log.find(row.dataset.messageId) : undefined;
+  }
+
+  #onClick(event) {
+    const message = this.#messageOf(event);
+    const isControl = event.target.closest("a, button, input:not(.select-box), textarea, video, audio") !== null;
+    if (message === undefined || (!this.isActive && (!event.shiftKey || isControl))) return;
+    if (!this.canSelect(message)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    getSelection()?.removeAllRanges();
+    // A check box ignores the click that changed it, so it is drawn after the event.
+    setTimeout(() => (this.isActive ? this.#toggle(message, event.shiftKey) : this.start(message)));
+  }
+
+  #onKeydown(event) {
+    if (!this.isActive || (event.key !== "Escape" && event.key !== " ")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const message = this.#messageOf(event);
+    if (event.key === "Escape") this.stop();
+    else if (this.canSelect(message)) this.#toggle(message, event.shiftKey);
+  }
+
+  async #delete() {
+    const ids = [...this.#ids];
+    const title = ids.length === 1 ? "Delete this message?" : `Delete ${ids.length} messages?`;
+    if (!(await confirmAction(title, "This cannot be undone.", "Delete"))) return;
+    const isDone = await runAndReport(() => this.#deleteAll(ids));
+    if (!isDone) return;
+    showNotice(ids.length === 1 ? "The message was deleted." : `${ids.length} messages were deleted.`, "done");
+    this.stop();
+  }
+
+  /** Delete messages: recent ones of a guild in one request, all others one by one. */
+  async #deleteAll(ids) {
+    const { api, state, channelId, guildId } = this.#context;
+    const path = `/channels/${channelId}/messages`;
+    const canDeleteInBulk = guildId !== null && state.can(channelId, Permissions.MANAGE_MESSAGES);
+    const recentIds = ids.filter(id => Date.now() - creationTimeMs(id) < BULK_DELETE_AGE_MAX_MS);
+    const bulkIds = canDeleteInBulk && recentIds.length >= BULK_DELETE_MIN ? recentIds : [];
+    if (bulkIds.length) {
+      await api.request("POST", `${path}/bulk-delete`, { json: { messages: bulkIds } });
+      state.apply("MESSAGE_DELETE_BULK", { ids: bulkIds, channel_id: channelId, guild_id: guildId });
+    }
+    for (const id of ids.filter(other => !bulkIds.includes(other))) {
+      await api.request("DELETE", `${path}/${id}`);
+      state.apply("MESSAGE_DELETE", { id, channel_id: channelId, guild_id: guildId });
+    }
+  }
+}
