@@ -166,6 +166,7 @@ EXEMPT = {
     "get_disclosures": DIRECT_MESSAGES,
     "acknowledge_disclosures": DIRECT_MESSAGES,
     "get_activity_join_secret": "another user's activity: tests/server/play/test_user_messages.py",
+    "get_activity_metadata": "another user's activity: tests/server/play/test_user_messages.py",
 }
 """Operations that raise the same codes for other reasons than guild permissions, with the reason."""
 

@@ -359,3 +359,42 @@ async def test_a_disclosure_is_acknowledged_once(world: World) -> None:
     assert (await alice.post(path, json={"disclosures": [3]})).ok()["all_acked"]
     assert (await alice.get(path)).ok()["acked_disclosures"] == [3]
     assert (await alice.post(path, json={"disclosures": [9]})).errors("disclosures.0")
+
+
+# Button URLs
+
+WATCH_BUTTON = {"label": "Watch", "url": "https://game.example/watch"}
+
+
+async def test_friends_and_members_of_a_common_guild_get_the_button_urls_of_an_activity(world: World) -> None:
+    game = await create_game(world)
+    host, friend, member, stranger = [await world.user() for _ in range(4)]
+    await befriend(host, friend)
+    await world.guild(host, member)
+    session = await (await game.add_player(host)).connect_sdk()
+    await session.set_presence("online", {"name": "Game", "type": 0, "buttons": [WATCH_BUTTON]})
+    session_id = session.ready["session_id"]
+    path = f"/users/{host.id}/sessions/{session_id}/activities/{game.id}/metadata"
+
+    for viewer in (host, friend, member):
+        assert (await viewer.get(path)).ok() == {"button_urls": [WATCH_BUTTON["url"]]}
+    (await stranger.get(path)).rejected(403, 50001)
+    (await friend.get(path.replace(session_id, "unknown"))).rejected(400, 50039)
+    (await friend.get(path.replace(str(game.id), "1"))).rejected(400, 50039)
+
+
+async def test_button_urls_are_hidden_from_blocked_users_and_while_the_host_is_invisible(world: World) -> None:
+    game = await create_game(world)
+    host, friend, member = [await world.user() for _ in range(3)]
+    await befriend(host, friend)
+    await world.guild(host, member)
+    session = await (await game.add_player(host)).connect_sdk()
+    activity = {"name": "Game", "type": 0, "buttons": [WATCH_BUTTON]}
+    path = f"/users/{host.id}/sessions/{session.ready['session_id']}/activities/{game.id}/metadata"
+
+    await session.set_presence("invisible", activity)
+    (await friend.get(path)).rejected(400, 50039)
+    await session.set_presence("online", activity)
+    (await friend.get(path)).ok()
+    (await host.put(f"/users/@me/relationships/{member.id}", json={"type": RelationshipType.BLOCKED})).ok()
+    (await member.get(path)).rejected(403, 50001)

@@ -46,7 +46,7 @@ class ActivityParty(Struct, kw_only=True):
 
 
 class ActivityMetadata(Struct, kw_only=True):
-    """Data of an activity that is not sent to other users."""
+    """Data of an activity that is not part of presence events."""
 
     button_urls: list[str] = []
     """URLs of the buttons, in the order of `buttons` in the activity."""
@@ -128,7 +128,7 @@ class Activity(Struct, kw_only=True):
     supported_platforms: list[str] | UnsetType = UNSET
     """Platforms to join on: `desktop`, `xbox`, `samsung`, `ios`, `android`, `embedded`, `ps4`, `ps5`."""
     buttons: list[str] | UnsetType = UNSET
-    """Labels of the buttons; the URLs are not sent to other users."""
+    """Labels of the buttons; GET_ACTIVITY_METADATA returns their URLs."""
 
 
 class ClientStatus(Struct, kw_only=True):
@@ -206,7 +206,7 @@ class SetActivity(Struct, kw_only=True):
     buttons: list[Any] | None | UnsetType = UNSET
     """Labels, whose URLs are in `metadata`, or objects with `label` and `url`; at most two."""
     metadata: ActivityMetadata | None | UnsetType = UNSET
-    """Data that is not sent to other users."""
+    """Data that is not part of presence events."""
 
 
 class SetPresence(Struct, kw_only=True):

@@ -19,6 +19,7 @@ from hubbub.protocol.resources.messages import (
     DispatchedMessage,
     Message,
 )
+from hubbub.protocol.resources.presence import ActivityMetadata
 from hubbub.protocol.resources.users import User
 
 USER_MESSAGE_LENGTH_MAX: Final = 2000
@@ -271,6 +272,14 @@ GET_ACTIVITY_JOIN_SECRET = Operation(
     result=JoinSecret,
     auth=Auth.USER | Auth.BEARER,
     scopes=(Scope.ACTIVITIES_READ,),
+    raises=(errors.MISSING_ACCESS, errors.INVALID_ACTIVITY_ACTION),
+)
+
+GET_ACTIVITY_METADATA = Operation(
+    "GET",
+    "/users/{user_id}/sessions/{session_id}/activities/{application_id}/metadata",
+    result=ActivityMetadata,
+    auth=Auth.USER,
     raises=(errors.MISSING_ACCESS, errors.INVALID_ACTIVITY_ACTION),
 )
 

@@ -8,6 +8,7 @@ from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.lobbies import ModerationMetadata
 from hubbub.protocol.resources.messages import Message
+from hubbub.protocol.resources.presence import ActivityMetadata
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications, relationships, users
@@ -113,6 +114,17 @@ def get_activity_join_secret(
 
     The request accepts an invite. The secret is the current one of the host's session."""
     return wire.JoinSecret(secret=actions.get_join_secret(call, user_id, session_id, application_id, query))
+
+
+@handles(wire.GET_ACTIVITY_METADATA)
+def get_activity_metadata(
+    call: Call, user_id: UserId, session_id: str, application_id: ApplicationId
+) -> ActivityMetadata:
+    """Get the button URLs of an activity.
+
+    Only users who see the activity may request them: friends and members of a common guild."""
+    rules.require_visible_activity(call, user_id, session_id, application_id)
+    return ActivityMetadata(button_urls=call.presences.button_urls(user_id, session_id, application_id))
 
 
 # Disclosures

@@ -10,7 +10,7 @@ from hubbub.protocol.resources import user_messages as wire
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import applications, game_sessions, identities, relationships, user_settings, users
 from hubbub.server.identity.users import UserRow
-from hubbub.server.places import voice_states
+from hubbub.server.places import members, voice_states
 from hubbub.server.talk import direct_messages
 
 
@@ -161,6 +161,31 @@ def is_joinable(activity: dict[str, Any]) -> bool:
         return True
     current_size, maximum_size = size[:2]
     return not maximum_size or current_size < maximum_size
+
+
+def require_visible_activity(call: Call, user_id: int, session_id: str, application_id: int) -> None:
+    """Raise an error unless the caller sees the activity of a user's session in an application.
+
+    Friends and members of a common guild see it, unless one of both users blocks the other one."""
+    is_blocked = relationships.is_blocked_between(call.tx, call.user_id, user_id)
+    if is_blocked or not (
+        call.user_id == user_id
+        or relationships.are_friends(call.tx, call.user_id, user_id)
+        or _have_mutual_guild(call, user_id)
+    ):
+        raise errors.MISSING_ACCESS()
+    presence = call.presences.find(user_id)
+    activities = () if presence is None else presence.activities
+    if not any(
+        activity.get("session_id") == session_id and int(activity.get("application_id", 0)) == application_id
+        for activity in activities
+    ):
+        raise errors.INVALID_ACTIVITY_ACTION()
+
+
+def _have_mutual_guild(call: Call, other_id: int) -> bool:
+    own_guild_ids = {guild_id for guild_id, _, _ in members.list_memberships(call.tx, call.user_id)}
+    return any(guild_id in own_guild_ids for guild_id, _, _ in members.list_memberships(call.tx, other_id))
 
 
 def can_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
