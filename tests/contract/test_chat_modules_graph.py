@@ -19,6 +19,7 @@ FOLDERS = (
     "components",
     "commands",
     "activities",
+    "games",
     "users",
     "notifications",
     "calls",

@@ -3,6 +3,7 @@
 import { ChannelFlags, MessageType, isPrivate, isVoice } from "./network/enums.js";
 import { h, setChildren } from "./ui/dom.js";
 import { LayoutPart, createPart } from "./ui/layout_part.js";
+import { activityLine } from "./games/activity_text.js";
 import { requestPrivateCall } from "./calls/private_calls.js";
 import { channelHeader } from "./channels/header.js";
 import { focusRow } from "./messages/timeline.js";
@@ -42,9 +43,12 @@ class ChannelView extends LayoutPart {
       channel = context.state.channels.get(context.channelId);
     if (channel === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return;
     // Rebuild the header only when its content changed, because one of its menus may be open.
-    const recipientVersions = (channel.recipients ?? []).map(
-      recipient => `${context.state.displayName(recipient, null)} ${context.state.statusOf(recipient.id)}`,
-    );
+    const { state } = context;
+    const recipientVersions = (channel.recipients ?? []).map(recipient => [
+      state.displayName(recipient, null),
+      state.statusOf(recipient.id),
+      activityLine(state.activitiesOf(recipient.id)),
+    ]);
     const version = JSON.stringify([
       channel.name,
       channel.topic,

@@ -7,10 +7,12 @@ import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
+import { createPart } from "../ui/layout_part.js";
 import { runAndReport } from "../ui/notices.js";
-import { openMenu } from "../ui/popups.js";
+import { openMenu, openPopup } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
+import { activityLine } from "../games/activity_text.js";
 import { startPrivateCall } from "../calls/private_calls.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
@@ -42,6 +44,7 @@ export function channelHeader(context, channel, onClose = null) {
         parent ? [h("a", { href: channelPath(parent), class: "muted" }, parent.name), " › "] : null,
         title,
       ),
+      other ? activityButton(context, other) : null,
       channel.topic ? h("p", { class: "muted small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
     ),
     h(
@@ -65,6 +68,34 @@ export function channelHeader(context, channel, onClose = null) {
       }),
       onClose === null ? null : iconButton("close", "Close thread", onClose),
     ),
+  );
+}
+
+/** Return a button with the short line about the activities of a user, which opens their cards; null if there are none. */
+function activityButton(context, user) {
+  const line = activityLine(context.state.activitiesOf(user.id));
+  if (!line) return null;
+  const open = event => {
+    const name = context.state.displayName(user, null);
+    const cards = createPart("hubbub-activity-cards", context, { userId: user.id });
+    const node = h(
+      "div",
+      { class: "activity-popup", role: "dialog", "aria-label": `Activities of ${name}`, tabindex: "-1" },
+      cards,
+    );
+    openPopup(event.currentTarget, node, { focus: node });
+  };
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "link muted small topic",
+      dir: "auto",
+      "aria-haspopup": "dialog",
+      dataset: { focus: "activity" },
+      onclick: open,
+    },
+    line,
   );
 }
 

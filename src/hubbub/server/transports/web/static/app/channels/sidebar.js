@@ -18,6 +18,7 @@ import { channelPath } from "../ui/router.js";
 import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
+import { activityLine } from "../games/activity_text.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
 import { openCategoryMenu, openChannelMenu } from "./header.js";
@@ -114,9 +115,11 @@ class Sidebar extends LayoutPart {
         const status = channel.type === ChannelType.DM && other ? state.statusOf(other.id) : undefined;
         const isUnread = state.isShownUnread(channel.id),
           mentionCount = state.mentionCountIn(channel.id);
+        const activityText = status === undefined ? "" : activityLine(state.activitiesOf(other.id));
         return {
           key: channel.id,
           version: [
+            activityText,
             state.isMuted(channel.id),
             title,
             status,
@@ -127,7 +130,15 @@ class Sidebar extends LayoutPart {
             channel.icon,
           ].join(" "),
           build: () =>
-            this.#channelItem(channel, conversationIcon(channel, title, status), title, isUnread, mentionCount),
+            this.#channelItem(
+              channel,
+              conversationIcon(channel, title, status),
+              title,
+              isUnread,
+              mentionCount,
+              "",
+              activityText,
+            ),
         };
       }),
     ];
@@ -306,7 +317,7 @@ class Sidebar extends LayoutPart {
     openChannelMenu(event.currentTarget, bindToChannel(this.context, channel.id), channel);
   }
 
-  #channelItem(channel, iconElement, name, isUnread, mentionCount, className = "") {
+  #channelItem(channel, iconElement, name, isUnread, mentionCount, className = "", activityText = "") {
     const { state, channelId } = this.context;
     const isCurrent = channel.id === channelId,
       isMuted = state.isMuted(channel.id);
@@ -324,7 +335,12 @@ class Sidebar extends LayoutPart {
           oncontextmenu: event => this.#openMenu(event, channel),
         },
         iconElement,
-        h("span", { class: "entry-name", dir: "auto" }, name),
+        h(
+          "span",
+          { class: "entry-name", dir: "auto" },
+          name,
+          activityText ? h("span", { class: "entry-activity", dir: "auto" }, activityText) : null,
+        ),
         channel.status ? h("span", { class: "muted small entry-status", dir: "auto" }, channel.status) : null,
         mentionCount
           ? h(

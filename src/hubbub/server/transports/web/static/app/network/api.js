@@ -1,5 +1,7 @@
 /** HTTP API client of the current user. It throws ApiError and retries after 429, and reads also after 502 and higher. */
 
+import { recordServerDate } from "./platform_clock.js";
+
 const BASE = "/api/v10";
 const ATTEMPTS_MAX = 4;
 const RETRY_DELAY_MAX_SECONDS = 30;
@@ -143,6 +145,7 @@ async function sendFetch({ method, url, headers, body, signal, keepalive }) {
     credentials: "omit",
     cache: "no-store",
   });
+  recordServerDate(response.headers.get("Date"));
   return { status: response.status, text: await response.text() };
 }
 

@@ -221,6 +221,10 @@ export const GATEWAY_HANDLERS = {
     else state.presences.set(data.user.id, data);
     state.emitChange("presences", data.user.id, data.guild_id);
   },
+  SESSIONS_REPLACE(state, data) {
+    state.ownSessions = data;
+    state.emitChange("presences", state.me.id);
+  },
   RELATIONSHIP_ADD(state, data) {
     storeRelationship(state, data);
     state.emitChange("relationships", data.id);

@@ -48,6 +48,8 @@ export class State extends EventTarget {
     this.relationships = new Map();
     /** `{status, activities}` by user. @type {Map<string, any>} */
     this.presences = new Map();
+    /** The sessions of the user, with those in games; empty while this is the only one. @type {any[]} */
+    this.ownSessions = [];
     /** `{last_message_id, mention_count, acknowledged, isMarkedUnread}` by channel. @type {Map<string, any>} */
     this.readStates = new Map();
     /** Notification settings by guild (`@me` for private channels). @type {Map<string, any>} */
@@ -100,6 +102,12 @@ export class State extends EventTarget {
 
   statusOf(userId) {
     return this.presences.get(userId)?.status ?? "offline";
+  }
+
+  /** Return the activities that a user shows, newest first. */
+  activitiesOf(userId) {
+    if (userId === this.me?.id) return this.ownSessions.flatMap(session => session.activities ?? []).toReversed();
+    return this.presences.get(userId)?.activities ?? [];
   }
 
   // Channels

@@ -7,6 +7,7 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { showNotice } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
+import { activityLine } from "../games/activity_text.js";
 import { openProfile, relationshipButtons, openDirectMessage } from "./profile.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
@@ -83,8 +84,10 @@ class Friends extends LayoutPart {
       title,
       relationships.filter(relationship => matches(relationship, state)),
     ]).filter(([, relationships]) => relationships.length);
-    const version = ({ id, type, nickname, user }) =>
-      `${id} ${type} ${state.statusOf(id)} ${user?.global_name} ${nickname} ${user?.avatar}`;
+    const version = ({ id, type, nickname, user }) => {
+      const line = activityLine(state.activitiesOf(id));
+      return `${id} ${type} ${state.statusOf(id)} ${user?.global_name} ${nickname} ${user?.avatar} ${line}`;
+    };
     const entries = sections.map(([title, relationships]) => ({
       key: title,
       version: relationships.map(version).join(),
@@ -125,6 +128,7 @@ class Friends extends LayoutPart {
     const user = relationship.user ??
       context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };
     const name = context.state.displayName(user, null);
+    const activities = relationship.type === FRIEND ? context.state.activitiesOf(user.id) : [];
     return h(
       "li",
       null,
@@ -136,7 +140,7 @@ class Friends extends LayoutPart {
           "span",
           { class: "tight" },
           h("strong", { dir: "auto" }, name),
-          h("span", { class: "muted small", dir: "auto" }, `@${user.username}`),
+          h("span", { class: "muted small", dir: "auto" }, activityLine(activities) || `@${user.username}`),
         ),
       ),
       relationship.type === FRIEND

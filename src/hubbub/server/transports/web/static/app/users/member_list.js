@@ -1,10 +1,11 @@
 /** The member list: guild members by role and presence, or the recipients of a conversation. */
 
-import { ActivityType, Opcode } from "../network/enums.js";
+import { Opcode } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { VirtualList } from "../ui/virtual_list.js";
 import { userAvatar } from "../content/avatars.js";
+import { activityLine } from "../games/activity_text.js";
 import { groupMembers } from "./member_groups.js";
 import { openProfile } from "./profile.js";
 
@@ -86,10 +87,7 @@ class Members extends LayoutPart {
     const { guildId, state, me } = this.context;
     const name = state.displayName(user, guildId),
       status = user.id === me.id ? "online" : state.statusOf(user.id);
-    const activity = state.presences.get(user.id)?.activities?.[0];
-    const activityText = activity
-      ? ((activity.type === ActivityType.CUSTOM ? activity.state : activity.name) ?? "")
-      : "";
+    const activityText = activityLine(state.activitiesOf(user.id));
     return {
       key: user.id,
       version: `${name} ${status} ${user.avatar} ${activityText}`,

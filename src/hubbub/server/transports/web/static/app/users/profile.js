@@ -1,13 +1,15 @@
 /** The profile dialog of a user, and relationship actions. */
 
-import { ActivityType, RelationshipType } from "../network/enums.js";
+import { RelationshipType } from "../network/enums.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
+import { createPart } from "../ui/layout_part.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice, runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
 import { userAvatar, statusIndicator } from "../content/avatars.js";
 import { userBannerPath } from "../content/cdn_paths.js";
+import "../games/activity_card.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 
@@ -107,8 +109,7 @@ export async function openProfile(context, userId) {
       () => {},
     );
   const member = state.member(guildId, userId);
-  const status = state.statusOf(userId),
-    activity = state.presences.get(userId)?.activities?.[0];
+  const status = state.statusOf(userId);
   const roles = (state.guilds.get(guildId)?.roles ?? [])
     .filter(role => member?.roles.includes(role.id))
     .sort((a, b) => b.position - a.position);
@@ -135,15 +136,9 @@ export async function openProfile(context, userId) {
           " ",
           userId === me.id ? "You" : status === "offline" ? "Offline" : "Online",
         ),
-        activity
-          ? h(
-              "p",
-              { class: "small", dir: "auto" },
-              activity.type === ActivityType.CUSTOM ? (activity.state ?? "") : activity.name,
-            )
-          : null,
       ),
     ),
+    createPart("hubbub-activity-cards", context, { userId }),
     bio,
     roles.length
       ? h(

@@ -1,0 +1,50 @@
+/** Activities as text: the short line of lists, and the parts of a card. */
+
+import { ActivityType } from "../network/enums.js";
+
+/** Values of `status_display_type` (spec/sdk.md#10.1) and the fields that they select; other values select the name. */
+const DISPLAYED_FIELDS = { 1: "state", 2: "details" };
+
+const VERBS = {
+  [ActivityType.PLAYING]: "Playing",
+  [ActivityType.STREAMING]: "Streaming",
+  [ActivityType.LISTENING]: "Listening to",
+  [ActivityType.WATCHING]: "Watching",
+  [ActivityType.COMPETING]: "Competing in",
+};
+
+/** Return whether an activity has a card; a custom status has none. */
+export const hasCard = activity => VERBS[activity.type] !== undefined;
+
+/** Return an activity as a phrase, for example "Listening to Puddle FM". */
+export const activityPhrase = (activity, subject = activity.name) => `${VERBS[activity.type]} ${subject}`;
+
+/** Return the short line about a user's activities: the custom status, else the newest activity, else "". */
+export function activityLine(activities) {
+  const custom = activities.find(activity => activity.type === ActivityType.CUSTOM);
+  const customText = custom ? customStatusText(custom) : "";
+  if (customText) return customText;
+  const activity = activities.find(hasCard);
+  if (activity === undefined) return "";
+  return activityPhrase(activity, activity[DISPLAYED_FIELDS[activity.status_display_type]] || activity.name);
+}
+
+/** Return the text of a custom status. A custom emoji is left out, because a line has no images. */
+export function customStatusText({ emoji, state }) {
+  return [emoji && !emoji.id ? emoji.name : null, state].filter(Boolean).join(" ");
+}
+
+/** Return the size of a party, for example "2 of 4", or "" if it is not set. */
+export function partySizeText(party) {
+  const [current, max] = party?.size ?? [];
+  if (!current) return "";
+  return max ? `${current} of ${max}` : `${current} in the party`;
+}
+
+/** Format a duration in milliseconds as `m:ss` or `h:mm:ss`. */
+export function formatDuration(durationMs) {
+  const seconds = Math.max(0, Math.floor(durationMs / 1000));
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  if (!parts[0]) parts.shift();
+  return parts.map((part, index) => (index ? String(part).padStart(2, "0") : part)).join(":");
+}
