@@ -77,10 +77,10 @@ async def hubbub(
         port=0,
         rate_limits="report" if has_small_buffers else "off",
         identity=IdentityConfig(id_token_algorithm="ES256"),
-        gateway=GatewayConfig(session_starts=10_000_000, max_concurrency=10_000_000, drain_ms=0),
+        gateway=GatewayConfig(session_starts_max=10_000_000, max_concurrency=10_000_000, drain_ms=0),
     )
     if has_small_buffers:
-        buffers = msgspec.structs.replace(config.gateway, replay_events=400, replay_ms=10_000)
+        buffers = msgspec.structs.replace(config.gateway, replay_events_max=400, replay_ms=10_000)
         config = msgspec.structs.replace(config, gateway=buffers, database_cache_bytes=1024 * 1024)
     app = App(config)
     await app.start()

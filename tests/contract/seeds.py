@@ -29,8 +29,11 @@ class Seed:
     """A request that succeeds: caller, path parameters, body and query."""
 
     caller: Actor | None = None
-    values: dict[str, str] = field(default_factory=dict)
+    """Caller; None tries the prepared bot and then the guild owner."""
+    path_values: dict[str, str] = field(default_factory=dict)
+    """Path parameters that replace the default ones of the operation."""
     body: Any = None
+    """JSON body; None for the default body of the operation."""
     query: dict[str, Any] = field(default_factory=dict)
 
 
@@ -41,19 +44,20 @@ class Seeds:
         self._prepared = prepared
         self._by_name = by_name
         self.sessions = sessions
+        """Gateway sessions that keep voice states, and must stay open until the requests are sent."""
 
     def find(self, endpoint: Endpoint) -> Seed:
         """Return the operation's own seed, or one with the default path parameters and body."""
         seed = self._by_name.get(endpoint.name, Seed())
         body = self._prepared.body(endpoint) if seed.body is None else seed.body
-        return Seed(seed.caller, self._prepared.path_values(endpoint) | seed.values, body, seed.query)
+        return Seed(seed.caller, self._prepared.path_values(endpoint) | seed.path_values, body, seed.query)
 
 
 async def create_seeds(prepared: PreparedGuild) -> Seeds:
     """Create the objects that the seed requests name, and return the requests."""
     world, guild, bot, owner = prepared.world, prepared.guild, prepared.bot, prepared.guild.owner
     guild_path, application_path = f"/guilds/{guild.id}", f"/applications/{bot.application_id}"
-    common = prepared.object_ids
+    object_ids = prepared.object_ids
 
     async def create(path: str, body: Any, *, actor: Actor = owner, key: str = "id") -> str:
         return str((await actor.post(path, json=body)).ok()[key])
@@ -81,7 +85,7 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     to_delete = [await create(f"{general}/messages", {"content": "to delete"}) for _ in range(2)]
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     bot_poll = await create(f"{general}/messages", {"poll": poll}, actor=bot)
-    webhook_path = f"/webhooks/{common['webhook_id']}/{common['webhook_token']}"
+    webhook_path = f"/webhooks/{object_ids['webhook_id']}/{object_ids['webhook_token']}"
     webhook_message = str(
         (await world.request("POST", f"{webhook_path}?wait=true", json={"content": "by a webhook"})).ok()["id"]
     )
@@ -109,8 +113,8 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     targeted_invite = str((await owner.post(f"{general}/invites", data=invite_form)).ok()["code"])
     other_stage = str(await guild.channel("second stage", type=ChannelType.GUILD_STAGE_VOICE))
     later = codec.timestamp(NOW_MS + HOUR_MS)
-    event = {"guild_scheduled_event_id": common["guild_scheduled_event_id"]}
-    webhook_message_seed = Seed(values={"message_id": webhook_message})
+    event = {"guild_scheduled_event_id": object_ids["guild_scheduled_event_id"]}
+    webhook_message_seed = Seed(path_values={"message_id": webhook_message})
     seeds = {
         "delete_channel": Seed(bot, {"channel_id": spare_channel}),
         "delete_guild": Seed(owner, {"guild_id": str(guild_to_delete.id)}),
@@ -132,7 +136,7 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         "add_thread_member": Seed(bot, {"user_id": str(extra.id)}),
         "get_thread_member": Seed(bot, {"user_id": str(friend.id)}),
         "delete_thread_member": Seed(bot, {"user_id": str(friend.id)}),
-        "add_group_dm_user": Seed(owner, {"channel_id": group, "user_id": common["user_id"]}, {}),
+        "add_group_dm_user": Seed(owner, {"channel_id": group, "user_id": object_ids["user_id"]}, {}),
         "delete_group_dm_user": Seed(owner, {"channel_id": group, "user_id": str(friend.id)}),
         "get_call": Seed(extra, {"channel_id": group}),
         "ring_call": Seed(extra, {"channel_id": group}, {}),

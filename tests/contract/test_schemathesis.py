@@ -168,7 +168,7 @@ def _send_seed(
     operation: APIOperation[Any, Any, Any, Any],
     succeeded: set[str],
 ) -> str | None:
-    parts: dict[str, Any] = {"path_parameters": seed.values, "query": seed.query}
+    parts: dict[str, Any] = {"path_parameters": seed.path_values, "query": seed.query}
     if seed.body is not None:
         parts |= {"body": seed.body, "media_type": "application/json"}
     callers = [seed.caller] if seed.caller else [prepared.bot, prepared.guild.owner]

@@ -102,7 +102,7 @@ SHORT_CLOSE_TIMEOUT = "from hubbub.server.transports import sockets; sockets.CLO
 async def test_a_client_that_stops_reading_is_disconnected_and_can_resume(
     tmp_path: Path, client: aiohttp.ClientSession, compress: str
 ) -> None:
-    flags = ["--gateway-outgoing-buffer-bytes", str(SMALL_BUFFER_BYTES)]
+    flags = ["--gateway-outgoing-buffer-bytes-max", str(SMALL_BUFFER_BYTES)]
     connector = aiohttp.TCPConnector(socket_factory=create_small_socket)
     async with (
         running_server(tmp_path, "dev", *flags, startup_code=SHORT_CLOSE_TIMEOUT) as server,

@@ -147,7 +147,7 @@ def test_the_gate_opens_above_the_threshold_and_holds_briefly() -> None:
     gate = VoiceGate(VoiceSettings())
 
     assert [gate.passes(level) for level in (-80.0, -59.0, -80.0)] == [False, True, True]
-    assert [gate.passes(-80.0) for _ in range(HANGOVER_FRAMES)] == [True] * (HANGOVER_FRAMES - 2) + [False, False]
+    assert [gate.passes(-80.0) for _ in range(HANGOVER_FRAMES)] == [True] * (HANGOVER_FRAMES - 1) + [False]
 
 
 def test_the_automatic_threshold_separates_voice_from_background_noise() -> None:

@@ -25,9 +25,9 @@ PLATFORMS_MAX: Final = 10
 SECONDS_DIGIT_DIFFERENCE: Final = 3
 """A timestamp with at least this many digits fewer than the current Unix milliseconds is in seconds (spec/rpc.md#8)."""
 
-_TEXT_CHECK: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX)
+_TEXT_CHECK: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_TEXT_MAX)
 _URL_CHECK: Final = web_url(activity_limits.ACTIVITY_URL_MAX)
-_SECRET_CHECK: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.SECRET_MAX)
+_SECRET_CHECK: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_SECRET_MAX)
 _IMAGE_CHECK: Final = text(1, activity_limits.ACTIVITY_IMAGE_MAX)
 
 
@@ -66,13 +66,13 @@ def _activity_check(types: Collection[int]) -> Check:
             "buttons": items(
                 fields(
                     {
-                        "label": text(1, activity_limits.BUTTON_LABEL_MAX),
-                        "url": web_url(activity_limits.BUTTON_URL_MAX),
+                        "label": text(1, activity_limits.ACTIVITY_BUTTON_LABEL_MAX),
+                        "url": web_url(activity_limits.ACTIVITY_BUTTON_URL_MAX),
                     },
                     required=("label", "url"),
                 ),
                 1,
-                activity_limits.BUTTONS_MAX,
+                activity_limits.ACTIVITY_BUTTONS_MAX,
             ),
             "instance": boolean,
             "supported_platforms": items(text(1, 32), 0, PLATFORMS_MAX),

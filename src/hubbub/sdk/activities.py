@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from hubbub.protocol.activity_limits import (
     ACTIVITY_IMAGE_MAX,
     ACTIVITY_NAME_MAX,
-    ACTIVITY_STATE_MAX,
+    ACTIVITY_TEXT_MAX,
     ACTIVITY_TEXT_MIN,
     ACTIVITY_URL_MAX,
-    BUTTON_LABEL_MAX,
-    BUTTON_URL_MAX,
-    BUTTONS_MAX,
-    SECRET_MAX,
+    ACTIVITY_BUTTON_LABEL_MAX,
+    ACTIVITY_BUTTON_URL_MAX,
+    ACTIVITY_BUTTONS_MAX,
+    ACTIVITY_SECRET_MAX,
 )
 from hubbub.sdk.arguments import Int32, checks_arguments
 from hubbub.sdk.enums import (
@@ -155,19 +155,19 @@ class Activity(Record):
 
 
 _LENGTH_LIMITS: Final = {
-    "state": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "state": (ACTIVITY_TEXT_MIN, ACTIVITY_TEXT_MAX),
     "state_url": (URL_MIN, ACTIVITY_URL_MAX),
-    "details": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "details": (ACTIVITY_TEXT_MIN, ACTIVITY_TEXT_MAX),
     "details_url": (URL_MIN, ACTIVITY_URL_MAX),
     "assets.large_image": (1, ACTIVITY_IMAGE_MAX),
     "assets.small_image": (1, ACTIVITY_IMAGE_MAX),
     "assets.invite_cover_image": (1, ACTIVITY_IMAGE_MAX),
-    "assets.large_text": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
-    "assets.small_text": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
+    "assets.large_text": (ACTIVITY_TEXT_MIN, ACTIVITY_TEXT_MAX),
+    "assets.small_text": (ACTIVITY_TEXT_MIN, ACTIVITY_TEXT_MAX),
     "assets.large_url": (1, ACTIVITY_URL_MAX),
     "assets.small_url": (1, ACTIVITY_URL_MAX),
-    "party.id": (ACTIVITY_TEXT_MIN, ACTIVITY_STATE_MAX),
-    "secrets.join": (ACTIVITY_TEXT_MIN, SECRET_MAX),
+    "party.id": (ACTIVITY_TEXT_MIN, ACTIVITY_TEXT_MAX),
+    "secrets.join": (ACTIVITY_TEXT_MIN, ACTIVITY_SECRET_MAX),
 }
 """Minimum and maximum number of characters of the text fields of an activity, by path."""
 
@@ -191,13 +191,13 @@ def validation_errors(activity: Activity) -> Iterator[str]:
             yield "party.max_size must not be negative"
         if 0 < party.max_size < party.current_size:
             yield "party.current_size must not exceed party.max_size"
-    if len(activity.buttons) > BUTTONS_MAX:
-        yield f"buttons must have at most {BUTTONS_MAX} items"
+    if len(activity.buttons) > ACTIVITY_BUTTONS_MAX:
+        yield f"buttons must have at most {ACTIVITY_BUTTONS_MAX} items"
     for button in activity.buttons:
-        if not 1 <= len(button.label) <= BUTTON_LABEL_MAX:
-            yield f"button.label must have between 1 and {BUTTON_LABEL_MAX} characters"
-        if not 1 <= len(button.url) <= BUTTON_URL_MAX:
-            yield f"button.url must have between 1 and {BUTTON_URL_MAX} characters"
+        if not 1 <= len(button.label) <= ACTIVITY_BUTTON_LABEL_MAX:
+            yield f"button.label must have between 1 and {ACTIVITY_BUTTON_LABEL_MAX} characters"
+        if not 1 <= len(button.url) <= ACTIVITY_BUTTON_URL_MAX:
+            yield f"button.url must have between 1 and {ACTIVITY_BUTTON_URL_MAX} characters"
 
 
 def _text_at_path(activity: Activity, path: str) -> str | None:

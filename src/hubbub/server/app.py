@@ -114,8 +114,8 @@ class App:
         self.rate_limits = RateLimits(
             self.clock.now_ms,
             config.rate_limits,
-            global_calls=config.http.global_requests,
-            invalid_calls=config.http.invalid_requests,
+            global_calls=config.http.global_requests_max,
+            invalid_calls=config.http.invalid_requests_max,
             invalid_window_ms=config.http.invalid_requests_window_ms,
             approval_mode=config.approval_caps,
         )

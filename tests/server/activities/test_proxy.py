@@ -306,7 +306,7 @@ async def test_an_unresolvable_target_responds_with_502(activity: ProxiedActivit
 @pytest.fixture
 async def limited_activity(response_monitor: object, upstream: Upstream) -> object:
     """An activity behind a proxy with small limits."""
-    limits = {"request_bytes_max": 2048, "response_bytes_max": 4096, "connections": 1}
+    limits = {"request_bytes_max": 2048, "response_bytes_max": 4096, "connections_max": 1}
     async with run_server(with_activities(small_config(), **limits)) as world:
         yield await create_proxied_activity(world, upstream)
 

@@ -23,8 +23,8 @@ def test_without_any_source_everything_has_its_documented_default() -> None:
     assert loaded.roles == {"api", "gateway", "voice", "worker"}
     assert loaded.gateway.heartbeat_interval_ms == 41_250
     assert loaded.gateway.frame_bytes_max == 15 * 1024
-    assert (loaded.gateway.replay_events, loaded.gateway.replay_ms) == (10_000, 300_000)
-    assert loaded.gateway.outgoing_buffer_bytes == 10 * 1024 * 1024
+    assert (loaded.gateway.replay_events_max, loaded.gateway.replay_ms) == (10_000, 300_000)
+    assert loaded.gateway.outgoing_buffer_bytes_max == 10 * 1024 * 1024
 
 
 def test_flags_override_environment_file_and_defaults_in_this_order(file: Path) -> None:

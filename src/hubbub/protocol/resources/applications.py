@@ -17,13 +17,13 @@ from hubbub.protocol.resources.users import User
 APPLICATION_DESCRIPTION_MAX = 400
 APPLICATION_TAGS_MAX = 5
 APPLICATION_TAG_LENGTH_MAX = 20
-URL_MAX = 2048
+APPLICATION_URL_MAX = 2048
 APPLICATION_NAME_MIN = 2
 APPLICATION_NAME_MAX = 32
 REDIRECT_URIS_MAX = 25
 RPC_ORIGINS_MAX = 25
 
-Url = Annotated[str, Meta(max_length=URL_MAX)]
+Url = Annotated[str, Meta(max_length=APPLICATION_URL_MAX)]
 
 
 def wire_flags(bits: int, now_ms: int | None = None) -> tuple[int, str | UnsetType]:

@@ -47,7 +47,7 @@ STRING_OPTION_MAX: Final = 6000
 """Maximum length of the value of a string option in characters."""
 NUMBER_MAX: Final = (1 << 53) - 1
 """Largest absolute value of integer and number options."""
-FILE_TYPES_MAX: Final = 10
+OPTION_FILE_TYPES_MAX: Final = 10
 """Maximum number of file types that an attachment option accepts."""
 COMMAND_PERMISSIONS_MAX: Final = 100
 """Maximum number of permissions of one command in a guild."""
@@ -239,7 +239,7 @@ class CommandOptionRequest(Struct, kw_only=True):
     """Maximum length in characters, 1 to 6000; string options."""
     autocomplete: bool | None | UnsetType = UNSET
     """Whether the application suggests values while the user types; cannot be combined with `choices`."""
-    file_types: Annotated[list[str], Meta(max_length=FILE_TYPES_MAX)] | None | UnsetType = UNSET
+    file_types: Annotated[list[str], Meta(max_length=OPTION_FILE_TYPES_MAX)] | None | UnsetType = UNSET
     """File types that can be uploaded, at most 10: `image`, `video`, `audio` or extensions. All if absent or null."""
 
 

@@ -45,7 +45,7 @@ TEXT_INPUT_MAX: Final = 4000
 TEXT_INPUT_PLACEHOLDER_MAX: Final = 100
 FILE_UPLOADS_MAX: Final = 10
 """Maximum number of files in a file upload component."""
-FILE_TYPES_MAX: Final = 10
+UPLOAD_FILE_TYPES_MAX: Final = 10
 """Maximum number of file types that a file upload component accepts."""
 RADIO_OPTIONS_MIN: Final = 2
 """Minimum number of options of a radio group."""

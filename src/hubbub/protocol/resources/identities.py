@@ -15,7 +15,7 @@ EXTERNAL_ID_MAX: Final = 1024
 """Maximum length of an external user ID, and of the name of a user in a game."""
 CREDENTIAL_MAX: Final = 10_240
 """Maximum length of a credential or access token in a request."""
-SECRET_MAX: Final = 1024
+CLIENT_SECRET_MAX: Final = 1024
 """Maximum length of a client secret in a request."""
 PROFILE_METADATA_KEYS_MAX: Final = 25
 PROFILE_METADATA_VALUE_MAX: Final = 1024
@@ -93,7 +93,7 @@ class ExternalCredentials(Struct, kw_only=True):
     """Kind of the credential in `external_auth_token`."""
     external_auth_token: Credential
     """Credential issued by the external provider."""
-    client_secret: Annotated[str, Meta(max_length=SECRET_MAX)] | None | UnsetType = UNSET
+    client_secret: Annotated[str, Meta(max_length=CLIENT_SECRET_MAX)] | None | UnsetType = UNSET
     """Client secret of the application; absent or null for a public client."""
 
 
@@ -221,7 +221,7 @@ class ExchangeChildToken(Struct, kw_only=True):
     """Access token issued to the publisher's application."""
     child_application_id: ApplicationId
     """ID of the game's application."""
-    parent_client_secret: Annotated[str, Meta(max_length=SECRET_MAX)] | None | UnsetType = UNSET
+    parent_client_secret: Annotated[str, Meta(max_length=CLIENT_SECRET_MAX)] | None | UnsetType = UNSET
     """Client secret of the publisher's application; absent or null for a public client."""
 
 

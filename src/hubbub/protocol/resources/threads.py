@@ -24,6 +24,10 @@ THREAD_MEMBERS_MAX: Final = 1000
 """Maximum number of members of a thread."""
 ACTIVE_THREADS_MAX: Final = 1000
 """Maximum number of active threads per guild."""
+ARCHIVED_THREADS_PAGE_MIN: Final = 2
+"""Minimum page size of archived threads: the public platform rejects a page of one thread (spec/http.md#1.10)."""
+ARCHIVED_THREADS_PAGE_MAX: Final = 100
+"""Maximum page size of archived threads."""
 
 
 class CreateThreadFromMessage(Struct, kw_only=True):
@@ -41,7 +45,9 @@ class CreateThread(CreateThreadFromMessage, kw_only=True):
     """A thread to start in a text channel, or a post in a forum."""
 
     type: ChannelType | None | UnsetType = UNSET
-    """Type of the thread in text channels: 10 announcement, 11 public, 12 private; default 12."""
+    """Type of the thread. Text channels: 11 public or 12 private, default 12. Announcement channels: always 10.
+
+    The field is ignored in forums."""
     invitable: bool | None | UnsetType = UNSET
     """Whether members of a private thread can add other members; default true."""
     message: CreateMessageContent | UnsetType = UNSET
@@ -73,7 +79,7 @@ class ListArchivedThreads(Struct, kw_only=True):
 
     before: datetime | UnsetType = UNSET
     """Return threads archived before this time."""
-    limit: Annotated[int, Meta(ge=2, le=100)] = 50
+    limit: Annotated[int, Meta(ge=ARCHIVED_THREADS_PAGE_MIN, le=ARCHIVED_THREADS_PAGE_MAX)] = 50
     """Maximum number of threads to return."""
 
 
@@ -82,7 +88,7 @@ class ListMyArchivedThreads(Struct, kw_only=True):
 
     before: ChannelId | UnsetType = UNSET
     """Return threads with a smaller ID."""
-    limit: Annotated[int, Meta(ge=2, le=100)] = 50
+    limit: Annotated[int, Meta(ge=ARCHIVED_THREADS_PAGE_MIN, le=ARCHIVED_THREADS_PAGE_MAX)] = 50
     """Maximum number of threads to return."""
 
 

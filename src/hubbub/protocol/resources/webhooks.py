@@ -26,7 +26,7 @@ WEBHOOKS_PER_CHANNEL_MAX: Final = 15
 WEBHOOKS_PER_GUILD_MAX: Final = 1000
 WEBHOOK_NAME_MAX: Final = 80
 THREAD_NAME_MAX: Final = 100
-URL_MAX: Final = 2048
+WEBHOOK_URL_MAX: Final = 2048
 """Maximum length of a URL, in characters."""
 
 EXECUTE_LIMIT: Final = RateLimit(5, 2.0, bucket="execute_webhook")
@@ -39,7 +39,7 @@ Counted by the handler, because the path does not contain the channel.
 GITHUB_EVENT_HEADER: Final = "X-GitHub-Event"
 
 WebhookName = Annotated[str, Meta(min_length=1, max_length=WEBHOOK_NAME_MAX)]
-UrlText = Annotated[str, Meta(max_length=URL_MAX)]
+UrlText = Annotated[str, Meta(max_length=WEBHOOK_URL_MAX)]
 
 
 class WebhookSourceGuild(Struct, kw_only=True):

@@ -34,7 +34,7 @@ class VoiceGate:
     def __init__(self, settings: GateSettings) -> None:
         self._settings = settings
         self._open_frames = 0
-        """Number of frames for which the gate stays open."""
+        """Number of further frames that are sent although they are not loud or the key is not pressed; negative if closed."""
         self._noise_floor = NOISE_FLOOR_MAX_DBFS
         """Estimated level of the background noise in dBFS."""
 
@@ -50,7 +50,7 @@ class VoiceGate:
             self._open_frames = HANGOVER_FRAMES
             return True
         self._open_frames -= 1
-        return self._open_frames > 0
+        return self._open_frames >= 0
 
     def _passes_push_to_talk(self) -> bool:
         """Return whether the key is pressed, or was released less than the release delay ago."""

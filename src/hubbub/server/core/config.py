@@ -100,13 +100,15 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     depth_max: Annotated[int, Meta(ge=8, le=500)] = 64
     """The maximum nesting depth of JSON."""
     read_timeout_ms: Milliseconds = 60_000
-    """How long a request may take to arrive."""
-    invalid_requests: Count = 0
-    """Responses 401, 403 and 429 before an IP address is blocked; 0 turns blocking off, the public value is 10000."""
+    """The maximum time until a request has arrived completely."""
+    invalid_requests_max: Count = 0
+    """The maximum number of responses 401, 403 and 429 before an IP address is blocked.
+
+    0 turns blocking off; the public value is 10,000."""
     invalid_requests_window_ms: Milliseconds = 600_000
-    """The period over which `invalid_requests` counts."""
-    global_requests: Count = 50
-    """Requests per second that one bot may make over all routes; 0 turns the limit off."""
+    """The period in which the responses of `invalid_requests_max` are counted."""
+    global_requests_max: Count = 50
+    """The maximum number of requests per second of one bot over all routes; 0 turns the limit off."""
     trusted_proxies: Count = 0
     """The number of trusted proxies that append to X-Forwarded-For; 0 uses the peer's own address."""
     allowed_origins: tuple[str, ...] = (ANY_ORIGIN,)
@@ -127,33 +129,33 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_grace: Annotated[float, Meta(gt=1.0)] = 1.5
     """The number of intervals without a heartbeat after which a connection is closed."""
     identify_timeout_ms: Milliseconds = 60_000
-    """How long a connection may stay open without Identify or Resume."""
+    """The maximum time until a connection sends Identify or Resume."""
     frame_bytes_max: Annotated[int, Meta(ge=1024)] = 15 * KIB
     """The maximum size of a frame from a client; 4096 is the strict public value."""
-    replay_events: Count = 10_000
-    """The number of events that are stored per session for a resume."""
+    replay_events_max: Count = 10_000
+    """The maximum number of events that are stored per session for a resume."""
     replay_ms: Count = 300_000
-    """How long a disconnected session can be resumed."""
-    replay_bytes: Bytes = 32 * MIB
-    """The size of the events that are stored per session for a resume."""
-    outgoing_buffer_bytes: Bytes = 10 * MIB
+    """The time during which a disconnected session can be resumed."""
+    replay_bytes_max: Bytes = 32 * MIB
+    """The maximum size of the events that are stored per session for a resume."""
+    outgoing_buffer_bytes_max: Bytes = 10 * MIB
     """The maximum size of the buffer for a slow client; above it the connection is closed with 4000, resumable."""
-    session_starts: Annotated[int, Meta(ge=1)] = gateway.SESSION_STARTS_PER_DAY
-    """The number of Identifies that a bot may send per day."""
+    session_starts_max: Annotated[int, Meta(ge=1)] = gateway.SESSION_STARTS_PER_DAY
+    """The maximum number of Identifies of a bot per day."""
     max_concurrency: Annotated[int, Meta(ge=1)] = 1
-    """The number of Identifies that a bot may send per five seconds."""
+    """The maximum number of Identifies of a bot per five seconds."""
     large_bot_guilds: Count = 150_000
     """Guild count from which a bot is large: more session starts, and a fixed divisor of its shards; 0 turns it off."""
     large_bot_concurrency: Annotated[int, Meta(ge=1)] = 16
     """`max_concurrency` of a large bot, and the divisor of its shard count."""
-    commands: Annotated[int, Meta(ge=1)] = gateway.CLIENT_FRAMES_MAX
-    """The number of commands that a connection may send per sixty seconds."""
+    commands_max: Annotated[int, Meta(ge=1)] = gateway.CLIENT_FRAMES_MAX
+    """The maximum number of frames that a connection may send per sixty seconds."""
     resume_url: str | None = None
     """The wss:// URL of this process, where its sessions are resumed; by default derived from `public_url`.
 
     Behind a load balancer each process has its own URL."""
     drain_ms: Count = 10_000
-    """How long sessions have to reconnect elsewhere when the server shuts down."""
+    """The time that sessions have to reconnect elsewhere when the server shuts down."""
     disabled_functions: tuple[str, ...] = ()
     """SDK functions that games must not use, such as `CreateOrJoinLobby`; calls of them fail with Disabled."""
     disabled_gateway_events: tuple[str, ...] = ()
@@ -168,8 +170,8 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
 
         See spec/gateway.md#4.1."""
         if not self.is_large(guild_count):
-            return self.session_starts, self.max_concurrency
-        total = max(LARGE_BOT_STARTS_MIN, guild_count * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
+            return self.session_starts_max, self.max_concurrency
+        total = max(LARGE_BOT_STARTS_MIN, guild_count * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts_max)
         return total, max(self.large_bot_concurrency, self.max_concurrency)
 
 
@@ -193,7 +195,7 @@ class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """A PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
     identify_timeout_ms: Milliseconds = 10_000
-    """How long a connection may stay open without Identify or Resume."""
+    """The maximum time until a connection sends Identify or Resume."""
 
 
 class BusConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,16 +49,18 @@ class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
     response_bytes_max: Bytes = 512 * MIB
     """The maximum size of a response returned from an application's server."""
     timeout_ms: Milliseconds = 60_000
-    """How long an application's server may take to start its response, and between parts of the response."""
-    connections: Annotated[int, Meta(ge=1)] = 200
-    """The number of concurrent requests and WebSockets per application and process."""
+    """The maximum time until an application's server starts its response, and between parts of the response."""
+    connections_max: Annotated[int, Meta(ge=1)] = 200
+    """The maximum number of concurrent requests and WebSockets per application and process."""
 
 
 ModeratedKeyword = Annotated[str, Meta(min_length=1, max_length=60)]
 
 
 class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Keywords that the operator adds to the KEYWORD_PRESET lists, in rule syntax (`word`, `word*`, `*word*`)."""
+    """Keywords of the operator in rule syntax (`word`, `word*`, `*word*`).
+
+    The first three lists extend the lists of KEYWORD_PRESET rules; `forbidden_in_names` applies to names."""
 
     profanity: tuple[ModeratedKeyword, ...] = ()
     sexual_content: tuple[ModeratedKeyword, ...] = ()
@@ -77,7 +79,7 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     host: Annotated[str, Meta(min_length=1)] | None = None
     """The host name of the SMTP server; None sends no mail."""
     port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
-    """The port of the SMTP server; by default 587, with tls 465, with none 25."""
+    """The port of the SMTP server; by default 587 with `starttls`, 465 with `tls`, 25 with `none`."""
     security: Literal["starttls", "tls", "none"] = "starttls"
     """The encryption of the connection: STARTTLS, TLS from the start, or none."""
     username: Annotated[str, Meta(min_length=1)] | None = None
@@ -87,7 +89,7 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     authority: str | None = None
     """A PEM file with the certificate authority of the SMTP server, if the system does not trust it."""
     timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 30_000
-    """How long the SMTP server may take for each step."""
+    """The maximum time of each step of the SMTP server."""
     mailbox: bool = False
     """Whether a rehearsal keeps mail in memory instead of sending it."""
 

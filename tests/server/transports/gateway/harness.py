@@ -324,7 +324,7 @@ class GatewayPlatform:
 
     def __init__(self, **settings: Any) -> None:
         rate_limits = settings.pop("rate_limits", "real")
-        counts_starts = "max_concurrency" in settings or "session_starts" in settings
+        counts_starts = "max_concurrency" in settings or "session_starts_max" in settings
         self.config = Config(gateway=GatewayConfig(**settings), rate_limits=rate_limits)
         self.clock = ControlledClock(START_MS)
         self.metrics = Metrics()

@@ -352,7 +352,7 @@ async def test_a_large_bot_needs_a_multiple_of_its_concurrency_as_shard_count() 
 
 
 async def test_daily_session_starts_are_counted_by_the_platform_clock() -> None:
-    async with GatewayPlatform(session_starts=2, max_concurrency=4) as platform:
+    async with GatewayPlatform(session_starts_max=2, max_concurrency=4) as platform:
         token = platform.create_bot(user_id=5)
         for shard in range(2):
             await (await platform.connect()).identify(token, shard=[shard, 4])
@@ -372,7 +372,7 @@ async def test_a_connection_that_never_identifies_is_closed() -> None:
 
 
 async def test_a_connection_without_heartbeats_is_closed_and_can_be_resumed() -> None:
-    async with GatewayPlatform(heartbeat_interval_ms=2000, commands=1_000_000) as platform:
+    async with GatewayPlatform(heartbeat_interval_ms=2000, commands_max=1_000_000) as platform:
         without_heartbeats = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
         with_heartbeats = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
         closed = asyncio.ensure_future(without_heartbeats.wait_close_code())

@@ -31,7 +31,7 @@ from tests.server.transports.gateway.harness import PUBLIC_CHANNEL_ID, START_MS,
 def test_session_starts_older_than_a_day_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
-    starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
+    starts = SessionStarts(Config(gateway=GatewayConfig(session_starts_max=2)), clock, RateLimits(clock.now_ms))
     for bot in range(1000):
         clock.advance(DAY_MS // 5)
         assert starts.take(bot, 0, bot * 100.0)
@@ -44,7 +44,7 @@ def test_session_starts_older_than_a_day_are_removed(monkeypatch: pytest.MonkeyP
 def test_session_starts_of_one_day_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
-    starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
+    starts = SessionStarts(Config(gateway=GatewayConfig(session_starts_max=2)), clock, RateLimits(clock.now_ms))
     for bot in range(100):
         starts.take(bot, 0, 0.0)
     assert all(starts.remaining(bot).remaining == 1 for bot in range(100))

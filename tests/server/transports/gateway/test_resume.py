@@ -121,7 +121,7 @@ async def test_invalid_resumes_are_rejected(platform: GatewayPlatform) -> None:
 
 
 async def test_an_overflowed_replay_buffer_invalidates_the_session() -> None:
-    async with GatewayPlatform(replay_events=5) as platform:
+    async with GatewayPlatform(replay_events_max=5) as platform:
         await platform.create_guild(sample_guild(), member_roles={5: []})
         client = await platform.start_session(platform.create_bot(user_id=5))
         client.abort()
@@ -216,7 +216,7 @@ async def test_random_disconnects_neither_lose_nor_repeat_events(seed: int) -> N
 
 
 async def test_a_client_that_does_not_read_is_disconnected_and_can_resume() -> None:
-    async with GatewayPlatform(outgoing_buffer_bytes=200_000) as platform:
+    async with GatewayPlatform(outgoing_buffer_bytes_max=200_000) as platform:
         await platform.create_guild(sample_guild(), member_roles={5: [], 6: []})
         slow, fast = (
             await platform.start_session(platform.create_bot(user_id=5)),

@@ -60,7 +60,7 @@ class HttpHarness:
         self.rate_limits = RateLimits(
             self.clock.now_ms,
             global_calls=0,
-            invalid_calls=self.config.http.invalid_requests,
+            invalid_calls=self.config.http.invalid_requests_max,
         )
         self.http_server = HttpServer(
             endpoints=EndpointTable([standing.SLICE, Slice(name="toys", modules=(sample_slice,))]),

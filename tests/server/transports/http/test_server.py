@@ -544,7 +544,7 @@ async def test_limits_can_be_disabled_or_only_reported(server: HttpHarness) -> N
 async def test_an_address_with_too_many_invalid_requests_is_blocked(
     make_server: Callable[..., Awaitable[HttpHarness]],
 ) -> None:
-    server = await make_server(invalid_requests=3)
+    server = await make_server(invalid_requests_max=3)
     for _ in range(3):
         assert (await server.request("GET", "/users/@me", caller=None)).status == 401
     blocked = await server.request("GET", "/users/@me")
@@ -556,7 +556,7 @@ async def test_an_address_with_too_many_invalid_requests_is_blocked(
 
 
 async def test_only_trusted_proxies_set_the_client_address(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
-    server = await make_server(invalid_requests=1, trusted_proxies=1)
+    server = await make_server(invalid_requests_max=1, trusted_proxies=1)
     forwarded_headers = {"X-Forwarded-For": "9.9.9.9, 1.1.1.1"}
     await server.request("GET", "/users/@me", caller=None, headers=forwarded_headers)
     assert (await server.request("GET", "/users/@me", headers=forwarded_headers)).status == 429

@@ -11,7 +11,7 @@ from hubbub.server.places.expressions import emojis
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.reactions import store
-from hubbub.server.talk.reactions.emoji import EmojiKey
+from hubbub.server.talk.reactions.emoji import ReactionEmoji
 from hubbub.server.talk.reactions.store import ReactionRow
 
 
@@ -29,7 +29,7 @@ def require_not_read_only(channel_access: ChannelAccess) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
+def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int, emoji: ReactionEmoji) -> ReactionRow:
     """Return a reaction without user and time for an emoji that is new on a message, or raise an error.
 
     The caller needs ADD_REACTIONS and access to a custom emoji; a message has at most twenty different emoji (spec/http.md#3.4)."""
@@ -69,7 +69,7 @@ def require_moderator(call: Call, channel_access: ChannelAccess) -> None:
     access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)
 
 
-def find_existing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:
+def find_existing(tx: Tx, message_id: int, emoji: ReactionEmoji) -> ReactionRow | None:
     """Return any user's reaction with an emoji to a message, or None.
 
     Raise UNKNOWN_EMOJI for a custom emoji without reactions on the message."""

@@ -3,6 +3,7 @@
 Age-restricted channels are included only on request."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,6 +19,19 @@ from hubbub.server.talk.search.store import SearchedChannel
 _READ_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
 
 
+class ScopeMarks(NamedTuple):
+    """The fields of a `store.Query` that restrict it to a scope.
+
+    A mark is an index term for a property of a message, such as its channel (see `documents`)."""
+
+    required_groups: tuple[tuple[str, ...], ...]
+    """Groups of marks; a message must have one mark of each group."""
+    excluded: tuple[str, ...]
+    """Marks that a message must not have."""
+    private_thread_marks: tuple[str, ...] | None
+    """Marks of which a message in a private thread must have one; None if the caller may read all private threads."""
+
+
 class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     """The channels that a search covers. Threads have the permissions of their parents."""
 
@@ -31,8 +45,7 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     def can_search(self, channel_id: int, governing_channel_id: int, *, is_private_thread: bool) -> bool:
         """Return whether a channel or thread may be searched.
 
-        `governing_channel_id` is the ID of the channel whose permissions apply: the channel itself, or the parent of a thread.
-        `is_private_thread` is True for a private thread."""
+        `governing_channel_id` is the ID of the channel whose permissions apply: the channel itself, or the parent of a thread."""
         permissions = self.readable_channels.get(governing_channel_id)
         if permissions is None:
             return False
@@ -42,10 +55,10 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
             or channel_id in self.private_thread_ids
         )
 
-    def to_marks(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...] | None]:
-        """Return `required_groups`, `excluded` and `private_thread_marks` that restrict a `Query` to the scope.
+    def to_marks(self) -> ScopeMarks:
+        """Return the marks that restrict a query to the scope.
 
-        The marks name either the readable or the hidden channels, whichever are fewer."""
+        `required_groups` names the readable channels, or `excluded` the hidden ones, whichever are fewer."""
         required_groups: tuple[tuple[str, ...], ...] = ()
         excluded: tuple[str, ...] = ()
         if len(self.hidden_channel_ids) > len(self.readable_channels):
@@ -55,21 +68,24 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
         else:
             excluded = tuple(documents.governing_channel_mark(channel_id) for channel_id in self.hidden_channel_ids)
         managed_channel_ids = [
-            channel_id for channel_id, bits in self.readable_channels.items() if bits & Permissions.MANAGE_THREADS
+            channel_id
+            for channel_id, permissions in self.readable_channels.items()
+            if permissions & Permissions.MANAGE_THREADS
         ]
         if len(managed_channel_ids) == len(self.readable_channels):
-            return required_groups, excluded, None
+            return ScopeMarks(required_groups, excluded, None)
         private_thread_marks = [
             *map(documents.channel_mark, self.private_thread_ids),
             *map(documents.governing_channel_mark, managed_channel_ids),
         ]
-        return required_groups, excluded, tuple(private_thread_marks)
+        return ScopeMarks(required_groups, excluded, tuple(private_thread_marks))
 
 
 def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchScope:
     """Return the caller's scope in a guild; `include_nsfw` includes age-restricted channels.
 
-    Raise MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
+    Raise MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4).
+    Raise BOTS_CANNOT_USE_ENDPOINT for bots before `changes.MESSAGE_SEARCH_FOR_APPS`."""
     standing = access.get_guild_standing(call, guild_id)
     actor = call.actor
     if actor.is_bot:
@@ -82,8 +98,8 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
     if not readable_channels:
         raise errors.MISSING_ACCESS()
     searchable_channels = {
-        channel_id: bits
-        for channel_id, bits in readable_channels.items()
+        channel_id: permissions
+        for channel_id, permissions in readable_channels.items()
         if include_nsfw or not channels_by_id[channel_id].is_nsfw
     }
     message_channel_ids = {
@@ -101,11 +117,13 @@ def _readable_channels(
     call: Call, standing: GuildAccess, channels_by_id: Mapping[int, SearchedChannel]
 ) -> dict[int, int]:
     readable_channels = {}
-    for channel_id, bits in access.visible_channels(call.tx, standing).items():
+    for channel_id, permissions in access.visible_channels(call.tx, standing).items():
         channel_type = channels_by_id[channel_id].type
         if channel_type == ChannelType.GUILD_CATEGORY:
             continue
-        allowed = effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=channel_type in VOICE_TYPES)
+        allowed = effective_permissions(
+            permissions, is_timed_out=standing.is_restricted, is_voice=channel_type in VOICE_TYPES
+        )
         # Messages of voice channels require CONNECT, as in messages.rules.
         required = _READ_PERMISSIONS | (Permissions.CONNECT if channel_type in VOICE_TYPES else 0)
         if not required & ~allowed:

@@ -193,7 +193,7 @@ class ActivityServer:
     @contextlib.contextmanager
     def _count_request(self, application_id: int) -> Iterator[None]:
         """Count a running request of an application; raise 503 if it has too many."""
-        if self._running_requests[application_id] >= self._config.activities.connections:
+        if self._running_requests[application_id] >= self._config.activities.connections_max:
             raise ProxyError(503)
         self._running_requests[application_id] += 1
         try:

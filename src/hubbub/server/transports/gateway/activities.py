@@ -102,7 +102,7 @@ def _complete_oauth2_activity(activity: SetActivity, actor: Actor, application_n
 def _bot_fields(activity: SetActivity) -> dict[str, Any]:
     """Return the keys that a bot may set; its other keys are dropped (spec/gateway.md#8)."""
     fields: dict[str, Any] = {"name": activity.name, "type": activity.type}
-    if isinstance(activity.state, str) and 1 <= len(activity.state) <= activity_limits.ACTIVITY_STATE_MAX:
+    if isinstance(activity.state, str) and 1 <= len(activity.state) <= activity_limits.ACTIVITY_TEXT_MAX:
         fields["state"] = activity.state
     if activity.type == ActivityType.STREAMING and _is_stream_url(activity.url):
         fields["url"] = activity.url
@@ -115,7 +115,7 @@ def _user_fields(activity: SetActivity, session_id: str) -> dict[str, Any]:
     if activity.type != ActivityType.CUSTOM:
         fields.pop("state", None)
         fields |= _text_fields(
-            activity, ("state", "details"), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX
+            activity, ("state", "details"), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_TEXT_MAX
         )
         fields |= _link_fields(activity, ("state_url", "details_url"))
     application_id = activity.application_id
@@ -154,7 +154,7 @@ def _simple_fields(activity: SetActivity) -> dict[str, Any]:
         times = {key: getattr(activity.timestamps, key) for key in ("start", "end")}
         if times := {key: value for key, value in times.items() if isinstance(value, int) and value >= 0}:
             fields["timestamps"] = times
-    if activity.emoji and len(activity.emoji.name) <= activity_limits.ACTIVITY_STATE_MAX:
+    if activity.emoji and len(activity.emoji.name) <= activity_limits.ACTIVITY_TEXT_MAX:
         fields["emoji"] = msgspec.to_builtins(activity.emoji, builtin_types=(), enc_hook=str)
     if activity.instance is True:
         fields["instance"] = True
@@ -179,7 +179,7 @@ def _asset_fields(assets: wire.ActivityAssets) -> dict[str, str]:
             assets, ("large_image", "small_image", "invite_cover_image"), 1, activity_limits.ACTIVITY_IMAGE_MAX
         ),
         **_text_fields(
-            assets, ("large_text", "small_text"), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX
+            assets, ("large_text", "small_text"), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_TEXT_MAX
         ),
         **_link_fields(assets, ("large_url", "small_url")),
     }
@@ -188,7 +188,7 @@ def _asset_fields(assets: wire.ActivityAssets) -> dict[str, str]:
 def _party_fields(party: wire.ActivityParty) -> dict[str, Any]:
     """Return ID and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
     fields: dict[str, Any] = _text_fields(
-        party, ("id",), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_STATE_MAX
+        party, ("id",), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_TEXT_MAX
     )
     size = party.size
     if (
@@ -208,11 +208,11 @@ def _buttons(activity: SetActivity) -> list[tuple[str, str]]:
         return []
     urls = list(activity.metadata.button_urls) if activity.metadata else []
     buttons = []
-    for index, button in enumerate(activity.buttons[: activity_limits.BUTTONS_MAX]):
+    for index, button in enumerate(activity.buttons[: activity_limits.ACTIVITY_BUTTONS_MAX]):
         label = button if isinstance(button, str) else button.get("label") if isinstance(button, dict) else None
         url = button.get("url") if isinstance(button, dict) else urls[index] if index < len(urls) else ""
-        if isinstance(label, str) and 1 <= len(label) <= activity_limits.BUTTON_LABEL_MAX:
-            is_valid = isinstance(url, str) and len(url) <= activity_limits.BUTTON_URL_MAX and _is_web_url(url)
+        if isinstance(label, str) and 1 <= len(label) <= activity_limits.ACTIVITY_BUTTON_LABEL_MAX:
+            is_valid = isinstance(url, str) and len(url) <= activity_limits.ACTIVITY_BUTTON_URL_MAX and _is_web_url(url)
             buttons.append((label, url if is_valid and isinstance(url, str) else ""))
     return buttons
 
@@ -238,7 +238,8 @@ def _activity_flags(activity: SetActivity) -> int:
 def _join_secret(activity: SetActivity) -> str | None:
     secret = activity.secrets.join if activity.secrets else None
     is_valid = (
-        isinstance(secret, str) and activity_limits.ACTIVITY_TEXT_MIN <= len(secret) <= activity_limits.SECRET_MAX
+        isinstance(secret, str)
+        and activity_limits.ACTIVITY_TEXT_MIN <= len(secret) <= activity_limits.ACTIVITY_SECRET_MAX
     )
     return secret if is_valid and isinstance(secret, str) else None
 

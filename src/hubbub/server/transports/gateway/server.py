@@ -207,8 +207,8 @@ class Gateway:
             version=int(version) if version in GATEWAY_VERSIONS else 0,
             resume_url=self._resume_url(request),
             now=asyncio.get_running_loop().time(),
-            frame_limit=RateWindow(self._config.gateway.commands, CLIENT_FRAMES_WINDOW_SECONDS),
-            write_buffer_max=self._config.gateway.outgoing_buffer_bytes,
+            frame_limit=RateWindow(self._config.gateway.commands_max, CLIENT_FRAMES_WINDOW_SECONDS),
+            write_buffer_max=self._config.gateway.outgoing_buffer_bytes_max,
         )
 
     def _send_hello(self, connection: GatewayConnection, request: web.Request) -> None:

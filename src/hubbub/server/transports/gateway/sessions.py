@@ -167,7 +167,7 @@ class GatewaySessions:
             capabilities=parameters.capabilities,
             version=connection.version,
             device=device,
-            replay=ReplayBuffer(settings.replay_events, settings.replay_bytes),
+            replay=ReplayBuffer(settings.replay_events_max, settings.replay_bytes_max),
             presence_limit=RateWindow(PRESENCE_UPDATES_MAX, PRESENCE_UPDATE_WINDOW_SECONDS),
             now=self._loop.time(),
         )

@@ -1,4 +1,4 @@
-"""The home page, and the page shown for unknown paths."""
+"""The home page, the redirect from `/settings`, and the page shown for unknown paths."""
 
 from typing import Final
 
@@ -8,8 +8,8 @@ from hubbub.protocol import errors
 from hubbub.server.transports.web.page_requests import Page, PageRequest, page
 
 PATH: Final = "/"
-NOT_FOUND_PAGE: Final = Page("GET", "/{lost}", is_public=True)
-"""Page of all paths that have no other page."""
+NOT_FOUND_PAGE: Final = Page("GET", "/{unknown_path}", is_public=True)
+"""Page for paths that have no other page. Its path is never matched; it is the route label in metrics and logs."""
 
 
 @page("GET", PATH, public=True)

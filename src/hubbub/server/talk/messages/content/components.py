@@ -380,8 +380,8 @@ class _ComponentValidator(FieldValidator):
         types_path = (*path, "file_types")
         if not isinstance(file_types, list):
             self.add_error(types_path, errors.not_list())
-        elif len(file_types) > limits.FILE_TYPES_MAX:
-            self.add_error(types_path, errors.bad_length(0, limits.FILE_TYPES_MAX))
+        elif len(file_types) > limits.UPLOAD_FILE_TYPES_MAX:
+            self.add_error(types_path, errors.bad_length(0, limits.UPLOAD_FILE_TYPES_MAX))
         else:
             for index, file_type in enumerate(file_types):
                 if not isinstance(file_type, str):
