@@ -1,16 +1,13 @@
-"""Identity providers for tests: an OIDC issuer that a test controls, and the simulated providers of a rehearsal."""
+"""An OIDC issuer that a test controls, and requests with its tokens."""
 
 from typing import Any
 
-import aiohttp
 from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from hubbub.server.app import App
-from hubbub.server.control import ControlApi
 from tests.oauth import Client
-from tests.world import NOW_MS, Actor, ApiResponse, World
+from tests.world import NOW_MS, ApiResponse
 
 
 class Issuer:
@@ -21,7 +18,7 @@ class Issuer:
         self.requested_paths: list[str] = []
         """Paths of the requests received, in order."""
         self.keys: dict[str, Any] = {"one": ECKey.generate_key("P-256", parameters={"kid": "one"})}
-        """Signing keys by key ID."""
+        """Signing keys by key ID; `/jwks` does not publish symmetric keys."""
         self.discovery_overrides: dict[str, Any] = {}
         """Fields that replace those of the discovery document; a field that is None is left out."""
         self.redirects: dict[str, str] = {}
@@ -109,42 +106,3 @@ async def request_unmerge(client: Client, token: str, external_auth_type: str = 
     if not client.public:
         body["client_secret"] = client.secret
     return await client.world.request("POST", "/partner-sdk/provisional-accounts/unmerge", json=body)
-
-
-class RehearsalWorld(World):
-    """A rehearsal of the demo world, with its control API."""
-
-    def __init__(self, app: App, client: aiohttp.ClientSession, control: ControlApi) -> None:
-        super().__init__(app, client)
-        self.control = control
-
-    async def control_request(self, method: str, path: str, **options: Any) -> ApiResponse:
-        """Send a request to the control API."""
-        headers = {"Authorization": f"Bearer {self.control.token}"}
-        return await self.request(method, f"{self.url}/control{path}", headers=headers, **options)
-
-    def demo_user(self, name: str) -> Actor:
-        """Return a user of the demo world."""
-        user = self.control.built_world.users[name]
-        return Actor(self, user.id, user.token, name)
-
-    @property
-    def demo_game(self) -> Client:
-        """The demo world's game."""
-        application = self.control.built_world.applications["demo-game"]
-        return Client(
-            self,
-            application.id,
-            application.client_secret,
-            self.demo_user("alice"),
-            bot=None,
-            public=True,
-            redirect_uri="http://127.0.0.1/callback",
-        )
-
-    async def issue_credential(self, provider: str, user_id: str, **fields: Any) -> tuple[str, str]:
-        """Issue a credential of a simulated provider and return its external authentication type and its token."""
-        issued = (
-            await self.control_request("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **fields})
-        ).ok()
-        return issued["external_auth_type"], issued["external_auth_token"]

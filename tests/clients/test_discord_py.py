@@ -1,4 +1,4 @@
-"""Unmodified discord.py against the server."""
+"""Tests of the server with an unmodified discord.py."""
 
 import datetime
 import importlib.util
@@ -10,6 +10,7 @@ from typing import Any
 import discord
 import pytest
 
+from hubbub.server.places import members
 from tests.clients.client_setup import LARGE_GUILD_MEMBER_COUNT, ONE_PIXEL_PNG, ClientSetup, Inbox
 from tests.clients.discord_py_bot import Bot, ShardedBot, run_bot
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("discord_py_urls")
 
 @pytest.fixture
 async def bot(setup: ClientSetup) -> AsyncIterator[Bot]:
-    """The setup's bot, ready."""
+    """The bot of the setup after READY."""
     async with run_bot(Bot(), setup.bot.token) as bot:
         yield bot
 
@@ -200,7 +201,7 @@ async def test_threads_are_created_joined_archived_and_listed(
     assert (await bot.wait_event("thread_delete")).id == private.id
 
 
-async def test_a_forum_post_carries_its_message_and_tags(bot: Bot, guild: discord.Guild) -> None:
+async def test_a_forum_post_contains_its_message_and_tags(bot: Bot, guild: discord.Guild) -> None:
     forum = await guild.create_forum("ideas", available_tags=[discord.ForumTag(name="good", emoji="💡")])
     await bot.wait_event("guild_channel_create", lambda channel: channel.id == forum.id)
     (tag,) = forum.available_tags
@@ -546,8 +547,6 @@ async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> N
 
 
 async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, setup: ClientSetup) -> None:
-    from hubbub.server.places import members
-
     other = await setup.world.guild(setup.alice, name="Harbour")
     await setup.world.write(lambda call: members.membership.add(call, other.id, setup.bot.id), actor=setup.alice.id)
     joined = await bot.wait_event("guild_join")

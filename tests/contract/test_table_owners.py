@@ -1,7 +1,7 @@
 """Every table has one owner: only its slice writes it, and other slices declare why they read it.
 
 A slice declares its tables in `TABLES` and the tables of others that it reads in `READS`, both in its `store.py`.
-A public module with its own `store.py` declares its tables there.
+A sub-package with its own `store.py` declares its tables there.
 """
 
 import ast
@@ -35,7 +35,7 @@ def all_tables() -> set[str]:
     return {name for path in migrations.DIRECTORY.glob("*.sql") for name in _CREATE.findall(path.read_text())}
 
 
-def uses(path: Path) -> Iterator[tuple[str, bool]]:
+def table_uses(path: Path) -> Iterator[tuple[str, bool]]:
     """Yield the tables that the SQL of a file names, with whether it writes them.
 
     The name of a table in a loop counts as a write: such names are inserted into statements."""
@@ -45,9 +45,10 @@ def uses(path: Path) -> Iterator[tuple[str, bool]]:
         for node in parse_file(path).body
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) in {"TABLES", "READS"}
     ]
-    declared = {id(constant) for value in declarations if value is not None for constant in ast.walk(value)}
+    # The declarations name tables outside of SQL, so they are not uses.
+    declaration_nodes = {id(constant) for value in declarations if value is not None for constant in ast.walk(value)}
     for node in ast.walk(parse_file(path)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in declared:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in declaration_nodes:
             yield from ((name, True) for name in _WRITE.findall(node.value) if name in tables)
             yield from ((name, False) for name in _READ.findall(node.value) if name in tables)
         elif isinstance(node, ast.For):
@@ -55,7 +56,7 @@ def uses(path: Path) -> Iterator[tuple[str, bool]]:
             yield from ((name, True) for name in names & tables)
 
 
-def declared(name: str) -> dict[str, set[str]]:
+def declared_tables(name: str) -> dict[str, set[str]]:
     """Return the values of `TABLES` or `READS` by slice."""
     tables_by_slice: dict[str, set[str]] = {}
     for path in slice_files():
@@ -65,34 +66,34 @@ def declared(name: str) -> dict[str, set[str]]:
     return tables_by_slice
 
 
-def used(*, writes: bool) -> dict[str, set[str]]:
+def used_tables(*, writes: bool) -> dict[str, set[str]]:
     """Return the tables that slices write or read, by slice."""
     tables_by_slice: dict[str, set[str]] = {}
     for path in slice_files():
         tables_by_slice.setdefault(slice_of(path), set()).update(
-            table for table, is_write in uses(path) if is_write is writes
+            table for table, is_write in table_uses(path) if is_write is writes
         )
     return tables_by_slice
 
 
 def test_every_table_has_one_owner() -> None:
-    owners = Counter(table for tables in declared("TABLES").values() for table in tables) + Counter(CORE_TABLES)
+    owners = Counter(table for tables in declared_tables("TABLES").values() for table in tables) + Counter(CORE_TABLES)
 
     assert set(owners) == all_tables()
     assert {table: number for table, number in owners.items() if number != 1} == {}
 
 
 def test_slices_write_only_their_own_tables() -> None:
-    own = declared("TABLES")
+    own = declared_tables("TABLES")
 
-    assert {name: tables - own.get(name, set()) for name, tables in used(writes=True).items()} == {
-        name: set() for name in used(writes=True)
+    assert {name: tables - own.get(name, set()) for name, tables in used_tables(writes=True).items()} == {
+        name: set() for name in used_tables(writes=True)
     }
 
 
 def test_slices_declare_the_tables_of_others_that_they_read() -> None:
-    own, reads = declared("TABLES"), declared("READS")
-    actual = {name: tables - own.get(name, set()) for name, tables in used(writes=False).items()}
+    own, reads = declared_tables("TABLES"), declared_tables("READS")
+    actual = {name: tables - own.get(name, set()) for name, tables in used_tables(writes=False).items()}
 
     assert {name: tables for name, tables in actual.items() if tables} == {
         name: tables for name, tables in reads.items() if tables
@@ -100,10 +101,10 @@ def test_slices_declare_the_tables_of_others_that_they_read() -> None:
 
 
 def test_declared_reads_only_decrease() -> None:
-    assert sum(map(len, declared("READS").values())) <= DECLARED_READS_MAX
+    assert sum(map(len, declared_tables("READS").values())) <= DECLARED_READS_MAX
 
 
 def test_core_uses_no_tables_of_slices() -> None:
-    tables = {table for path in python_files(SOURCE / "server" / "core") for table, _ in uses(path)}
+    tables = {table for path in python_files(SOURCE / "server" / "core") for table, _ in table_uses(path)}
 
     assert tables - CORE_TABLES == CORE_READS

@@ -19,13 +19,17 @@ def test_the_last_page_gives_the_duration_of_an_ogg_stream() -> None:
 
 def test_opus_is_measured_at_48_kilohertz_without_its_pre_skip() -> None:
     head = b"OpusHead\x01\x02" + (480).to_bytes(2, "little") + (16000).to_bytes(4, "little") + b"\0" * 3
-    data = media.ogg_page(head, 0, 2, 0) + media.ogg_page(b"x", 48_480, 4, 1)
+    data = media.ogg_page(head, granule=0, flags=2, sequence=0) + media.ogg_page(
+        b"x", granule=48_480, flags=4, sequence=1
+    )
     assert inspect_audio(data).duration_ms == 1000
 
 
 def test_flac_in_ogg_is_measured_by_its_stream_information() -> None:
     head = b"\x7fFLAC\x01\x00\x00\x01fLaC\x00\x00\x00\x22" + b"\0" * 10 + (22050 << 4).to_bytes(3, "big") + b"\0" * 21
-    data = media.ogg_page(head, 0, 2, 0) + media.ogg_page(b"x", 11025, 4, 1)
+    data = media.ogg_page(head, granule=0, flags=2, sequence=0) + media.ogg_page(
+        b"x", granule=11025, flags=4, sequence=1
+    )
     assert inspect_audio(data).duration_ms == 500
 
 
@@ -37,7 +41,7 @@ def test_flac_in_ogg_is_measured_by_its_stream_information() -> None:
         media.ogg().replace(b"vorbis", b"theora"),
         media.ogg(0),
         b"OggS",
-        media.ogg(pages=2) + media.ogg_page(b"x", 5, 0, 9),
+        media.ogg(pages=2) + media.ogg_page(b"x", granule=5, flags=0, sequence=9),
     ],
     ids=["truncated", "trailing data", "not audio", "empty", "magic only", "decreasing position"],
 )

@@ -8,7 +8,7 @@ import pytest
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
 from hubbub.sdk.clock import PlatformClock
-from tests.issuer import RehearsalWorld
+from tests.demo_rehearsal import RehearsalWorld
 from tests.sdk.players import CallbackRecorder, Player, befriend_players, create_game, create_player, joinable_activity
 from tests.world import World
 

@@ -15,7 +15,7 @@ from hubbub.sdk import (
     HttpStatusCode,
     SdkError,
 )
-from tests.issuer import RehearsalWorld
+from tests.demo_rehearsal import RehearsalWorld
 from tests.sdk.browsers import ConsentBrowser
 from tests.sdk.players import CallbackRecorder, new_client
 

@@ -114,7 +114,7 @@ async def test_rule_is_created_edited_and_deleted(platform: ChatPlatform) -> Non
         await tom_settings.get_by_text("This rule times out members.").wait_for(state="detached")
         assert await tom_settings.get_by_label("Words and phrases", exact=True).is_enabled()
         assert await tom_settings.get_by_label("Time out the member").is_disabled()
-        # Nora's page follows.
+        # Nora's page shows the change: the fourth switch is the timeout.
         await window.wait_until("() => !document.querySelectorAll('.settings .switch input')[3].checked")
 
         # Tom keeps his unsaved change while Nora renames the rule, and leaves the page when she deletes it.
@@ -125,8 +125,8 @@ async def test_rule_is_created_edited_and_deleted(platform: ChatPlatform) -> Non
         assert await tom_settings.get_by_label("Allowed words and phrases").input_value() == "credits"
         tom_window.expected_errors = ("Failed to load resource",)
         await settings.get_by_role("button", name="Delete rule").click()
-        question = page.get_by_role("dialog", name="Delete Spoilers?")
-        await question.get_by_role("button", name="Delete rule").click()
+        confirmation = page.get_by_role("dialog", name="Delete Spoilers?")
+        await confirmation.get_by_role("button", name="Delete rule").click()
         await settings.get_by_text("There are no rules yet.").wait_for()
         await tom_window.page.get_by_text("Spoilers was deleted by someone else.").wait_for()
         await tom_settings.get_by_text("There are no rules yet.").wait_for()
@@ -197,6 +197,6 @@ async def test_rules_need_the_permission_to_manage_the_guild(platform: ChatPlatf
     async with platform.open_window(tom, general_path(guild)) as window:
         settings = await open_settings(window, "Auto moderation")
         await settings.get_by_text("You cannot see the rules. You need the permission “Manage guild”.").wait_for()
-        # The screen follows the permission.
+        # The screen updates when the permission is granted.
         await guild.allow_permissions(tom, Permissions.MANAGE_GUILD)
         await settings.get_by_role("button", name="Edit No spoilers").wait_for()

@@ -26,7 +26,7 @@ PRIVATE_FILE_MODE: Final = 0o600
 
 
 class SettingError(Exception):
-    """Raised for an invalid setting; `key` is its name."""
+    """Raised for an invalid setting or a failed login; `key` names the setting or the step."""
 
     def __init__(self, key: str, problem: str) -> None:
         self.key = key
@@ -63,12 +63,16 @@ def _require_private(path: Path, key: str) -> None:
 
 
 def load_token(url: str, path: Path) -> str | None:
-    """Return the stored token of the platform at `url`, or None."""
+    """Return the stored token of the platform at `url`, or None.
+
+    Raise SettingError if the file is invalid, or if other users can read it."""
     return _read_tokens(path).get(url)
 
 
 def store_token(url: str, token: str | None, path: Path) -> None:
-    """Store the token of the platform at `url`, or delete it if `token` is None."""
+    """Store the token of the platform at `url`, or delete it if `token` is None.
+
+    Raise SettingError if the existing file is invalid, or if other users can read it."""
     tokens = {key: value for key, value in _read_tokens(path).items() if key != url}
     if token is not None:
         tokens[url] = token
@@ -96,7 +100,8 @@ def _read_tokens(path: Path) -> dict[str, str]:
 async def sign_in(url: str, ask: Callable[[str], str], ask_password: Callable[[str], str]) -> str:
     """Sign in with username and password, and with an authenticator code if needed; return the token.
 
-    `ask` and `ask_password` show a prompt and return the user's input; `ask_password` does not echo it."""
+    `ask` and `ask_password` show a prompt and return the user's input; `ask_password` does not echo it.
+    Raise SettingError if the platform rejects the login or cannot be reached."""
     login = ask("Username or email: ")
     async with Api(url) as api:
         try:

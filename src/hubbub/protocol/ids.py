@@ -1,4 +1,6 @@
-"""Snowflakes and other 64-bit integers: strings on the wire, integers in code, with a distinct type per resource."""
+"""Snowflakes and other 64-bit integers: strings on the wire, integers in code, with a distinct type per resource.
+
+Also the type of timestamps in responses."""
 
 from typing import Final, NewType, Self, TypeVar
 

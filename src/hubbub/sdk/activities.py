@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hubbub.protocol.activity_limits import (
-    ACTIVITY_IMAGE_MAX,
-    ACTIVITY_NAME_MAX,
-    ACTIVITY_TEXT_MAX,
-    ACTIVITY_TEXT_MIN,
-    ACTIVITY_URL_MAX,
     ACTIVITY_BUTTON_LABEL_MAX,
     ACTIVITY_BUTTON_URL_MAX,
     ACTIVITY_BUTTONS_MAX,
+    ACTIVITY_IMAGE_MAX,
+    ACTIVITY_NAME_MAX,
     ACTIVITY_SECRET_MAX,
+    ACTIVITY_TEXT_MAX,
+    ACTIVITY_TEXT_MIN,
+    ACTIVITY_URL_MAX,
 )
 from hubbub.sdk.arguments import Int32, checks_arguments
 from hubbub.sdk.enums import (

@@ -16,7 +16,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "hubbub.toml"
 
 
-def test_without_any_source_everything_has_its_documented_default() -> None:
+def test_without_sources_every_setting_has_its_default() -> None:
     loaded = load()
     assert loaded == Config()
     assert (loaded.host, loaded.port, loaded.rate_limits) == ("127.0.0.1", 8080, "real")
@@ -193,7 +193,7 @@ def test_invalid_or_incomplete_mail_settings_name_the_setting_and_the_fix(
     assert "hunter2" not in str(error.value)
 
 
-def test_mail_is_enabled_by_its_host_and_its_port_defaults_by_security() -> None:
+def test_mail_host_enables_mail_and_security_selects_the_default_port() -> None:
     common = {"mail.host": "smtp.example.org", "mail.sender": "Chat <a@example.org>"}
 
     assert [load(common | {"mail.security": name}).mail.server_port for name in ("starttls", "tls", "none")] == [

@@ -12,7 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined
-from tests.issuer import RehearsalWorld
+from tests.demo_rehearsal import RehearsalWorld
 from tests.oauth import Client, assert_oauth2_error
 from tests.players import (
     BOT_ISSUED,

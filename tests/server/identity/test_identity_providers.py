@@ -9,7 +9,8 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache, outbound_http
 from hubbub.server.identity.identity_providers.issuers import IssuerValidation, find_issuer_problem
-from tests.issuer import Issuer, RehearsalWorld, configuration_path, configure_issuer, request_token, request_unmerge
+from tests.demo_rehearsal import RehearsalWorld
+from tests.issuer import Issuer, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.oauth import assert_oauth2_error, create_pkce_pair
 from tests.players import create_bearer, create_social_game, link_account, request_link_tokens
 from tests.world import NOW_MS, World

@@ -12,7 +12,7 @@ BUTTON_ROW = {
 
 
 class InteractionSetup:
-    """A user and an app in a guild, both connected to the gateway."""
+    """A user and an application in a guild, both connected to the gateway; `bot` is the bot user of the application."""
 
     def __init__(self, world: World, guild: Guild, user: Actor, bot: Actor) -> None:
         self.world, self.guild, self.user, self.bot = world, guild, user, bot
@@ -42,7 +42,7 @@ class InteractionSetup:
     async def create_interaction(
         self, interaction_type: int, data: dict[str, Any], *, actor: Actor | None = None, **body: Any
     ) -> ApiResponse:
-        """Create an interaction and return the response."""
+        """Create an interaction and return the API response."""
         interaction = {
             "type": interaction_type,
             "application_id": str(self.bot.application_id),

@@ -14,7 +14,7 @@ class VoiceRegion(Struct, kw_only=True):
     name: str
     """Name of the region."""
     custom: bool = False
-    """Whether the region is custom."""
+    """Whether the region is reserved for single guilds or events."""
     deprecated: bool = False
     """Whether the region is deprecated and should not be selected."""
     optimal: bool = False

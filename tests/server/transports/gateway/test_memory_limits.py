@@ -156,7 +156,7 @@ def make_session(user_id: int) -> GatewaySession:
 
 
 async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "PENDING_CHANGES_MAX", 10)
+    monkeypatch.setattr(presence, "MERGE_THRESHOLD", 10)
     store_ready = asyncio.Event()
 
     async def find_audience(user_id: int, *, with_friends: bool) -> PresenceAudience:
@@ -175,10 +175,10 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
     sessions = [make_session(user_id) for user_id in range(20, 35)]
     for number in range(100):
         for session in sessions:
-            feed.put(session, SetPresence(status="idle" if number % 2 else "dnd"))
+            feed.set_presence(session, SetPresence(status="idle" if number % 2 else "dnd"))
             # The first change is being published and waits for the store.
             await asyncio.sleep(0)
-    feed.put(sessions[0], SetPresence(status="online"))
+    feed.set_presence(sessions[0], SetPresence(status="online"))
     assert len(feed._changes) <= 2 * len(sessions)
 
     publishing = feed.publish_task

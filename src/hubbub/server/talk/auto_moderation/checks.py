@@ -72,17 +72,13 @@ class ProfileMatch(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def prepare_rule(row: RuleRow, operator_keywords: AutoModerationConfig) -> PreparedRule:
-    """Return a rule prepared for matching. `operator_keywords` holds the keywords that the operator adds to the presets.
+def prepare_rule(row: RuleRow, config: AutoModerationConfig) -> PreparedRule:
+    """Return a rule prepared for matching. `config` holds the keywords that the operator adds to the presets.
 
-    The cache key is the row and the operator's keywords, so a changed rule, or the rule of another App in the process,
+    The cache key is the row and the configuration, so a changed rule, or the rule of another App in the process,
     is never served from the cache."""
     metadata = row.metadata
-    keywords = (
-        presets.list_keywords(metadata.presets, operator_keywords)
-        if metadata.presets
-        else metadata.keyword_filter or ()
-    )
+    keywords = presets.list_keywords(metadata.presets, config) if metadata.presets else metadata.keyword_filter or ()
     return PreparedRule(
         id=row.id,
         name=row.name,
@@ -132,7 +128,7 @@ def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
     if standing is not None and not member.user.bot and not standing.permissions & EXEMPT_PERMISSIONS:
         rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
         rules = (prepare_rule(rule_row, call.config.auto_moderation) for rule_row in rows)
-        applicable_rules = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.permissions_by_role)]
+        applicable_rules = [rule for rule in rules if not _has_exempt_role(standing, rule)]
     return [
         ProfileMatch(
             flag,

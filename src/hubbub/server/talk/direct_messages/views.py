@@ -36,7 +36,9 @@ def private_channels(call: Call) -> list[PrivateChannel]:
 
 
 def ready_fields(call: Call) -> dict[str, Any]:
-    """Return the keys that private channels add to READY: for users, and for OAuth2 sessions with a read scope."""
+    """Return the READY fields of private channels.
+
+    OAuth2 sessions without a read scope get an empty list; OAuth2 sessions of a family also get `user_application_profiles`."""
     actor = call.actor
     if actor.kind == "bearer" and actor.scopes.isdisjoint(READ_SCOPES):
         return {"private_channels": []}

@@ -69,14 +69,14 @@ def _numbered_title(issue: GithubIssue) -> str:
 
 
 def _push_embed(payload: GithubWebhook) -> EmbedRequest | None:
-    branch = (payload.ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
+    ref_name = (payload.ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
     repository_name = payload.repository.name if payload.repository else payload.sender.login
     url = payload.compare or _source_url(payload)
     if payload.forced:
         head_sha = payload.head_commit.id[:SHA_LENGTH] if payload.head_commit else ""
         return EmbedRequest(
             title=truncate(
-                f"[{repository_name}] Branch {branch} was force-pushed to `{head_sha}`", embeds.EMBED_TITLE_MAX
+                f"[{repository_name}] Branch {ref_name} was force-pushed to `{head_sha}`", embeds.EMBED_TITLE_MAX
             ),
             url=url,
             description=f"[Compare changes]({url})",
@@ -87,7 +87,7 @@ def _push_embed(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     commit_count = f"{len(commits)} new commit{'' if len(commits) == 1 else 's'}"
     return EmbedRequest(
-        title=truncate(f"[{repository_name}:{branch}] {commit_count}", embeds.EMBED_TITLE_MAX),
+        title=truncate(f"[{repository_name}:{ref_name}] {commit_count}", embeds.EMBED_TITLE_MAX),
         url=commits[0].url if len(commits) == 1 else url,
         description=truncate("\n".join(map(_commit_line, commits[:LISTED_COMMITS_MAX])), embeds.EMBED_DESCRIPTION_MAX),
         color=BLUE,

@@ -76,6 +76,7 @@ _SELECT_TYPES: Final = frozenset(
 )
 
 FieldPath = tuple[str | int, ...]
+"""Path of a field in a form error: names of fields and indexes of list items."""
 
 
 def clean_name(text: str, path: str = "name") -> str:
@@ -108,21 +109,8 @@ def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
     return row
 
 
-def require_sender(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
-    """Return the webhook, or the interaction response author, that a token belongs to; raise an error for an invalid token."""
-    row = store.find(call.tx, webhook_id)
-    if row is None:
-        author = ports.find_interaction_author(call, webhook_id, token)
-        if author is None:
-            raise errors.UNKNOWN_WEBHOOK()
-        return author
-    if not tokens.is_valid_token(store.find_token_key(call.tx), row, token):
-        raise errors.INVALID_WEBHOOK_TOKEN()
-    return row
-
-
 def require_readable(call: Call, row: WebhookRow) -> None:
-    """Raise an error unless the caller manages the webhook or is the application that owns it."""
+    """Raise an error unless the caller may manage the webhook or is the application that owns it."""
     if row.application_id is None or row.application_id != call.actor.application_id:
         access.require_channel(call, row.channel_id, MANAGE_PERMISSIONS)
 
@@ -145,6 +133,19 @@ def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) 
 
 
 # Execution
+
+
+def require_sender(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
+    """Return the webhook, or the interaction response author, that a token belongs to; raise an error for an invalid token."""
+    row = store.find(call.tx, webhook_id)
+    if row is None:
+        author = ports.find_interaction_author(call, webhook_id, token)
+        if author is None:
+            raise errors.UNKNOWN_WEBHOOK()
+        return author
+    if not tokens.is_valid_token(store.find_token_key(call.tx), row, token):
+        raise errors.INVALID_WEBHOOK_TOKEN()
+    return row
 
 
 def require_channel(call: Call, row: WebhookRow) -> ChannelRef:
@@ -216,11 +217,20 @@ def build_author(
         bot=1,
         locale=guild.preferred_locale,
     )
-    return messages.Author(user, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id)
+    return messages.Author(
+        user,
+        member=None,
+        verification_level=0,
+        premium_tier=guild.premium_tier,
+        webhook_id=row.id,
+        application_id=row.application_id,
+    )
 
 
 def resolve_avatar_hash(call: Call, url: str) -> str:
-    """Return the avatar hash for an image URL: the hash of an avatar on the server's CDN, otherwise a hash of the URL."""
+    """Return the avatar hash for an image URL: the hash of an avatar on the server's CDN, otherwise a hash of the URL.
+
+    Raise a form error for `avatar_url` if the URL is invalid."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -87,7 +87,7 @@ class Commands:
             self._counts(SET_PRESENCE.name).inc()
             presence = _decode_payload(SET_PRESENCE, data)
             if session.presence_limit.take(now) or not self._rate_limits.rejects("presence updates", session.user_id):
-                self._sessions.presence_feed.put(session, presence)
+                self._sessions.presence_feed.set_presence(session, presence)
             return
         if (
             session.is_oauth2

@@ -1,4 +1,4 @@
-"""Validation of the token of Identify and Resume, and of the other fields of Identify (spec/gateway.md#4.1)."""
+"""Validation of the token prefix and actor of Identify and Resume, and of the other fields of Identify (spec/gateway.md#4.1)."""
 
 from typing import Final, NamedTuple
 
@@ -83,7 +83,7 @@ class SessionParameters(msgspec.Struct, kw_only=True):
     large_threshold: int
     """Number of members above which GUILD_CREATE of a guild does not contain all of them."""
     always_obfuscates: bool
-    """Whether hidden channels are obfuscated for the session even before changes.CHANNEL_OBFUSCATION takes effect."""
+    """Whether hidden channels are obfuscated for the session even before `changes.CHANNEL_OBFUSCATION` takes effect."""
     capabilities: int = 0
     """Capabilities of the client; always 0 for bots (spec/gateway.md#4.1)."""
 
@@ -123,7 +123,7 @@ def _validated_shard(identify: Identify, shard_multiple: int) -> Shard:
 
 
 def _validated_intents(identify: Identify, actor: Actor) -> int:
-    """Return the intents of the session; raise `CloseConnection` if a bot may not have them."""
+    """Return the intents of the session; raise `CloseConnection` if intents of a bot are missing, unknown or not allowed."""
     requested = identify.intents
     if actor.kind == "user":
         return Intents.ALL

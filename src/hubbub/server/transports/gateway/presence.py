@@ -47,7 +47,7 @@ KEEPALIVE_SECONDS: Final = 20.0
 NODE_TIMEOUT_SECONDS: Final = 70.0
 """Time in seconds without a message after which a node is removed together with its sessions."""
 
-PENDING_CHANGES_MAX: Final = 1000
+MERGE_THRESHOLD: Final = 1000
 """Number of pending changes above which changes of the same user are merged."""
 
 NODE_REPORT: Final = "_PRESENCE"
@@ -107,13 +107,13 @@ class PresenceFeed:
         self._last_message_at: dict[str, float] = {}
         """Node to the time of its last message, in seconds of the event loop's clock."""
         self._changes: deque[_Change] = deque()
-        self._merge_at = PENDING_CHANGES_MAX
+        self._merge_at = MERGE_THRESHOLD
         """Number of pending changes above which they are merged next."""
         self.publish_task: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
         self._last_keepalive_at = 0.0
         """Time of this node's last keepalive, in seconds of the event loop's clock."""
-        self._with_several_sessions: set[int] = set()
+        self._users_with_several_sessions: set[int] = set()
         """Users whose clients were informed that the user has more than one session."""
 
     def start(self) -> None:
@@ -131,7 +131,7 @@ class PresenceFeed:
         if self.publish_task is not None:
             self.publish_task.cancel()
 
-    def put(self, session: GatewaySession, request: SetPresence) -> None:
+    def set_presence(self, session: GatewaySession, request: SetPresence) -> None:
         """Set a session's presence. A request with an unknown status is ignored (spec/gateway.md#8)."""
         if request.status not in STATUSES:
             return
@@ -275,9 +275,9 @@ class PresenceFeed:
             return
         sessions = self._presences.sessions_of(user_id)
         if len(sessions) > 1:
-            self._with_several_sessions.add(user_id)
-        elif user_id in self._with_several_sessions:
-            self._with_several_sessions.discard(user_id)
+            self._users_with_several_sessions.add(user_id)
+        elif user_id in self._users_with_several_sessions:
+            self._users_with_several_sessions.discard(user_id)
         else:
             return
         if sessions and not sessions[0].bot:
@@ -310,7 +310,7 @@ class PresenceFeed:
                 )
             merged[change.user_id, change.to_all_nodes] = change
         self._changes = deque(merged.values())
-        self._merge_at = max(PENDING_CHANGES_MAX, 2 * len(merged))
+        self._merge_at = max(MERGE_THRESHOLD, 2 * len(merged))
 
     async def _publish_updates(self) -> None:
         """Publish the pending changes in order."""

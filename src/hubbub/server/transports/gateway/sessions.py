@@ -208,7 +208,7 @@ class GatewaySessions:
             batch = DispatchBatch()
             user_sessions.add_recipient(session, dispatch, batch)
             batch.send()
-        self.presence_feed.put(session, identify.presence or SetPresence())
+        self.presence_feed.set_presence(session, identify.presence or SetPresence())
         self._spawn(self._admit_to_guilds(session, seats))
 
     def _ready_fields(

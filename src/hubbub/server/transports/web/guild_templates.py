@@ -36,15 +36,15 @@ async def create_guild(request: PageRequest) -> web.Response:
             wire.CREATE_GUILD_FROM_TEMPLATE, request.path_parameter("code"), body={"name": request.form.trimmed("name")}
         )
     except ApiError as error:
-        return await _show_preview(request, _with_text(error))
+        return await _show_preview(request, _with_user_text(error))
     return request.redirect(f"{CONVERSATIONS_PATH}/channels/{int(guild.id)}", notice=f"{guild.name} was created.")
 
 
 async def _show_preview(request: PageRequest, error: ApiError | None = None) -> web.Response:
     try:
         template = await request.call(wire.GET_GUILD_TEMPLATE, request.path_parameter("code"))
-    except ApiError as unknown:
-        return request.error_page(_with_text(unknown))
+    except ApiError as load_error:
+        return request.error_page(_with_user_text(load_error))
     source = template.serialized_source_guild
     context: dict[str, Any] = {
         "guild_template": template,
@@ -60,5 +60,5 @@ async def _show_preview(request: PageRequest, error: ApiError | None = None) -> 
     return request.render_errors("guild_template.html", error, fields=("name",), **context)
 
 
-def _with_text(error: ApiError) -> ApiError:
+def _with_user_text(error: ApiError) -> ApiError:
     return error.kind(message=ERROR_TEXTS[error.kind]) if error.kind in ERROR_TEXTS else error

@@ -54,8 +54,8 @@ async def _show_preview(request: PageRequest, error: ApiError | None = None) -> 
         invite = await request.call(
             invites.INVITE_RESOLVE, request.path_parameter("code"), query=_invite_query(request)
         )
-    except ApiError as unknown:
-        if unknown.kind is not errors.UNKNOWN_INVITE:
+    except ApiError as load_error:
+        if load_error.kind is not errors.UNKNOWN_INVITE:
             raise
         # A targeted invite is only visible after login, so the page offers one.
         return request.render("invite_gone.html", status=404, text=EXPIRED_TEXT)

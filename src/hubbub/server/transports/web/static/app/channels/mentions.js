@@ -93,12 +93,13 @@ function mentionItem(context, message, close) {
   return node;
 }
 
-/** Fetch the channels that no event announced, such as archived threads. */
+/** Fetch channels that are not in the state, such as archived threads. */
 async function loadChannels({ api, state }, messages) {
   const unknownIds = new Set(messages.map(message => message.channel_id).filter(id => !state.channels.has(id)));
   await Promise.all(
     [...unknownIds].map(async id => {
       try {
+        // The event stores a channel that is not in the state.
         state.apply("CHANNEL_UPDATE", await api.request("GET", `/channels/${id}`));
       } catch {
         // The message is shown without its channel.

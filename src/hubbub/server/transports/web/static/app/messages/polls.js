@@ -9,10 +9,10 @@ import { customEmojiImage } from "../content/markdown.js";
 export function renderPoll(message, context) {
   const poll = message.poll;
   if (!poll) return null;
-  const counts = new Map((poll.results?.answer_counts ?? []).map(answerCount => [answerCount.id, answerCount]));
-  const total = [...counts.values()].reduce((sum, answerCount) => sum + answerCount.count, 0);
+  const answerCounts = new Map((poll.results?.answer_counts ?? []).map(answerCount => [answerCount.id, answerCount]));
+  const total = [...answerCounts.values()].reduce((sum, answerCount) => sum + answerCount.count, 0);
   const hasEnded = Boolean(poll.results?.is_finalized);
-  const ownAnswerIds = [...counts.values()]
+  const ownAnswerIds = [...answerCounts.values()]
     .filter(answerCount => answerCount.me_voted)
     .map(answerCount => answerCount.id);
   const vote = ids =>
@@ -35,7 +35,7 @@ export function renderPoll(message, context) {
       hasEnded ? "This poll has ended." : poll.allow_multiselect ? "Select one or more answers." : "Select one answer.",
     ),
     poll.answers.map(answer => {
-      const count = counts.get(answer.answer_id)?.count ?? 0,
+      const count = answerCounts.get(answer.answer_id)?.count ?? 0,
         isChosen = ownAnswerIds.includes(answer.answer_id);
       const share = total ? count / total : 0,
         media = answer.poll_media;

@@ -22,6 +22,13 @@ const BOTTOM_THRESHOLD_PX = 40;
 class Timeline extends LayoutPart {
   static kinds = ["messages", "members", "guilds", "relationships"];
 
+  /** @type {string | null | undefined} ID of the message to show first, set by `createPart`; empty for the newest one. */
+  messageId;
+  /** @type {string | null} Text about the page that could not be loaded, or null. */
+  loadError = null;
+  /** @type {string | null} ID of the message to scroll to after the next drawing, or null. */
+  scrollTarget = null;
+
   begin() {
     const { state, channelId } = this.context;
     this.log = state.openLog(channelId);
@@ -29,7 +36,7 @@ class Timeline extends LayoutPart {
     /** Whether the view is at the newest message and scrolls when a message arrives. */
     this.isFollowing = true;
     this.lastScrollTop = 0;
-    /** ID up to which messages are read, or null; the "New" line stays there while the channel is open. */
+    /** ID up to which messages are read, or null if the channel has no unread messages; the "New" line stays there. */
     this.lastReadId = state.isUnread(channelId) ? state.lastRead(channelId) : null;
     resumeReading(state, channelId);
     this.unreadBar = new UnreadBar(this);
@@ -78,7 +85,7 @@ class Timeline extends LayoutPart {
     this.#setEdge(this.top, this.log.atOldest ? null : "Loading…");
     const anchor = this.#findAnchor();
     const entries = [];
-    if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#beginning() });
+    if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
     let previous = null,
       day = "",
       isNew = false;
@@ -185,20 +192,20 @@ class Timeline extends LayoutPart {
   }
 
   /**
-   * Load a page of messages: `side` is "newest", "older", "newer" or "around" the message with the ID `around`.
+   * Load a page of messages: `range` is "newest", "older", "newer" or "around" the message with the ID `around`.
    *
-   * If `isExact` is set and that message is not in the page, tell the user.
+   * If `isExact` is set and that message is not in the page, show a notice.
    */
-  async #load(side, around, { isExact = true } = {}) {
+  async #load(range, around, { isExact = true } = {}) {
     if (this.isLoading) return;
     this.isLoading = true;
     this.loadError = null;
     const { api, channelId, state } = this.context;
     const log = this.log;
     const query = { limit: PAGE_SIZE };
-    if (side === "older") query.before = log.oldestId;
-    if (side === "newer") query.after = log.newestId;
-    if (side === "around") query.around = around;
+    if (range === "older") query.before = log.oldestId;
+    if (range === "newer") query.after = log.newestId;
+    if (range === "around") query.around = around;
     try {
       const messages = (await api.request("GET", `/channels/${channelId}/messages`, { query })).reverse();
       for (const message of messages) {
@@ -207,8 +214,8 @@ class Timeline extends LayoutPart {
       }
       const isFullPage = messages.length >= PAGE_SIZE;
       const newestId = state.channels.get(channelId)?.last_message_id;
-      if (side === "older" || side === "newer") log.extend(messages, side, !isFullPage);
-      else if (side === "around") {
+      if (range === "older" || range === "newer") log.extend(messages, range, !isFullPage);
+      else if (range === "around") {
         const olderCount = messages.filter(message => isNewer(around, message.id)).length;
         log.reset(messages, {
           atNewest: !isNewer(newestId, messages.at(-1)?.id),
@@ -227,7 +234,7 @@ class Timeline extends LayoutPart {
       this.isLoading = false;
     }
     if (!this.isConnected) return;
-    if (this.loadError !== null) this.#setEdge(this.top, this.loadError, () => this.#load(side, around));
+    if (this.loadError !== null) this.#setEdge(this.top, this.loadError, () => this.#load(range, around));
     this.draw();
     this.#loadMore();
   }
@@ -242,7 +249,7 @@ class Timeline extends LayoutPart {
       );
   }
 
-  #beginning() {
+  #buildBeginning() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
     const canReadHistory = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);

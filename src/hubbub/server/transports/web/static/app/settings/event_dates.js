@@ -50,7 +50,9 @@ function nextTimes({ scheduled_start_time: nextTime, recurrence_rule: rule }) {
 /**
  * Return the section with the next dates of an event.
  *
- * @param {any} view
+ * `draw` shows the dates of an event; `why` is the reason that the user cannot change dates, or null.
+ *
+ * @param {any} view the settings view that contains the section
  * @param {string} path the API path of the event
  * @param {() => void} onChange called after a date was skipped or restored
  * @returns {{node: HTMLElement, draw: (event: any, why: string | null) => void}}
@@ -68,7 +70,7 @@ export function eventDates(view, path, onChange) {
         const json = { is_canceled: isSkipped };
         await api.request("PATCH", `${path}/exceptions/${exception.event_exception_id}`, { json });
       }
-      showNotice(isSkipped ? "The date is skipped." : "The date takes place.", "done");
+      showNotice(isSkipped ? "The date is skipped." : "The date was restored.", "done");
       await onChange();
       /** @type {any} */ (list.querySelector(`[data-time="${timeMs}"]`))?.focus();
     });

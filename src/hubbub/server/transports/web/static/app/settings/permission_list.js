@@ -15,7 +15,10 @@ export function permissionList(buildRow, bits) {
   const groups = PERMISSION_GROUPS.map(([title, permissions]) => {
     const rows = permissions
       .filter(([bit]) => bits === undefined || bits & bit)
-      .map(([bit, label, text]) => ({ text: `${label} ${text}`.toLowerCase(), node: buildRow(bit, label, text) }));
+      .map(([bit, label, text]) => ({
+        searchText: `${label} ${text}`.toLowerCase(),
+        node: buildRow(bit, label, text),
+      }));
     return {
       rows,
       node: settingsSection(
@@ -32,7 +35,7 @@ export function permissionList(buildRow, bits) {
     const query = search.read().trim().toLowerCase();
     let totalCount = 0;
     for (const { rows, node } of groups) {
-      for (const row of rows) row.node.hidden = !row.text.includes(query);
+      for (const row of rows) row.node.hidden = !row.searchText.includes(query);
       const visibleCount = rows.filter(row => !row.node.hidden).length;
       node.hidden = visibleCount === 0;
       totalCount += visibleCount;
@@ -90,6 +93,7 @@ export function permissionsSetting(whyNot) {
       }
     },
     setError: showFieldNotice,
+    // Each switch is locked for its own reason, so the flag of the form is ignored.
     setDisabled: drawAccess,
     drawAccess,
   };
