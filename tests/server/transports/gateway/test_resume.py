@@ -51,9 +51,9 @@ def test_a_replay_discards_old_and_acknowledged_events() -> None:
     )
     for packet in sent:
         replay.append(packet)
-    replay.discard(acknowledged=3, created_before=0.0, now=300.0)
+    replay.discard(acknowledged_seq=3, created_before=0.0, now=300.0)
     assert replay.since(3, 10) == sent[3:]
-    replay.discard(acknowledged=3, created_before=250.0, now=550.0)
+    replay.discard(acknowledged_seq=3, created_before=250.0, now=550.0)
     assert replay.since(4, 10) == sent[4:]
     assert replay.held_bytes == sent[4].size
 
