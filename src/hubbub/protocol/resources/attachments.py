@@ -81,7 +81,7 @@ class Attachment(Struct, kw_only=True):
     duration_secs: float | UnsetType = UNSET
     """Duration in seconds; absent for files other than voice messages."""
     waveform: str | UnsetType = UNSET
-    """Base64-encoded waveform of up to 256 samples; absent for files other than voice messages."""
+    """Base64-encoded waveform, at most 400 characters; absent for files other than voice messages."""
     flags: int | UnsetType = UNSET
     """Flags of the attachment, an `AttachmentFlags` bit set; absent if no bit is set."""
     placeholder: str | UnsetType = UNSET
@@ -108,7 +108,7 @@ class AttachmentRequest(Struct, kw_only=True):
     duration_secs: Annotated[float, Meta(ge=0, le=INT32_MAX)] | None | UnsetType = UNSET
     """Duration of a voice message in seconds; absent or null for other files."""
     waveform: Annotated[str, Meta(max_length=ATTACHMENT_WAVEFORM_MAX)] | None | UnsetType = UNSET
-    """Base64-encoded waveform of a voice message; absent or null for other files."""
+    """Base64-encoded waveform of a voice message, at most 400 characters; absent or null for other files."""
     is_spoiler: bool | None | UnsetType = UNSET
     """Whether the file is hidden behind a spoiler warning; null means false, absent keeps the mark of an existing file."""
     is_remix: bool | None | UnsetType = UNSET

@@ -214,7 +214,9 @@ class UpdateAutoModerationRule(Struct, kw_only=True):
     trigger_type: AutoModerationTriggerType | UnsetType = UNSET
     """Trigger type of the rule, which cannot change: any value other than the current one is rejected."""
     trigger_metadata: TriggerMetadataRequest | None | UnsetType = UNSET
-    """New content that triggers the rule, which replaces all previous content; null resets it to the defaults."""
+    """New content that triggers the rule, which replaces all previous content.
+
+    Null resets it to the defaults; KEYWORD_PRESET and MEMBER_PROFILE rules reject null."""
     actions: Actions | None | UnsetType = UNSET
     """New actions, 1 to 5, which replace the previous ones; null keeps them."""
     enabled: bool | None | UnsetType = UNSET

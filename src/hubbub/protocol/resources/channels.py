@@ -129,7 +129,7 @@ class AnyChannel(Struct, kw_only=True):
     permissions: Permissions | UnsetType = UNSET
     """Permissions of the invoking user in the channel; interaction data only."""
     default_auto_archive_duration: int | UnsetType = UNSET
-    """Minutes of inactivity that clients offer by default as `auto_archive_duration` of a new thread."""
+    """Default `auto_archive_duration` of new threads, in minutes; 1440 if absent or null."""
     default_thread_rate_limit_per_user: int | UnsetType = UNSET
     """Slowmode interval in seconds with which a new thread starts."""
     available_tags: list[ForumTag] | UnsetType = UNSET
@@ -280,7 +280,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     video_quality_mode: VideoQualityMode | None | UnsetType = UNSET
     """Camera video quality: 1 automatic, 2 720p."""
     default_auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """Minutes of inactivity that clients offer by default as `auto_archive_duration` of a new thread."""
+    """Default `auto_archive_duration` of new threads, in minutes; 1440 if absent or null."""
     default_thread_rate_limit_per_user: Slowmode | None | UnsetType = UNSET
     """Slowmode interval in seconds with which a new thread starts, 0 to 21600."""
     default_reaction_emoji: DefaultReactionRequest | None | UnsetType = UNSET
@@ -325,7 +325,7 @@ class UpdateChannel(Struct, kw_only=True):
     video_quality_mode: VideoQualityMode | None | UnsetType = UNSET
     """New camera video quality: 1 automatic, 2 720p."""
     default_auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """New minutes of inactivity that clients offer by default as `auto_archive_duration` of a new thread."""
+    """New default `auto_archive_duration` of new threads, in minutes; null resets it to 1440."""
     default_thread_rate_limit_per_user: Slowmode | None | UnsetType = UNSET
     """New slowmode interval in seconds with which a new thread starts, 0 to 21600."""
     default_reaction_emoji: DefaultReactionRequest | None | UnsetType = UNSET

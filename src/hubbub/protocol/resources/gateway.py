@@ -120,9 +120,11 @@ class RequestGuildMembers(Struct, kw_only=True):
     guild_id: str | int | list[str | int]
     """ID of the guild; users may send a list of IDs."""
     query: str | None | UnsetType = UNSET
-    """Prefix of the username or nickname; an empty string with `limit` 0 requests all members."""
+    """Prefix of the username or nickname; an empty string with `limit` 0 requests all members.
+
+    Without the GUILD_MEMBERS intent, the response to it contains only the caller."""
     limit: int | None | UnsetType = UNSET
-    """Maximum number of members to return, at most 100; 0 for all members."""
+    """Maximum number of members to return; values above 100 count as 100. 0 is allowed only with an empty `query`."""
     user_ids: str | int | list[str | int] | None | UnsetType = UNSET
     """ID or list of IDs of the users to return, at most 100; cannot be combined with `query`."""
     presences: bool | None = False

@@ -320,7 +320,7 @@ class CreateMessage(CreateMessageContent, kw_only=True):
     """Integer or string of at most 25 characters, which the message and its event return unchanged."""
     enforce_nonce: bool | None | UnsetType = UNSET
     """Whether a `nonce` that the author used in the channel within the last 5 minutes returns the earlier message.
-    No new message is created then."""
+    No new message is created then. Default false; true from API version 11 on."""
     tts: bool | None | UnsetType = UNSET
     """Whether the message is read aloud with text-to-speech; default false."""
     message_reference: MessageReferenceRequest | None | UnsetType = UNSET

@@ -80,7 +80,7 @@ class UpdateMuteConfig(Struct, kw_only=True):
     end_time: datetime | None | UnsetType = UNSET
     """Time at which the mute ends; null for a mute without an end, absent to end it after `selected_time_window`."""
     selected_time_window: Annotated[int, Meta(ge=-1, le=MUTE_SECONDS_MAX)] | None | UnsetType = UNSET
-    """Length in seconds that the user selected; -1 or null for a mute without an end."""
+    """Length in seconds that the user selected; without `end_time`, -1, null or absent for a mute without an end."""
 
 
 class UpdateChannelNotificationSettings(Struct, kw_only=True):

@@ -36,9 +36,9 @@ class CreateThreadFromMessage(Struct, kw_only=True):
     name: ChannelName
     """Name of the thread."""
     auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """Minutes of inactivity after which the thread is archived; null or absent for the channel's default."""
+    """Minutes of inactivity after which the thread is archived; if null or absent, the channel's default, or else 1440."""
     rate_limit_per_user: Slowmode | None | UnsetType = UNSET
-    """Slowmode of the thread in seconds; null or absent for the channel's default."""
+    """Slowmode of the thread in seconds; if null or absent, the channel's `default_thread_rate_limit_per_user`, or else 0."""
 
 
 class CreateThread(CreateThreadFromMessage, kw_only=True):

@@ -133,11 +133,11 @@ class MyUser(User, kw_only=True):
     locale: str
     """Locale of the user."""
     premium_type: int
-    """Premium level of the user; 0 unless the token has the scope `identify.premium`."""
+    """Premium level of the user; 0 for bots, and for OAuth2 tokens without the scope `identify.premium`."""
     verified: bool
     """Whether the email address is verified; always true for bots."""
     email: str | None | UnsetType = UNSET
-    """Email address; absent without the scope `email`, null for bots."""
+    """Email address; absent for OAuth2 tokens without the scope `email`, null for bots."""
     bio: str | UnsetType = UNSET
     """Profile text; present only for the user's own clients."""
 

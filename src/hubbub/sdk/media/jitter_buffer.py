@@ -3,7 +3,7 @@
 from typing import Final
 
 PLAYOUT_DELAY_FRAMES: Final = 3
-"""Number of buffered frames before playback starts: 60 ms."""
+"""Number of buffered frames, or of waiting reads, with which playback starts: 60 ms."""
 BUFFERED_FRAMES_MAX: Final = 12
 """Maximum number of buffered frames; with more, the oldest are dropped until `PLAYOUT_DELAY_FRAMES` frames are left."""
 EMPTY_READS_MAX: Final = 10

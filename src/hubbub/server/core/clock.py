@@ -31,7 +31,7 @@ TIMER_SLACK_SECONDS: Final = 0.0005
 """Seconds added to each wait, because loop timers may fire early and `now_ms` rounds down."""
 
 SWEEP_TIMERS_MIN: Final = 1024
-"""Number of timers in a controlled clock from which cancelled ones are removed."""
+"""Number of timers in a controlled clock above which cancelled ones are removed."""
 
 
 class Timer:

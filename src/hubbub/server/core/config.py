@@ -108,7 +108,9 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     invalid_requests_window_ms: Milliseconds = 600_000
     """The period in which the responses of `invalid_requests_max` are counted."""
     global_requests_max: Count = 50
-    """The maximum number of requests per second of one bot over all routes; 0 turns the limit off."""
+    """The maximum number of requests per second of one caller over all routes; 0 turns the limit off.
+
+    A caller is a bot, a user, a user of an OAuth2 application, or without a token an IP address."""
     trusted_proxies: Count = 0
     """The number of trusted proxies that append to X-Forwarded-For; 0 uses the peer's own address."""
     allowed_origins: tuple[str, ...] = (ANY_ORIGIN,)
