@@ -38,6 +38,7 @@ class Client:
     secret: str
     owner: Actor
     bot: Actor | None
+    """Bot of the application; None if it has none."""
     public: bool = False
     redirect_uri: str = REDIRECT
 

@@ -101,6 +101,7 @@ class Actor:
     name: str
     bot: bool = False
     application_id: int | None = None
+    """ID of the application of a bot or an OAuth2 token; None for users with their own token."""
     uses_bearer_token: bool = False
     """Whether the token is an OAuth2 access token, with which an application acts for the user."""
 

@@ -39,6 +39,7 @@ class Grant:
     access_token: str
     expires_ms: int
     refresh_token: str | None = None
+    """Refresh token; None if the exchange issued none."""
     used_refresh_tokens: list[str] = field(default_factory=list)
     child_tokens: list[tuple[str, int]] = field(default_factory=list)
     """Tokens of the game and their expiration times in Unix milliseconds."""

@@ -101,7 +101,7 @@ async def test_a_rejected_request_raises_the_matching_exception(world: World) ->
     assert caught.value.status == 404
 
 
-async def test_form_errors_carry_their_paths(world: World) -> None:
+async def test_form_errors_have_paths(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 

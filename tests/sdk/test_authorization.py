@@ -97,7 +97,7 @@ async def test_a_user_who_denies_consent_aborts_the_authorization(world: World) 
     await client.close()
 
 
-async def test_an_authorization_error_carries_its_error_code(world: World) -> None:
+async def test_an_authorization_error_has_its_error_code(world: World) -> None:
     application, mary = await create_game(world), await world.user()
     client = new_client(world, open_browser=ConsentBrowser(mary))
 

@@ -11,7 +11,7 @@ from tests.sdk.players import CallbackRecorder, create_game, create_player, new_
 from tests.world import World
 
 
-async def test_a_connected_player_knows_the_current_user(world: World) -> None:
+async def test_the_current_user_is_available_after_connecting(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary", connect=False)
     statuses = mary.record_event("status_changed")

@@ -125,7 +125,7 @@ async def test_impossible_requests_are_rejected_before_sending(world: World, ope
     await mary.client.close()
 
 
-async def test_a_rejected_request_carries_the_error_code(world: World) -> None:
+async def test_a_rejected_request_returns_the_error_code(world: World) -> None:
     mary = await create_player(world, await create_game(world))
 
     with pytest.raises(SdkError) as caught:

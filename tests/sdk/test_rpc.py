@@ -77,7 +77,7 @@ async def test_authorization_prefers_the_chat_client_over_a_browser(world: World
     await client.close()
 
 
-async def test_the_authorization_request_carries_the_process_id(
+async def test_the_authorization_request_contains_the_process_id(
     world: World, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process_ids: list[Any] = []

@@ -25,7 +25,7 @@ FRAME_COUNT = 50
 """Number of frames of a page that a native client examines."""
 
 
-async def test_two_pages_hear_each_other(call_platform: ChatPlatform) -> None:
+async def test_two_pages_exchange_audio(call_platform: ChatPlatform) -> None:
     nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
     guild = await call_platform.world.guild(nora, tom)
     lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
@@ -48,7 +48,7 @@ async def test_two_pages_hear_each_other(call_platform: ChatPlatform) -> None:
             assert call["frames"]["decrypted"] > 0
 
 
-async def test_a_page_and_a_native_client_hear_each_other(call_platform: ChatPlatform) -> None:
+async def test_a_page_and_a_native_client_exchange_audio(call_platform: ChatPlatform) -> None:
     world = call_platform.world
     nora = await world.user("nora")
     guild = await world.guild(nora)
@@ -160,7 +160,7 @@ async def test_a_friend_is_called_and_accepts(call_platform: ChatPlatform) -> No
         await wait_tone(tom_window, nora.id, 440)
 
 
-async def test_a_browser_without_a_needed_feature_says_so(platform: ChatPlatform) -> None:
+async def test_a_browser_without_a_needed_feature_shows_a_notice(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     guild = await platform.world.guild(nora)
     lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)

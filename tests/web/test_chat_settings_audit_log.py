@@ -100,7 +100,7 @@ async def test_changes_are_sentences_with_names_instead_of_ids(platform: ChatPla
     assert [text for text in texts if "{" in text or re.search(r"\d{15}|\dT\d\d:", text)] == []
 
 
-async def test_the_audit_log_says_which_permission_is_missing(platform: ChatPlatform) -> None:
+async def test_the_audit_log_names_the_missing_permission(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, Permissions.KICK_MEMBERS)

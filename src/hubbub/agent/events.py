@@ -23,9 +23,9 @@ class EventForwarder:
         """Host name of the voice server; None if it is unknown."""
 
     def handle(self, event: str, data: Any) -> None:
-        """Send the RPC events that correspond to a gateway event, which `SessionState` must already include.
+        """Send the RPC events that correspond to a gateway event, which the session state must already include.
 
-        The method `_on_message_create` handles MESSAGE_CREATE; other events have corresponding methods. `Account` also
+        The method `_on_message_create` handles MESSAGE_CREATE; other events have corresponding methods. `account.Account` also
         reports the event VOICE_CHANNEL_SELECT_EVENT, which the gateway does not have."""
         handler = getattr(self, f"_on_{event.lower().lstrip('_')}", None)
         if handler is not None:

@@ -8,6 +8,7 @@ from typing import ClassVar, Final, Self
 
 IMAGE_BYTES_MAX: Final = 10 * 1024 * 1024
 IMAGE_SIDE_PIXELS_MAX: Final = 2048
+"""Maximum length of a side in pixels; larger images are scaled down."""
 
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -16,6 +17,7 @@ _MAGIC: Final = (
     (b"GIF89a", "image/gif"),
 )
 _DATA_URI_PREFIX_MAX: Final = 64
+"""Maximum number of characters of a data URI before its data."""
 
 DEFAULT_AVATAR_COUNT: Final = 6
 """Number of avatars for users without an image (spec/http.md#1.12)."""

@@ -26,6 +26,7 @@ PROGRAM_FRAME_BYTES_MAX: Final = 64 * 1024
 """Maximum payload size in bytes of a frame that a program sends; frames of the agent may be larger."""
 HANDSHAKE_TIMEOUT_SECONDS: Final = 10
 ACTIVITY_UPDATES_MAX: Final = 5
+"""Maximum number of activity updates of a connection per ACTIVITY_UPDATES_WINDOW_SECONDS."""
 ACTIVITY_UPDATES_WINDOW_SECONDS: Final = 20
 """Window in seconds for ACTIVITY_UPDATES_MAX updates per connection (spec/rpc.md#8).
 

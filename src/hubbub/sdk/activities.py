@@ -268,7 +268,7 @@ def _construct(kind: type[RecordT], **fields: Any) -> RecordT:
 def from_wire(payload: "ActivityPayload", make: Callable[..., Any] = _construct) -> Activity:
     """Decode the activity of a user; secrets and button URLs are never sent to other users.
 
-    `make(kind, **fields)` creates a record of a class; pass `Core.make` to create the client's variant of the class."""
+    `make(kind, **fields)` creates a record of a class; pass `core.Core.make` to create the client's variant of the class."""
     platforms = NO_PLATFORMS
     for name in payload.supported_platforms or ():
         platforms |= ActivityGamePlatforms.__members__.get(name.upper(), NO_PLATFORMS)

@@ -106,7 +106,7 @@ class Api:
         """Send an operation to the platform and return the decoded response, or None if it has no content.
 
         `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raise
-        `ApiError` for an error response."""
+        `errors.ApiError` for an error response."""
         if files and operation.uploads is None:
             raise TypeError(f"{operation.method} {operation.path} does not accept files")
         headers = {"User-Agent": USER_AGENT}
@@ -150,7 +150,7 @@ class Api:
 
         `parameters` fill the placeholders of `path`. The body is `json` or `form`; `authorization` is the whole header
         value, and without it no header is sent. `tries` limits the attempts; None uses the limit of the client. Raise
-        `ApiError` for an error response."""
+        `errors.ApiError` for an error response."""
         headers = {"User-Agent": USER_AGENT}
         if authorization is not None:
             headers["Authorization"] = authorization

@@ -31,7 +31,7 @@ UPDATE_INTERVAL_SECONDS: Final = 1.0
 class CallSignaling:
     """Keeps the gateway's list of the client's calls up to date, and passes voice events to the calls.
 
-    `calls` are the calls of the client by lobby ID; `VoiceCalls` adds and removes them."""
+    `calls` are the calls of the client by lobby ID; `voice.VoiceCalls` adds and removes them."""
 
     def __init__(self, core: Core, events: Events, gateway: Gateway, calls: Mapping[int, CallState]) -> None:
         self._core = core

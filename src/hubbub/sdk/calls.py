@@ -63,7 +63,7 @@ class CallState:
         self.on_settings_changed: Callable[[], None] = lambda: None
         """Called when `self_mute` or `self_deaf` changes."""
         self.should_be_joined = False
-        """Whether the client wants to be in the call; `CallSignaling` sends these calls to the platform."""
+        """Whether the client wants to be in the call; `call_signaling.CallSignaling` sends these calls to the platform."""
         self.ticket: VoiceTicket | None = None
         """Credentials for the voice server; None until they arrive."""
         self.is_expelled = False

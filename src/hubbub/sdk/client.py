@@ -155,7 +155,7 @@ class Client(MoveOnly):
     def close(self) -> Completion[None]:
         """Destroy the client, and close its connections and its network thread.
 
-        Pending operations complete with `ErrorType.CLIENT_DESTROYED`."""
+        Pending operations complete with `enums.ErrorType.CLIENT_DESTROYED`."""
         self._finalizer.detach()
         return self._core.close()
 

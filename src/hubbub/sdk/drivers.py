@@ -21,7 +21,7 @@ JOIN_TIMEOUT_SECONDS = 1.0
 
 
 class Completion(Generic[T]):
-    """A running operation: `await` it to get its value, or an `SdkError` if it fails.
+    """A running operation: `await` it to get its value, or a `results.SdkError` if it fails.
 
     The operation is already running and does not have to be awaited. Canceling the awaiting task cancels the
     operation."""
@@ -33,7 +33,7 @@ class Completion(Generic[T]):
         return asyncio.wrap_future(self._future).__await__()
 
     def result(self, timeout_seconds: float | None = None) -> T:
-        """Block until the operation ends and return its value, or raise its `SdkError`.
+        """Block until the operation ends and return its value, or raise its `results.SdkError`.
 
         Raise TimeoutError after `timeout_seconds` seconds. For scripts only: a game must not block, and on an event loop's
         own thread this never returns."""

@@ -100,7 +100,7 @@ class RateLimitWindow:
 class Http:
     """HTTP client that waits for rate limits and retries idempotent requests.
 
-    The parameters are those of `Api`: `rate_limit_wait_max_ms` is the longest rate limit wait, and `tries` the number of
+    The parameters are those of `api.Api`: `rate_limit_wait_max_ms` is the longest rate limit wait, and `tries` the number of
     attempts."""
 
     def __init__(

@@ -281,7 +281,7 @@ class Messages:
     def _cache_messages(
         self, payloads: "Sequence[AnyMessage]", *, lobby_id: int = 0, other_user_id: int = 0
     ) -> list[CachedMessage]:
-        """Add messages to the cache and return them, newest first; the parameters are those of `Cache.shared_message`."""
+        """Add messages to the cache and return them, newest first; the parameters are those of `cache.Cache.shared_message`."""
         with self._core.lock:
             return [
                 self._core.cache.shared_message(payload, lobby_id=lobby_id, other_user_id=other_user_id)

@@ -87,9 +87,9 @@ class VoiceCalls:
     # Calls
 
     def start_call(self, channel_id: int) -> Call | None:
-        """Start or join the call of a lobby; returns None if the current user is already in it.
+        """Start or join the call of a lobby; return None if the current user is already in it.
 
-        Raise `MissingExtraError` if the `hubbub[voice]` extra is not installed."""
+        Raise `audio.MissingExtraError` if the `hubbub[voice]` extra is not installed."""
         return self._start_call(channel_id, None, None)
 
     def start_call_with_audio_callbacks(
@@ -106,7 +106,7 @@ class VoiceCalls:
         Both may change `samples` in place. They run on the voice thread, not inside `run_callbacks`, and must return
         quickly.
 
-        Return None if the current user is already in the call. Raise `MissingExtraError` if the `hubbub[voice]` extra
+        Return None if the current user is already in the call. Raise `audio.MissingExtraError` if the `hubbub[voice]` extra
         is not installed."""
         return self._start_call(lobby_id, received_cb, captured_cb)
 

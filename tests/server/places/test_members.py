@@ -24,9 +24,11 @@ class StoredEntry(NamedTuple):
 
     action: int
     target_id: int | None
+    """ID of the changed object; None for actions without one."""
     changes: list[Any]
     options: dict[str, Any]
     reason: str | None
+    """Reason of the request; None without one."""
 
 
 async def read_audit_log(world: World, guild: Guild) -> list[StoredEntry]:

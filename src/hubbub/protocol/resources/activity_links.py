@@ -13,6 +13,7 @@ from hubbub.protocol.resources.applications import PublicApplication
 LINK_TITLE_MAX = 32
 LINK_DESCRIPTION_MAX = 64
 LINK_CUSTOM_ID_MAX = 256
+"""Maximum length of the `custom_id` of a link, in characters."""
 QUICK_LINK_DAYS = 30
 """Lifetime of a quick link in days."""
 QUICK_LINKS_MAX = 10_000

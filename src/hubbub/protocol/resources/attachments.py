@@ -29,9 +29,11 @@ ATTACHMENT_DESCRIPTION_MAX: Final = 1024
 ATTACHMENT_FILENAME_MAX: Final = 1024
 ATTACHMENT_TITLE_MAX: Final = 1024
 ATTACHMENT_WAVEFORM_MAX: Final = 400
+"""Maximum length of the base64 text of a waveform, in characters."""
 ATTACHMENT_URL_SECONDS: Final = 86_400
 """Validity of a signed URL in seconds. The specification gives no value (spec/http.md#1.12)."""
 REFRESH_URLS_MAX: Final = 50
+"""Maximum number of attachment URLs in one request."""
 
 FILE_TYPES: Final = {
     "image": (".png", ".gif", ".jpg", ".jpeg", ".jfif", ".webp", ".avif"),

@@ -60,7 +60,7 @@ class AuditLogEntry(Struct, kw_only=True):
 
 
 class GuildAuditLogEntry(AuditLogEntry, kw_only=True):
-    """An audit log entry as the gateway event carries it."""
+    """An audit log entry as the gateway event contains it."""
 
     guild_id: GuildId
     """ID of the guild."""

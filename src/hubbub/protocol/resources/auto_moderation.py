@@ -52,19 +52,23 @@ ACTIONS_BY_TRIGGER: Final = {
 }
 """Actions that a rule can perform, by trigger type."""
 KEYWORDS_MAX: Final = 1000
+"""Maximum number of keywords of a rule."""
 KEYWORD_LENGTH_MAX: Final = 60
 REGEX_PATTERNS_MAX: Final = 10
+"""Maximum number of regular expressions of a rule."""
 REGEX_PATTERN_LENGTH_MAX: Final = 260
 ALLOW_LIST_MAX: Final = 100
 """Maximum number of allowed keywords of a KEYWORD or MEMBER_PROFILE rule."""
 PRESET_ALLOW_LIST_MAX: Final = 1000
 """Maximum number of allowed keywords of a KEYWORD_PRESET rule."""
 MENTION_TOTAL_LIMIT_MAX: Final = 50
+"""Highest value of `mention_total_limit`."""
 MENTION_TOTAL_LIMIT_DEFAULT: Final = 20
 """Limit of a mention spam rule that sets none. The specification gives no value (decisions/0024)."""
 ACTIONS_MAX: Final = 5
 """Maximum number of actions of a rule."""
 CUSTOM_MESSAGE_MAX: Final = 150
+"""Maximum length of the text shown to the member whose message was blocked, in characters."""
 TIMEOUT_SECONDS_MAX: Final = 2_419_200
 """Maximum duration of a timeout in seconds: four weeks."""
 EXEMPT_ROLES_MAX: Final = 20

@@ -38,9 +38,11 @@ Updates do not count.
 COMMAND_NAME_MAX: Final = 32
 COMMAND_DESCRIPTION_MAX: Final = 100
 COMMAND_OPTIONS_MAX: Final = 25
+"""Maximum number of options of a command, subcommand or subcommand group, each."""
 COMMAND_SIZE_MAX: Final = 8000
 """Maximum number of characters in names, descriptions and choice values; only the longest translation counts."""
 CHOICES_MAX: Final = 25
+"""Maximum number of choices of an option."""
 CHOICE_NAME_MAX: Final = 100
 CHOICE_VALUE_MAX: Final = 100
 STRING_OPTION_MAX: Final = 6000

@@ -32,7 +32,9 @@ SECTION_TEXTS_MAX: Final = 3
 GALLERY_ITEMS_MAX: Final = 10
 """Maximum number of items in a media gallery."""
 MEDIA_URL_MAX: Final = 2048
+"""Maximum length of the URL of a media item, in characters."""
 MEDIA_DESCRIPTION_MAX: Final = 1024
+"""Maximum length of the alternative text of a media item, in characters."""
 
 MODAL_COMPONENTS_MAX: Final = 5
 """Maximum number of top-level components of a modal."""

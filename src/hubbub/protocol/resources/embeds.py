@@ -12,6 +12,7 @@ from hubbub.protocol.resources.components import Component
 EMBEDS_MAX: Final = 10
 """Maximum number of embeds of a message."""
 EMBED_FIELDS_MAX: Final = 25
+"""Maximum number of fields of an embed."""
 EMBED_TEXT_MAX: Final = 6000
 """Maximum number of characters in all titles, descriptions, fields, footers and author names of a message."""
 EMBED_TITLE_MAX: Final = 256
@@ -19,7 +20,9 @@ EMBED_DESCRIPTION_MAX: Final = 4096
 EMBED_FIELD_NAME_MAX: Final = 256
 EMBED_FIELD_VALUE_MAX: Final = 1024
 EMBED_FOOTER_MAX: Final = 2048
+"""Maximum length of the text of a footer, in characters."""
 EMBED_AUTHOR_MAX: Final = 256
+"""Maximum length of the name of an author, in characters."""
 EMBED_URL_MAX: Final = 2048
 
 EmbedUrl = Annotated[str, Meta(max_length=EMBED_URL_MAX)]

@@ -22,6 +22,7 @@ EMOJIS_MAX_BY_TIER: Final = (50, 100, 150, 250)
 MORE_EMOJI_EMOJIS_MAX: Final = 200
 """Maximum number of static emoji in a guild with MORE_EMOJI, unless its premium tier allows more."""
 APPLICATION_EMOJIS_MAX: Final = 2000
+"""Maximum number of emoji of an application."""
 
 EmojiName = Annotated[str, Meta(min_length=EMOJI_NAME_MIN, max_length=EMOJI_NAME_MAX, pattern=r"^[A-Za-z0-9_]*(?!\n)$")]
 

@@ -40,7 +40,7 @@ class Entitlement(Struct, kw_only=True):
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild that owns the entitlement; absent if a user owns it."""
     type: EntitlementType
-    """Type of the entitlement, which says how it was acquired."""
+    """Type of the entitlement: how it was acquired."""
     deleted: bool
     """Whether the entitlement was deleted."""
     consumed: bool

@@ -25,6 +25,7 @@ HEARTBEAT_INTERVAL_MS = 41_250
 LARGE_THRESHOLD_MIN = 50
 """Smallest `large_threshold` of Identify, and its default."""
 LARGE_THRESHOLD_MAX = 250
+"""Highest `large_threshold` of Identify; larger values count as this one."""
 CLIENT_FRAMES_MAX = 120
 """Maximum number of client frames per window, heartbeats included; more close the connection with RATE_LIMITED."""
 CLIENT_FRAMES_WINDOW_SECONDS = 60

@@ -41,7 +41,9 @@ GUILDS_PAGE_MAX = 200
 MEMBERS_MAX = 500_000
 """Maximum number of members of a guild."""
 VIDEO_USERS_MAX = 25
+"""Maximum number of users in a voice channel while video is on."""
 STAGE_VIDEO_USERS_MAX = 50
+"""Maximum number of users in a stage channel while video is on."""
 LARGE_GUILD_MEMBERS = 75_000
 """Member count above which GUILD_CREATE contains only the current member and members in voice (spec/gateway.md#4.4)."""
 

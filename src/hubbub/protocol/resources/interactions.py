@@ -54,7 +54,9 @@ PRIVATE_CHANNEL_PERMISSIONS: Final = Permissions.ATTACH_FILES | Permissions.EMBE
 AUTOCOMPLETE_VALUE_MAX: Final = 100
 """Maximum length of a text value in an autocomplete choice."""
 INTERACTION_NONCE_MAX: Final = 64
+"""Maximum length of the nonce of an interaction, in characters."""
 INTERACTION_SESSION_ID_MAX: Final = 64
+"""Maximum length of a gateway session ID in a request, in characters."""
 ENDPOINT_RESPONSE_BYTES_MAX: Final = 25 * 1024 * 1024
 """Maximum size in bytes of the HTTP response of an application's endpoint, files included.
 

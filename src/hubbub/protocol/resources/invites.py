@@ -26,7 +26,9 @@ INVITE_AGE_SECONDS_DEFAULT = 86_400
 INVITE_AGE_SECONDS_MAX = 604_800
 """Maximum lifetime of an invite in seconds."""
 INVITE_USES_MAX = 100
+"""Highest value of `max_uses` of an invite."""
 INVITE_ROLES_MAX = 250
+"""Maximum number of roles that an invite grants."""
 TARGET_USERS_FIELD = "target_users_file"
 """Name of the form field with the CSV file of target users."""
 TARGET_USERS_MAX = 100_000

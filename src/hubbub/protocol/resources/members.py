@@ -21,8 +21,10 @@ NICK_MAX = 32
 ACCESS_TOKEN_MAX = 10240
 """Maximum length of an OAuth2 access token, in characters."""
 MEMBER_ROLES_MAX = 350
+"""Maximum number of role IDs in one request; a guild has fewer roles."""
 TIMEOUT_DAYS_MAX = 28
 MEMBERS_PAGE_MAX = 1000
+"""Maximum number of members on a page."""
 MEMBERS_CHUNK_MAX = 1000
 """Maximum number of members in one GUILD_MEMBERS_CHUNK event."""
 SEARCH_QUERY_MAX = 100
@@ -31,6 +33,7 @@ PRUNE_DAYS_MIN = 1
 PRUNE_DAYS_MAX = 30
 PRUNE_DAYS_DEFAULT = 7
 PRUNE_ROLES_MAX = 100
+"""Maximum number of roles whose members a prune includes."""
 
 MEMBER_UPDATE_LIMIT = RateLimit(10, 10.0, per="guild_id")
 NICK_LIMIT = RateLimit(1, 1.0, per="guild_id")

@@ -76,8 +76,11 @@ NONCE_MAX: Final = 25
 NONCE_WINDOW: Final = timedelta(minutes=5)
 """Period in which `enforce_nonce` finds an earlier message with the same author, channel and nonce."""
 ALLOWED_MENTION_IDS_MAX: Final = 100
+"""Maximum number of user IDs, and of role IDs, that `allowed_mentions` names."""
 BULK_DELETE_MIN: Final = 2
+"""Minimum number of messages in a bulk deletion."""
 BULK_DELETE_MAX: Final = 100
+"""Maximum number of messages in a bulk deletion."""
 BULK_DELETE_AGE_MAX: Final = timedelta(days=14)
 """Maximum age of messages that can be deleted in bulk."""
 

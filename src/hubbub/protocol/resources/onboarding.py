@@ -12,13 +12,16 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds, members
 
 PROMPTS_MAX: Final = 15
+"""Maximum number of prompts of a guild."""
 OPTIONS_MAX: Final = 50
+"""Maximum number of options of a prompt."""
 PROMPT_TITLE_MAX: Final = 100
 OPTION_TITLE_MAX: Final = 50
 OPTION_DESCRIPTION_MAX: Final = 100
 OPTION_ROLES_MAX: Final = 50
 OPTION_CHANNELS_MAX: Final = 50
 DEFAULT_CHANNELS_MAX: Final = 500
+"""Maximum number of default channels of a guild."""
 DEFAULT_CHANNELS_MIN: Final = 7
 """Minimum number of default channels while onboarding is enabled."""
 WRITABLE_CHANNELS_MIN: Final = 5

@@ -16,6 +16,7 @@ from hubbub.protocol.resources.users import User
 POLL_QUESTION_LENGTH_MAX: Final = 300
 POLL_ANSWER_LENGTH_MAX: Final = 55
 POLL_ANSWERS_MAX: Final = 10
+"""Maximum number of answers of a poll."""
 POLL_HOURS_DEFAULT: Final = 24
 """Default duration of a poll in hours."""
 POLL_HOURS_MAX: Final = 768

@@ -37,7 +37,7 @@ EVENT_YEARS_MAX: Final = 5
 """Maximum number of years by which an event can be scheduled ahead (decisions/0021)."""
 EVENT_CANCEL_AFTER_MS: Final = 3 * 3_600_000
 """Time in milliseconds after the scheduled start at which an event that has not started is canceled.
-The specification only says "hours" (decisions/0021).
+The specification gives only "hours" (decisions/0021).
 """
 EVENT_IDLE_MS: Final = 5 * 60_000
 """Time in milliseconds after which an event in an empty voice channel ends."""

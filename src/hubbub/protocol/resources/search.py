@@ -24,10 +24,13 @@ SLOP_MAX: Final = 100
 SLOP_DEFAULT: Final = 2
 """Default number of other words allowed between the words of a query."""
 SEARCH_CONTENT_MAX: Final = 1024
+"""Maximum length of the text of a search, in characters."""
 SEARCH_CHANNELS_MAX: Final = 500
+"""Maximum number of channels of a search."""
 SEARCH_VALUES_MAX: Final = 100
 """Maximum number of IDs, names or hostnames in one parameter."""
 SEARCH_TAGS_MAX: Final = 20
+"""Maximum number of tags of a thread search."""
 RETRY_AFTER_SECONDS: Final = 2
 """Seconds after which a client should retry while the index is being built."""
 

@@ -15,7 +15,7 @@ STAGE_TOPIC_MAX: Final = 120
 STAGE_MODERATOR_PERMISSIONS: Final = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
 """Permissions of a stage moderator; all three are required (spec/http.md#3.9)."""
 STAGE_IDLE_MS: Final = 5 * 60_000
-"""Time in milliseconds after which a stage without speakers closes. The specification only says "minutes" (decisions/0021)."""
+"""Time in milliseconds after which a stage without speakers closes. The specification gives only "minutes" (decisions/0021)."""
 
 StageTopic = Annotated[str, Meta(min_length=1, max_length=STAGE_TOPIC_MAX)]
 

@@ -14,6 +14,7 @@ from hubbub.protocol.operation import Auth, Event, Operation, Uploads
 from hubbub.protocol.resources.users import User
 
 STICKERS_PER_MESSAGE_MAX: Final = 3
+"""Maximum number of stickers of a message."""
 STICKER_BYTES_MAX: Final = 524_288
 STICKER_SIDE_PIXELS_MAX: Final = 320
 """Maximum width and height of a sticker in pixels."""
@@ -29,9 +30,12 @@ STICKER_DESCRIPTION_MIN: Final = 2
 """Minimum length of a description that is not empty."""
 STICKER_DESCRIPTION_MAX: Final = 100
 STICKER_TAGS_MAX: Final = 200
+"""Maximum length of the comma-separated tags of a sticker, in characters."""
 
 LOTTIE_FRAMES_MAX: Final = 1000
+"""Maximum number of frames of a Lottie animation."""
 LOTTIE_FRAME_RATE_MAX: Final = 60
+"""Maximum frame rate of a Lottie animation in frames per second."""
 LOTTIE_CONTENT_TYPE: Final = "application/json"
 """Content type of Lottie stickers."""
 

@@ -142,7 +142,7 @@ class TemplateGuild(Struct, kw_only=True):
 
 
 class Template(Struct, kw_only=True):
-    """A guild template, which everyone who knows its code can view and use."""
+    """A guild template, which every user with its code can view and use."""
 
     code: str
     """Code of the template."""

@@ -24,6 +24,7 @@ from hubbub.protocol.resources.users import User
 
 USER_MESSAGE_LENGTH_MAX: Final = 2000
 USER_METADATA_KEYS_MAX: Final = 25
+"""Maximum number of metadata keys of a message."""
 USER_METADATA_TEXT_LENGTH_MAX: Final = 1024
 """Maximum length of one key or value of a message's metadata, in characters."""
 USER_MESSAGES_MAX: Final = 200

@@ -26,6 +26,7 @@ WEBHOOKS_PER_CHANNEL_MAX: Final = 15
 WEBHOOKS_PER_GUILD_MAX: Final = 1000
 WEBHOOK_NAME_MAX: Final = 80
 THREAD_NAME_MAX: Final = 100
+"""Maximum length of the name of a post that a webhook starts, in characters."""
 WEBHOOK_URL_MAX: Final = 2048
 """Maximum length of a URL, in characters."""
 

@@ -12,14 +12,22 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds
 
 WELCOME_CHANNELS_MAX: Final = 5
+"""Maximum number of channels of a welcome screen."""
 WELCOME_DESCRIPTION_MAX: Final = 140
+"""Maximum length of the description of a welcome screen, in characters."""
 WELCOME_CHANNEL_DESCRIPTION_MAX: Final = 50
 WELCOME_MESSAGE_MAX: Final = 300
+"""Maximum length of the greeting of a member guide, in characters."""
 NEW_MEMBER_ACTIONS_MAX: Final = 5
+"""Maximum number of actions of a member guide."""
 RESOURCE_CHANNELS_MAX: Final = 7
+"""Maximum number of resource channels of a member guide."""
 GUIDE_AUTHORS_MAX: Final = 10
+"""Maximum number of authors of the greeting of a member guide."""
 GUIDE_TITLE_MAX: Final = 60
+"""Maximum length of the title of an action or a resource, in characters."""
 GUIDE_DESCRIPTION_MAX: Final = 200
+"""Maximum length of the description of an action or a resource, in characters."""
 
 EmojiName = Annotated[str, Meta(max_length=100)]
 GuideTitle = Annotated[str, Meta(min_length=1, max_length=GUIDE_TITLE_MAX)]

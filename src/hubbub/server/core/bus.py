@@ -1,6 +1,6 @@
 """The message bus: publish and subscribe by subject, in order, and request and reply between processes.
 
-`LocalBus` is a dict of callbacks for the single-process default; `bus_nats.NatsBus` carries the same messages between
+`LocalBus` is a dict of callbacks for the single-process default; `bus_nats.NatsBus` delivers the same messages between
 processes.
 """
 

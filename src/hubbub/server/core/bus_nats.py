@@ -5,7 +5,7 @@ Guarantees:
 - Order per publisher. Every message, including the process's own, is delivered only when NATS returns it on one
   connection. NATS does not order messages of different publishers: two processes can receive them in different orders.
 - No published message is lost on the way to NATS. It stays in the outbox until NATS has confirmed it (by the reply to
-  a later PING) and is sent again after a reconnect. Messages carry their publisher and a number, so duplicates are not
+  a later PING) and is sent again after a reconnect. Messages contain their publisher and a number, so duplicates are not
   delivered.
 - Gaps are reported. A process that was disconnected from NATS may have missed messages of others: it calls its `on_gap`
   callbacks once its subscriptions are active again, and the holders of state built from messages reload it. The outbox

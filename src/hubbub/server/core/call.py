@@ -61,7 +61,7 @@ class Upload(msgspec.Struct, kw_only=True):
     data: bytes
     """The content; the HTTP server limits its size."""
     image: ImageData | None = None
-    """The re-encoded image, stored under its hash, for operations that accept an image (`Uploads.image`)."""
+    """The re-encoded image, stored under its hash, for operations that accept an image (`operation.Uploads.image`)."""
 
 
 class Call:

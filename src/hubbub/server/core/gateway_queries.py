@@ -1,7 +1,7 @@
 """The guild and member state of the gateway, and the queries that load it.
 
 A gateway node holds one `GuildState` per guild of its sessions and one `MemberState` per connected member, and computes
-from them which events each session receives. It reloads them when an event reports a change (`Dispatch.refresh`).
+from them which events each session receives. It reloads them when an event reports a change (`event_dispatch.Dispatch.refresh`).
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """Logging, with a filter that removes secrets.
 
-`Secrets.clean` recognizes the forms of tokens and secrets and knows exact secret values. `SecretFilter` applies it to
+`Secrets.clean` recognizes the forms of tokens and secrets and exact secret values that were registered. `SecretFilter` applies it to
 all parts of a record. It is attached to the handler, not to a logger, so it also covers records of libraries.
 """
 

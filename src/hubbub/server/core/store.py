@@ -91,7 +91,7 @@ class Tx(ABC):
     @property
     @abstractmethod
     def stamp(self) -> int:
-        """The stamp of this transaction, which its events carry."""
+        """The stamp of this transaction, which its events contain."""
 
     @property
     @abstractmethod

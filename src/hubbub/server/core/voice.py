@@ -1,7 +1,7 @@
 """Voice tickets and the event for changed voice states: the interface between the voice server and voice states.
 
 A user who joins a voice channel, or the call of a lobby or private channel, gets a ticket (VOICE_SERVER_UPDATE or
-LOBBY_VOICE_SERVER_UPDATE carries its token). It is valid for one user, one session and one channel, and a newer one
+LOBBY_VOICE_SERVER_UPDATE contains its token). It is valid for one user, one session and one channel, and a newer one
 replaces it. The voice server reads the ticket from the store when a client connects, and again on VOICE_CHANGED for a
 user in one of its calls, so it works the same in one process and in many.
 """

@@ -71,6 +71,7 @@ class Channel(msgspec.Struct):
     type: int = ChannelType.GUILD_TEXT
     position: int = 0
     parent_id: int | None = None
+    """ID of the category or of the channel of a thread; None if there is none."""
     overwrites: dict[int, tuple[int, int]] = {}
 
     def full_payload(self) -> dict[str, Any]:

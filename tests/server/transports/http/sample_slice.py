@@ -35,7 +35,7 @@ class Field(Struct, kw_only=True):
 
 
 class Embed(Struct, kw_only=True):
-    """A struct inside a toy."""
+    """A struct inside a toy; `timestamp` accepts null."""
 
     title: Annotated[str, Meta(max_length=8)] | UnsetType = UNSET
     fields: Annotated[list[Field], Meta(max_length=2)] = []
@@ -55,7 +55,7 @@ class Row(Struct, tag_field="type", tag=1, kw_only=True):
 
 
 class Toy(Struct, kw_only=True):
-    """A body with every kind of field."""
+    """A body with every kind of field; fields that can be None accept null."""
 
     content: Annotated[str, Meta(max_length=10)]
     tts: bool = False
@@ -99,8 +99,10 @@ class Echo(Struct, kw_only=True):
 
     received: Any = None
     reason: str | None = None
+    """Audit log reason; None without the header."""
     files: list[dict[str, Any]] = []
     user_id: UserId | None = None
+    """ID of the caller; None without a token."""
     version: int = 10
 
 

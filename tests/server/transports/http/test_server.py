@@ -599,7 +599,7 @@ async def test_form_fields_are_accepted_beside_files(server: HttpHarness) -> Non
     assert (response.json["files"][0]["field"], response.json["files"][0]["index"]) == ("file", None)
 
 
-async def test_a_urlencoded_body_carries_the_same_json_as_a_multipart_body(server: HttpHarness) -> None:
+async def test_a_urlencoded_body_accepts_the_same_json_as_a_multipart_body(server: HttpHarness) -> None:
     payload = '{"content": "a&b=c+\u00fc", "embeds": [{"title": "t"}]}'
     response = await server.request("POST", TOYS_PATH, data={"payload_json": payload, "content": "ignored"})
     assert response.status == 200, response.content

@@ -161,7 +161,7 @@ def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migrati
     newest = max(applied, default=0)
     if newest > len(by_number):
         raise MigrationError(
-            f"the database has schema {newest} ({applied[newest][0]}), but this version of Hubbub only knows {len(by_number)}. "
+            f"the database has schema {newest} ({applied[newest][0]}), but this version of Hubbub supports only {len(by_number)}. "
             "It was used by a newer version: run that version, or restore a backup"
         )
     for number, (name, checksum) in sorted(applied.items()):

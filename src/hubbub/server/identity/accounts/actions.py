@@ -157,7 +157,7 @@ def require_not_banned(call: Call, user_id: UserId) -> None:
 
 
 def delete(call: Call, user_id: UserId) -> None:
-    """Delete an account: revoke its authorizations, delete its credentials and raise `UserDeleted`."""
+    """Delete an account: revoke its authorizations, delete its credentials and raise `users.signals.UserDeleted`."""
     users.ports.check_deletion(call, user_id)
     oauth2.authorizations.deauthorize_all(call, user_id)
     store.delete_credentials(call.tx, user_id)

@@ -1,7 +1,7 @@
 """OAuth2 sessions: the connections of users to games.
 
 A gateway session opened with a user's OAuth2 token has a row from READY until it ends, so that every node and every
-operation knows which users are playing. Lobbies count connected members with it, and direct messages check whether both
+operation can look up which users are playing. Lobbies count connected members with it, and direct messages check whether both
 users are in the game.
 """
 

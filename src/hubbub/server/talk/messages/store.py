@@ -226,7 +226,7 @@ def set_reacted(tx: Tx, channel_id: int, message_id: int, has_reactions: bool) -
 
 
 def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
-    """Delete messages. Listeners of `MessagesDeleted` delete their reactions and votes."""
+    """Delete messages. Listeners of `signals.MessagesDeleted` delete their reactions and votes."""
     for batch in batches(rows):
         ids = [row.id for row in batch]
         tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({placeholders(ids)})", channel_id, *ids)

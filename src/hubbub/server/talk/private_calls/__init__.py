@@ -1,6 +1,6 @@
 """Private calls: voice calls in direct messages and group channels.
 
-The voice states slice stores the participants; the voice server carries the media."""
+The voice states slice stores the participants; the voice server forwards the media."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice

@@ -174,7 +174,7 @@ def ticket_cookie_name(config: Config) -> str:
 
 
 def ticket_cookie(name: str, ticket: str, max_age_seconds: int) -> str:
-    """Return the Set-Cookie value with which further requests of a page carry its ticket."""
+    """Return the Set-Cookie value with which further requests of a page contain its ticket."""
     return f"{name}={ticket}; Max-Age={max_age_seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
 
 

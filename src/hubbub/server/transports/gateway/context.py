@@ -35,7 +35,7 @@ VOICE_CHANNEL_EVENTS: Final = {
     "guild_scheduled_events": ("GUILD_SCHEDULED_EVENT_CREATE", Intents.GUILD_SCHEDULED_EVENTS),
     "activity_instances": ("EMBEDDED_ACTIVITY_UPDATE_V2", Intents.GUILD_EMBEDDED_ACTIVITIES),
 }
-"""State sent when a voice channel becomes visible: keys of GUILD_CREATE to the event that carries it and its intent."""
+"""State sent when a voice channel becomes visible: keys of GUILD_CREATE to the event that contains it and its intent."""
 VOICE_CHANNEL_SLICES: Final = frozenset({"voice_states", "stage_instances", "scheduled_events", "activity_instances"})
 """Names of the slices that provide the keys of `VOICE_CHANNEL_EVENTS`."""
 
@@ -310,7 +310,7 @@ class GatewayContext:
         for guild_part in self._voice_channel_parts:
             for key, values in guild_part(call, view).items():
                 event, intent = VOICE_CHANNEL_EVENTS.get(key, ("", 0))
-                # The session already knows entries without a channel, such as external scheduled events.
+                # The session has already received entries without a channel, such as external scheduled events.
                 revealed = [entry for entry in values if entry.channel_id in view.visible] if event else []
                 if gain.session.intents & intent:
                     for entry in msgspec.json.decode(codec.encode(revealed)):

@@ -10,7 +10,7 @@ from hubbub.protocol.resources.gateway import READY, READY_SUPPLEMENTAL
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.session import GatewaySession
 
-# Parts of READY, and the events that carry them for some clients.
+# Parts of READY, and the events that contain them for some clients.
 LOBBIES: Final = "lobbies"
 LOBBY_CREATE: Final = "LOBBY_CREATE"
 CALLS: Final = "calls"
@@ -30,7 +30,7 @@ class SessionOpening(msgspec.Struct, kw_only=True):
 
 
 def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[str, bytes]]:
-    """Return names and payloads of READY and of the events that carry the parts which READY does not.
+    """Return names and payloads of READY and of the events with the parts that READY does not contain.
 
     `parts` are the keys that the gateway and the slices provide; they are changed in place.
     """

@@ -219,7 +219,7 @@ class Seat:
         self.standing: MemberStanding | None = None
         """The member's permissions, or None while the user is not a member."""
         self.visible_channels: frozenset[int] = frozenset()
-        """IDs of the channels that the client knows to be visible, from GUILD_CREATE and later events."""
+        """IDs of the channels that are visible for the client, from GUILD_CREATE and later events."""
         self.moderated_channels: frozenset[int] = frozenset()
         """IDs of the channels whose private threads were all sent to the session."""
         self.is_removed = False

@@ -474,7 +474,7 @@ class GatewaySessions:
     async def end_orphans(self) -> None:
         """Clean up after stored sessions that no node has, left behind when all nodes were killed at once.
 
-        Every node knows the presence of every session, visible or not.
+        Every node stores the presence of every session, visible or not.
         """
 
         def work(tx: Tx) -> set[tuple[int, str]]:

@@ -75,7 +75,7 @@ class WebSession:
 
     @property
     def form_token(self) -> str:
-        """The token that every form of this browser carries."""
+        """The token that every form of this browser contains."""
         return _compute_mac(self._mac_key, "form")
 
     def verify_form_token(self, form_token: str) -> bool:

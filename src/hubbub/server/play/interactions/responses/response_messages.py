@@ -86,7 +86,7 @@ def create(
 def create_premium_upsell(
     call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication
 ) -> ResponseResult:
-    """Create the ephemeral response that says that the feature requires a purchase."""
+    """Create the ephemeral response to a user who must purchase the feature first."""
     channel_access = responders.response_access(call, application, row)
     response = InteractionResponse(
         interaction=state.interacted,

@@ -265,7 +265,7 @@ FILLER: Final = frozenset(
         "with",
     }
 )
-"""Words of a query that carry no meaning, unless the query has no others."""
+"""Words of a query without meaning for the search; they count only if the query has no others."""
 
 OPTIONAL: Final = frozenset(
     {"all", "api", "current", "data", "detail", "endpoint", "info", "information", "me", "my", "own"}
