@@ -1,7 +1,7 @@
 """Logging, with a filter that removes secrets.
 
-`Secrets.clean` recognizes the forms of tokens and secrets and exact secret values that were registered. `SecretFilter` applies it to
-all parts of a record. It is attached to the handler, not to a logger, so it also covers records of libraries.
+`Secrets.clean` recognizes the forms of tokens and secrets, and exact secret values that were added. `SecretFilter`
+applies it to all parts of a record. It is attached to the handler, not to a logger, so it also covers records of libraries.
 """
 
 import base64
