@@ -333,7 +333,7 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
             await bob_session.close()
 
 
-async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_down(
+async def test_sessions_restart_when_another_node_fails_but_not_when_it_shuts_down(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
     """Events that a killed process committed but did not publish are lost for the sessions of other nodes."""

@@ -77,14 +77,14 @@ async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_
         await nora_window.wait_until("() => document.activeElement.ariaLabel === 'Edit Releases'")
         await settings.get_by_role("button", name="Edit Releases").click()
         await settings.get_by_role("button", name="Delete webhook").click()
-        question = page.get_by_role("dialog", name="Delete Releases?")
-        await question.get_by_role("button", name="Delete webhook").click()
+        confirmation = page.get_by_role("dialog", name="Delete Releases?")
+        await confirmation.get_by_role("button", name="Delete webhook").click()
         await settings.get_by_text("There are no webhooks yet.").wait_for()
         await tom_settings.get_by_text("Releases was deleted by someone else.").wait_for()
         assert (await guild.last_audit_entry(AuditLogAction.WEBHOOK_DELETE))["target_id"] == webhook["id"]
 
 
-async def test_webhooks_explain_missing_permissions(platform: ChatPlatform) -> None:
+async def test_the_page_of_a_webhook_names_the_missing_permission(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     role = await guild.role("writers", Permissions.MANAGE_WEBHOOKS)

@@ -33,7 +33,9 @@ class WebSocketTransport:
         self._send_lock: asyncio.Lock = asyncio.Lock()
 
     def send(self, opcode: Opcode, body: bytes) -> None:
-        """Send a payload in order; abort the connection if the page reads too slowly."""
+        """Send the payload of a FRAME in order; abort the connection if the page reads too slowly.
+
+        Other opcodes are ignored, because a WebSocket has its own ping and close frames."""
         if opcode is Opcode.FRAME:
             self._spawn(self._send(body))
         if self._transport is not None and self._transport.get_write_buffer_size() > UNREAD_BYTES_MAX:

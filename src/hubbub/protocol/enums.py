@@ -88,11 +88,11 @@ class VerificationLevel(IntEnum):
     LOW = 1
     """Verified email address."""
     MEDIUM = 2
-    """Registered for more than 5 minutes."""
+    """Registered for at least 5 minutes."""
     HIGH = 3
-    """Member for more than 10 minutes."""
+    """Member for at least 10 minutes."""
     VERY_HIGH = 4
-    """Verified phone number."""
+    """Verified phone number on the public platform; equivalent to HIGH on this server (decisions/0013)."""
 
 
 class DefaultMessageNotifications(IntEnum):
@@ -872,7 +872,7 @@ class AutoModerationTriggerType(IntEnum):
 
 
 class AutoModerationEventType(IntEnum):
-    """Event in which a rule is checked."""
+    """Event on which a rule is checked."""
 
     MESSAGE_SEND = 1
     MEMBER_UPDATE = 2

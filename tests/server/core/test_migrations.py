@@ -12,7 +12,7 @@ from hubbub.server.core.migrations import MigrationError, migrate_postgres, migr
 from hubbub.server.core.postgres import PostgresDatabase
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database
-from tests.fixtures.databases import OpenDatabase
+from tests.fixtures.databases import NewDatabase
 
 STORE_TABLES = {"schema_migrations", "meta", "jobs"}
 FIRST_MIGRATION_SQL = (migrations.DIRECTORY / "0001_initial.sql").read_text()
@@ -38,9 +38,9 @@ async def test_an_empty_database_gets_the_whole_schema(database: Database) -> No
     assert applied == [(migration.number, migration.name, migration.checksum) for migration in expected]
 
 
-async def test_opening_again_changes_nothing(open_database: OpenDatabase) -> None:
+async def test_opening_again_changes_nothing(new_database: NewDatabase) -> None:
     for _ in range(2):
-        db = open_database()
+        db = new_database()
         await db.start()
         assert await db.read(lambda tx: tx.value("SELECT COUNT(*) FROM schema_migrations")) == len(migrations.load())
         await db.close()
@@ -132,8 +132,8 @@ def test_line_endings_do_not_change_a_migration(connection: sqlite3.Connection, 
     assert migrate_sqlite(connection, directory) == []
 
 
-async def test_a_database_newer_than_the_program_is_rejected(open_database: OpenDatabase) -> None:
-    db = open_database()
+async def test_a_database_newer_than_the_program_is_rejected(new_database: NewDatabase) -> None:
+    db = new_database()
     await db.start()
     await db.write(lambda tx: tx.run("INSERT INTO schema_migrations VALUES (9000, 'future', 'x')"))
     # A database in memory cannot be opened again, so its image is restored instead.
@@ -146,7 +146,7 @@ async def test_a_database_newer_than_the_program_is_rejected(open_database: Open
     await db.close()
 
     with pytest.raises(MigrationError, match=r"schema 9000 \(future\), .* newer version"):
-        await open_database().start()
+        await new_database().start()
 
 
 async def test_many_nodes_can_start_concurrently(postgres_database: str) -> None:

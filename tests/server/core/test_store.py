@@ -19,7 +19,7 @@ from hubbub.server.core.postgres_statements import find_statement, translate_pla
 from hubbub.server.core.postgres_tx import PostgresSnapshot
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
-from tests.fixtures.databases import DURABLE_STORES, OpenDatabase
+from tests.fixtures.databases import DURABLE_STORES, NewDatabase
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 TEST_EVENT: Event[Any] = Event("HAPPENED", dict)
@@ -223,7 +223,7 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
 
 
 # The database in memory is left out: its reads run between its writes.
-@pytest.mark.parametrize("open_database", DURABLE_STORES, indirect=True)
+@pytest.mark.parametrize("new_database", DURABLE_STORES, indirect=True)
 async def test_a_read_sees_one_snapshot(notes: Database) -> None:
     first_read, written = threading.Event(), threading.Event()
 
@@ -340,8 +340,8 @@ async def test_one_and_value_return_none_without_a_row(notes: Database) -> None:
     assert await notes.read(lambda tx: (tx.one("SELECT 1 FROM notes"), tx.value("SELECT 1 FROM notes"))) == (None, None)
 
 
-async def test_an_overloaded_store_rejects_units(open_database: OpenDatabase) -> None:
-    db = open_database()
+async def test_an_overloaded_store_rejects_units(new_database: NewDatabase) -> None:
+    db = new_database()
     db._queued_units_max = 5  # type: ignore[attr-defined]
     await db.start()
     held, release = threading.Event(), threading.Event()
@@ -392,14 +392,14 @@ async def test_a_unit_that_raises_stop_iteration_is_an_error(notes: Database) ->
     assert await notes.write(lambda tx: 1) == 1
 
 
-@pytest.mark.parametrize("open_database", DURABLE_STORES, indirect=True)
-async def test_stamps_grow_across_a_restart(open_database: OpenDatabase) -> None:
-    db = open_database()
+@pytest.mark.parametrize("new_database", DURABLE_STORES, indirect=True)
+async def test_stamps_grow_across_a_restart(new_database: NewDatabase) -> None:
+    db = new_database()
     await db.start()
     before = [await db.write(lambda tx: tx.stamp) for _ in range(3)]
     await db.write(lambda tx: tx.value("SELECT 1"))
     await db.close()
-    reopened = open_database()
+    reopened = new_database()
     await reopened.start()
     after = await reopened.write(lambda tx: tx.stamp)
     snapshot = await reopened.read(lambda tx: tx.snapshot)

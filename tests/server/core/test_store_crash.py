@@ -21,7 +21,7 @@ CALLER_COUNT = 16
 pytestmark = pytest.mark.crash
 
 
-def open_database(target: str) -> Database:
+def new_database(target: str) -> Database:
     return PostgresDatabase(target) if target.startswith("postgresql:") else SqliteDatabase(Path(target))
 
 
@@ -34,7 +34,7 @@ def write_pair(tx: Tx, number: int) -> None:
 
 async def write_until_killed(target: str) -> None:
     """Write from many callers and print each acknowledged number; runs in the process to be killed."""
-    db = open_database(target)
+    db = new_database(target)
     await db.start()
 
     async def caller(first: int) -> None:
@@ -66,7 +66,7 @@ def kill_writer_under_load(target: str) -> set[int]:
 
 async def check_after_kill(target: str, acknowledged: set[int]) -> None:
     """Assert that the database contains all acknowledged writes and no partial write."""
-    db = open_database(target)
+    db = new_database(target)
     await db.start()
     rows = await db.read(lambda tx: tx.all("SELECT name, value FROM meta WHERE name LIKE '%-%'"))
     job_numbers = await db.read(lambda tx: {int(row[0]) for row in tx.all("SELECT payload FROM jobs")})

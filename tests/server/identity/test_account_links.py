@@ -456,7 +456,7 @@ async def test_a_public_publisher_sends_no_client_secret(world: World) -> None:
     (await request_child_token(parent, token, child)).ok()
 
 
-async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: World) -> None:
+async def test_child_tokens_stay_valid_after_a_refresh_and_end_with_a_revocation(world: World) -> None:
     parent, first_game, second_game = await create_family(world)
     alice = await world.user()
     tokens = await parent.request_tokens(alice, "sdk.social_layer")

@@ -188,10 +188,12 @@ async def test_a_bulk_ban_that_bans_no_user_or_lacks_a_permission_fails(world: W
 async def test_ban_events_require_ban_members_or_view_audit_log(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    banner = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
-    reader = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
+    moderator_bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
+    auditor_bot = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
     other = await world.bot(guild)
-    sessions = [await bot.connect(Intents.GUILDS | Intents.GUILD_MODERATION) for bot in (banner, reader, other)]
+    sessions = [
+        await bot.connect(Intents.GUILDS | Intents.GUILD_MODERATION) for bot in (moderator_bot, auditor_bot, other)
+    ]
 
     (await alice.put(f"/guilds/{guild.id}/bans/{bob.id}")).ok()
 

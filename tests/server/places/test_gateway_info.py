@@ -111,5 +111,5 @@ async def test_gateway_bot_rejects_users_and_anonymous_clients(world: World) -> 
         ("http://localhost:9000/", "ws://localhost:9000/gateway"),
     ],
 )
-def test_the_gateway_url_follows_the_public_url(public_url: str | None, url: str) -> None:
+def test_the_gateway_url_is_derived_from_the_public_url(public_url: str | None, url: str) -> None:
     assert build_gateway_url(Config(public_url=public_url)) == url

@@ -97,7 +97,7 @@ async def test_messages_of_a_restricted_player_stay_in_the_lobby(world: World) -
     await link_account(client, banned_user, (await create_provisional_player(client, "hero")).token)
     await world.write(lambda call: accounts.ban(call, UserId(banned_user.id)))
     player = await create_provisional_player(client, "hero")
-    members = [{"id": str(alice.id), "flags": 1}, {"id": str(player.id)}]
+    members = [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(player.id)}]
     lobby_id = (await game.backend.post("/lobbies", json={"members": members})).ok()["id"]
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={"channel_id": str(guild.general)})).ok()
 
@@ -251,7 +251,7 @@ async def test_a_channel_manager_unlinks_the_lobby(world: World) -> None:
     (await bob.delete(f"/channels/{guild.general}/linked-lobby")).rejected(401, 0)
 
 
-async def test_a_lobby_outlives_its_channel_and_expires_only_when_unlinked(world: World) -> None:
+async def test_a_lobby_remains_after_its_channel_and_expires_only_when_unlinked(world: World) -> None:
     game, guild, _alice, _, lobby_id = await create_linked_lobby(world)
     assert world.app.worker is not None
     world.clock.advance(3_600_000)
@@ -271,7 +271,7 @@ async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: Worl
     code = (await bob.post(f"/lobbies/{lobby_id}/members/@me/invites")).ok()["code"]
     invites: Any = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
     assert [(invite["code"], invite["max_uses"], invite["max_age"], invite["target_type"]) for invite in invites] == [
-        (code, 1, 3600, 5)
+        (code, 1, 3600, InviteTargetType.LOBBY)
     ]
     # Only lobbies create invites of this type.
     rejected = await guild.owner.post(

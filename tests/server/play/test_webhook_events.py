@@ -335,7 +335,7 @@ async def test_a_success_clears_earlier_failures(private_targets_world: World, r
     assert len(receiver.events) == 3
 
 
-async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(
+async def test_the_url_of_a_receiver_that_accepts_a_forged_request_is_removed(
     private_targets_world: World, receiver: Receiver
 ) -> None:
     bot = await private_targets_world.bot()

@@ -284,7 +284,7 @@ async def files_exist(world: World, *sent_messages: Any) -> list[bool]:
 
 
 async def wait_until_files_exist(world: World, expected: list[bool], *sent_messages: Any) -> None:
-    """Wait until `expected` states for each message whether its file exists."""
+    """Wait until `files_exist` returns `expected`."""
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while await files_exist(world, *sent_messages) != expected:
             await asyncio.sleep(0.01)

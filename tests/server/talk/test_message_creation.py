@@ -35,7 +35,7 @@ BODIES = st.fixed_dictionaries(
 
 
 class RolledBack(Exception):
-    """Carries the outcome of a transaction that is rolled back."""
+    """Raised with the outcome of a transaction to roll it back."""
 
     def __init__(self, outcome: Any) -> None:
         super().__init__()

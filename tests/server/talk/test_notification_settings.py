@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.enums import ChannelType, NotificationLevel, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.server.identity.accounts import PASSWORD, register_user
@@ -22,7 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "channel_overrides": [],
 }
 
-ALL, MENTIONS, NOTHING, INHERIT = range(4)
+ALL, MENTIONS, NOTHING, INHERIT = NotificationLevel
 
 
 async def change(user: Actor, guild: Guild | None, **settings: Any) -> Any:
@@ -92,7 +92,7 @@ async def test_a_mute_with_a_length_ends_by_itself(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "counts"),
+    ("settings", "count"),
     [
         ({}, 3),
         ({"message_notifications": MENTIONS}, 3),
@@ -104,7 +104,7 @@ async def test_a_mute_with_a_length_ends_by_itself(world: World) -> None:
     ],
 )
 async def test_settings_of_a_guild_decide_which_mentions_count(
-    world: World, settings: dict[str, Any], counts: int
+    world: World, settings: dict[str, Any], count: int
 ) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
@@ -115,7 +115,7 @@ async def test_settings_of_a_guild_decide_which_mentions_count(
 
     await change(bob, guild, **settings)
 
-    assert await fetch_counts(bob) == ({guild.general: counts} if counts else {})
+    assert await fetch_counts(bob) == ({guild.general: count} if count else {})
 
 
 async def test_threads_inherit_from_channel_and_category(world: World) -> None:

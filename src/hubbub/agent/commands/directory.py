@@ -14,7 +14,7 @@ from hubbub.protocol.enums import THREAD_TYPES, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.images import DEFAULT_AVATAR_COUNT
 from hubbub.protocol.permissions import base_permissions, channel_permissions, thread_permissions
-from hubbub.protocol.resources.invites import CREATE_CHANNEL_INVITE, INVITE_AGE_SECONDS_MAX
+from hubbub.protocol.resources.invites import CREATE_CHANNEL_INVITE, INVITE_AGE_SECONDS_MAX, INVITE_USES_MAX
 from hubbub.protocol.resources.messages import LIST_MESSAGES
 from hubbub.protocol.resources.users import GET_USER
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
@@ -150,7 +150,7 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
         {
             "channel_id": snowflake,
             "max_age": number(0, INVITE_AGE_SECONDS_MAX),
-            "max_uses": number(0, 100),
+            "max_uses": number(0, INVITE_USES_MAX),
             "temporary": boolean,
             "unique": boolean,
         },
@@ -192,7 +192,7 @@ async def get_relationships(context: AgentContext, connection: ProgramConnection
 
 @handles_command("GET_IMAGE")
 async def get_image(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, str]:
-    """Get the avatar image of a user as a data URI."""
+    """Get the avatar image of a user as a data URI. `format` and `size` do not apply to a default avatar."""
     args = parse_arguments(
         request.args,
         {

@@ -27,7 +27,7 @@ def location(row: InstanceRow) -> wire.ActivityLocation:
 
 
 def instance(row: InstanceRow, participants: Sequence[ParticipantRow]) -> wire.ActivityInstance:
-    """Build an activity for the application's server. Each user is listed once, whatever their number of sessions."""
+    """Build an activity for the application's server. A user with several sessions is listed once."""
     return wire.ActivityInstance(
         application_id=ApplicationId(row.application_id),
         instance_id=row.composite_id,
@@ -76,7 +76,7 @@ def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[Partici
 
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
-    """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
+    """Return the GUILD_CREATE field of activities: those in the channels that the member can see."""
     rows = [row for row in store.list_guild_instances(call.tx, view.guild.id) if row.channel_id in view.visible]
     participants_by_instance = store.find_participants(call.tx, [row.id for row in rows])
     members_by_id = members.views.find_views(

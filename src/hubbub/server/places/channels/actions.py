@@ -286,7 +286,9 @@ def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
 
 
 def update_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> ChannelRow:
-    """Change the name or icon of a group, and publish it to each member."""
+    """Change the name or icon of a group, and publish it to each member.
+
+    Raise CANNOT_EXECUTE_ON_DM for other private channels."""
     if before.type != ChannelType.GROUP_DM:
         raise errors.CANNOT_EXECUTE_ON_DM()
     after = before

@@ -42,6 +42,7 @@ class EventRow(NamedTuple):
     location: str | None = None
     description: str | None = None
     image: str | None = None
+    """Hash of the cover image, or None."""
     recurrence: str | None = None
     """JSON of `RecurrenceRule`, or None."""
 

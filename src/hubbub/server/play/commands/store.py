@@ -50,7 +50,7 @@ class CommandRow(NamedTuple):
     guild_id: int
     """The command's guild, or GLOBAL_GUILD_ID."""
     type: int
-    """A CommandType."""
+    """Value of `CommandType`."""
     name: str
     version: int
     """A snowflake that changes with the command's content."""

@@ -21,7 +21,7 @@ class EntitlementRow(NamedTuple):
     guild_id: int | None
     """The guild that may use the SKU, or None if the buyer may."""
     type: int
-    """An EntitlementType."""
+    """Value of `EntitlementType`."""
     starts_ms: int | None = None
     """Start in Unix milliseconds, or None if the entitlement has always been valid."""
     ends_ms: int | None = None

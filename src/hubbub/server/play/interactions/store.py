@@ -81,7 +81,7 @@ class InteractionRow(NamedTuple):
     id: int
     application_id: int
     type: int
-    """An InteractionType."""
+    """Value of `InteractionType`."""
     user_id: int
     """The invoking user."""
     channel_id: int

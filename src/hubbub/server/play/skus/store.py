@@ -24,7 +24,7 @@ class SkuRow(NamedTuple):
     id: SkuId
     application_id: ApplicationId
     type: int
-    """A SkuType."""
+    """Value of `SkuType`."""
     name: str
     description: str | None
     flags: int

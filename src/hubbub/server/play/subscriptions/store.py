@@ -50,7 +50,7 @@ class SubscriptionRow(NamedTuple):
     anchor_day: int
     """Day of the month on which the subscription renews, 1 to 31."""
     status: int
-    """A SubscriptionStatus."""
+    """Value of `SubscriptionStatus`."""
     canceled_ms: int | None = None
     """Time of the cancellation in Unix milliseconds, or None."""
 

@@ -37,7 +37,7 @@ class GameInviteRow(NamedTuple):
     channel_id: int
     """The direct message channel; for a passing message, the sender's user ID."""
     type: int
-    """An ActivityActionType."""
+    """Value of `ActivityActionType`."""
     sender_id: int
     recipient_id: int
     application_id: int

@@ -61,7 +61,7 @@ def can_read(call: Call) -> bool:
 
 
 def ready_fields(call: Call) -> dict[str, Any]:
-    """Return the keys that private calls add to READY: the ongoing calls of the caller's private channels."""
+    """Return the READY fields of private calls: the ongoing calls of the caller's private channels."""
     if not can_read(call):
         return {}
     return {"calls": [private_call(call.tx, row) for row in store.list_user_calls(call.tx, call.user_id)]}

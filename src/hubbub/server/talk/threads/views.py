@@ -73,7 +73,7 @@ def _filter_visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -
 
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
-    """Return the keys that threads add to GUILD_CREATE for one member: the active threads that the member can see.
+    """Return the GUILD_CREATE fields of threads for one member: the active threads that the member can see.
 
     Each thread contains the member's membership, without the IDs that the thread already has."""
     rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]

@@ -100,7 +100,7 @@ def _complete_oauth2_activity(activity: SetActivity, actor: Actor, application_n
 
 
 def _bot_fields(activity: SetActivity) -> dict[str, Any]:
-    """Return the keys that a bot may set; its other keys are dropped (spec/gateway.md#8)."""
+    """Return the fields that a bot may set; its other fields are dropped (spec/gateway.md#8)."""
     fields: dict[str, Any] = {"name": activity.name, "type": activity.type}
     if isinstance(activity.state, str) and 1 <= len(activity.state) <= activity_limits.ACTIVITY_TEXT_MAX:
         fields["state"] = activity.state

@@ -37,7 +37,7 @@ class PreparedInteraction(NamedTuple):
     """A validated interaction, ready for delivery."""
 
     type: int
-    """An InteractionType."""
+    """Value of `InteractionType`."""
     data: wire.InteractionData
     state: ResponseState
     installation_owners: dict[str, Snowflake]
