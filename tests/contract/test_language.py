@@ -44,6 +44,7 @@ ING_MODULES = {
     "call_signaling",
     "row_building",
     "decoding",
+    "content_encoding",
 }
 """Domain words that end with -ing."""
 
