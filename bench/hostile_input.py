@@ -15,8 +15,8 @@ RATIO_MAX = 3.0
 TRY_COUNT = 5
 LOG_TEXTS = ("a", "a-", "token:'", "Bot ", "://", "a.", "code:", "code=A")
 MARKS = ("*", "**", "_", "__", "~~", "||", "`", "[", "[](", "> ", "<", "\\", "- ", "https://", "***a", "||`")
-MESSAGE_LENGTH_MAX = 4000
-"""Maximum length of a message, in characters."""
+TEXT_LENGTH_MAX = 4000
+"""Length of the longest text in characters: the maximum of all text displays of a message."""
 
 # The time of each text, in milliseconds: the best of several tries.
 TIME_MARKDOWN = """
@@ -100,7 +100,7 @@ def _measure_markdown_parser(note: Callable[..., None]) -> None:
     from hubbub.server.transports.web import templating
 
     module = templating.PACKAGE_DIR / "static" / "app" / "content" / "markdown_parser.js"
-    texts = [(mark * size)[:size] for mark in MARKS for size in (MESSAGE_LENGTH_MAX // 2, MESSAGE_LENGTH_MAX)]
+    texts = [(mark * size)[:size] for mark in MARKS for size in (TEXT_LENGTH_MAX // 2, TEXT_LENGTH_MAX)]
     task = json.dumps({"module": module.as_uri(), "texts": texts, "tries": 4 * TRY_COUNT})
     command = ["node", "--input-type=module", "-e", TIME_MARKDOWN]
     times = json.loads(subprocess.run(command, input=task, capture_output=True, text=True, check=True).stdout)
