@@ -7,7 +7,7 @@ from PIL import Image
 
 from hubbub.protocol import codec
 from hubbub.server.transports.web.installation import DARK_COLOR, LIGHT_COLOR
-from hubbub.server.transports.web.templating import PACKAGE_DIR
+from hubbub.server.transports.web.static_files import STATIC_FOLDER
 from tests.world import World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
@@ -90,5 +90,5 @@ async def test_pages_have_the_color_of_the_chosen_theme(world: World) -> None:
 
 
 def test_the_theme_colors_are_those_of_the_style_sheet(store_config: object) -> None:
-    style = (PACKAGE_DIR / "static" / "style.css").read_text()
+    style = (STATIC_FOLDER / "style.css").read_text()
     assert f"--paper: light-dark({LIGHT_COLOR}, {DARK_COLOR});" in style

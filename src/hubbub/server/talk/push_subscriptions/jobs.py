@@ -93,14 +93,16 @@ def fan_out(call: Call, job: Job) -> None:
     notified = recipients.filter_notified(call, channel, row, store.list_user_ids(call.tx))
     user_ids = [user_id for user_id in notified if _consume_quota(call, user_id)]
     subscriptions = store.list_by_users(call.tx, user_ids)
-    valid_ids = auth.filter_valid_ids(call.tx, {row.token_id for row in subscriptions}, call.now_ms)
-    # These browsers were logged out.
-    store.delete(call.tx, [row.id for row in subscriptions if row.token_id not in valid_ids])
+    token_ids = {subscription.token_id for subscription in subscriptions}
+    valid_ids = auth.filter_valid_ids(call.tx, token_ids, call.now_ms)
     for subscription in subscriptions:
-        if subscription.token_id in valid_ids:
-            payload = DeliveryPayload(subscription.id, key.channel_id, key.message_id)
-            # The notifications of a browser are sent in order; while one waits for a retry, the later ones wait too.
-            call.tx.enqueue(SEND_JOB, payload, key=f"{SEND_JOB}/{subscription.user_id}/{subscription.id}")
+        if subscription.token_id not in valid_ids:
+            # The browser was logged out.
+            store.delete(call.tx, [subscription.id])
+            continue
+        payload = DeliveryPayload(subscription.id, key.channel_id, key.message_id)
+        # The notifications of a browser are sent in order; while one waits for a retry, the later ones wait too.
+        call.tx.enqueue(SEND_JOB, payload, key=f"{SEND_JOB}/{subscription.user_id}/{subscription.id}")
 
 
 def _consume_quota(call: Call, user_id: int) -> bool:

@@ -9,8 +9,7 @@ from aiohttp import web
 
 from hubbub.protocol import codec
 from hubbub.server.transports.web import app_icons
-from hubbub.server.transports.web.static_files import STATIC_PATH
-from hubbub.server.transports.web.templating import PACKAGE_DIR
+from hubbub.server.transports.web.static_files import STATIC_FOLDER, STATIC_PATH
 
 SERVICE_WORKER: Final = "/service_worker.js"
 MANIFEST: Final = "/manifest.webmanifest"
@@ -45,7 +44,7 @@ class InstallationFiles:
     """Serves the manifest, the icons and the service worker to everyone."""
 
     def __init__(self) -> None:
-        self._service_worker = (PACKAGE_DIR / "static" / "worker" / "service_worker.js").read_bytes()
+        self._service_worker = (STATIC_FOLDER / "worker" / "service_worker.js").read_bytes()
         self._manifest = codec.encode(build_manifest())
 
     def routes(self) -> list[web.RouteDef]:
