@@ -2,12 +2,17 @@
 
 import asyncio
 import base64
+import re
+from types import NoneType
 from typing import Any
 
 import aiohttp
 import pytest
 
+from hubbub.protocol import codec
 from hubbub.server import worlds
+from hubbub.server.control.server import ENDPOINTS
+from hubbub.server.transports.http.example_values import example
 from tests.rehearsal import Rehearsal, start_rehearsal
 
 
@@ -235,5 +240,12 @@ async def test_the_openapi_document_describes_every_operation(rehearsal: Rehears
     for operation in operations:
         assert operation["summary"], operation["operationId"]
         assert operation["security"] == [{"ControlToken": []}]
+        for parameter in operation.get("parameters", ()):
+            assert parameter["description"], (operation["operationId"], parameter["name"])
+    for endpoint in ENDPOINTS:
+        if endpoint.operation.body is not NoneType:
+            codec.convert(example(endpoint.operation.body, in_request=True), endpoint.operation.body)
+    references = set(re.findall(r'"#/components/schemas/([^"]+)"', response.body.decode()))
+    assert references <= set(document["components"]["schemas"])
     expect = document["paths"]["/people/{name}/expect"]["post"]
     assert expect["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/Expect")

@@ -144,7 +144,7 @@ def test_the_wheel_registers_the_pytest_plugin() -> None:
 
 @pytest.mark.clients
 def test_a_discord_py_bot_and_its_users(run_project: ProjectRunner) -> None:
-    run_project("apps.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI).assert_outcomes(passed=7)
+    run_project("apps.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI).assert_outcomes(passed=8)
 
 
 @pytest.mark.clients

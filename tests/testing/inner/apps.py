@@ -98,6 +98,7 @@ class DemoBot(discord.Client):
         self.tree = app_commands.CommandTree(self)
         self.interactions: list[discord.Interaction] = []
         self.ignored = asyncio.Event()
+        self.deferred = asyncio.Event()
         self.register_commands()
 
     def register_commands(self) -> None:
@@ -126,6 +127,7 @@ class DemoBot(discord.Client):
         async def think(interaction: discord.Interaction) -> None:
             await interaction.response.defer(ephemeral=True)
             self.interactions.append(interaction)
+            self.deferred.set()
 
         @tree.command(description="does not respond")
         async def ignore(interaction: discord.Interaction) -> None:
@@ -214,6 +216,15 @@ async def test_a_response_that_waits_for_a_request_is_returned_to_its_user_only(
         await alice.request("DELETE", f"/guilds/{hubbub.guilds['Town Square'].id}/members/{bob.id}/roles/{role}")
     await hubbub.users["carol"].connect()
     await hubbub.users["carol"].expect_none("MESSAGE_CREATE")
+
+
+async def test_the_answer_to_a_deferred_response_is_returned(hubbub: Platform, demo_bot: DemoBot) -> None:
+    alice = hubbub.users["alice"]
+    pending_answer = alice.run("general", "think")
+    await demo_bot.deferred.wait()
+    await demo_bot.interactions[0].followup.send("a thought")
+    assert (await pending_answer)["content"] == "a thought"
+    await alice.expect_none("MESSAGE_UPDATE")
 
 
 async def test_an_interaction_ends_after_fifteen_minutes(hubbub: Platform, demo_bot: DemoBot) -> None:

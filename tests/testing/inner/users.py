@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from hubbub.people import ogg
 from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.permissions import Permissions
 from hubbub.testing import EventNotReceived, Platform, RequestRejected
@@ -26,6 +27,12 @@ def test_users_send_and_receive_messages(hubbub: Platform) -> None:
     assert [message["content"] for message in bob.read("general")] == ["hello"]
     assert alice.send_message("general", files={"note.txt": b"words"})["attachments"][0]["filename"] == "note.txt"
     assert "MESSAGE_CREATE" in [event.name for event in bob.received_events]
+    reply = bob.reply(posted["id"], "hi")
+    assert alice.expect("MESSAGE_CREATE", content="hi")["message_reference"]["message_id"] == posted["id"]
+    assert bob.edit(reply, "hi there")["content"] == "hi there"
+    alice.expect("MESSAGE_UPDATE", id=reply["id"], content="hi there")
+    bob.delete(reply)
+    alice.expect("MESSAGE_DELETE", id=reply["id"])
 
 
 def test_users_become_friends_and_join_guilds(hubbub: Platform) -> None:
@@ -57,6 +64,12 @@ def test_users_join_a_call(hubbub: Platform) -> None:
     assert bob.expect("VOICE_STATE_UPDATE", user_id=alice.id)["channel_id"] is None
     with pytest.raises(AssertionError, match="alice is not in a voice channel"):
         alice.leave_voice()
+    packets = [b"\xfc" + bytes([number] * 100) for number in range(5)]
+    for user in (alice, bob):
+        user.join_voice("Lounge", audio=True)
+    assert alice.play(ogg.write_file(packets)) == {"frames": 5, "duration_ms": 100}
+    heard = bob.hear(alice)
+    assert (heard["user_id"], ogg.read_packets(heard["file"])) == (alice.id, packets)
 
 
 def test_users_authorize_applications(hubbub: Platform) -> None:
@@ -67,6 +80,8 @@ def test_users_authorize_applications(hubbub: Platform) -> None:
     )
     assert (redirect["url"].partition("?")[0], redirect["state"]) == ("http://127.0.0.1/callback", "7")
     assert redirect["code"]
+    challenge_query = {"code_challenge": challenge, "code_challenge_method": "S256"}
+    assert alice.authorize(game, ["identify", "openid"], **challenge_query)["code"]
 
     hubbub.bots["demo-bot"].connect()
     created_guild = alice.request("POST", "/guilds", {"name": "Elsewhere"})
@@ -79,6 +94,7 @@ def test_rejections_contain_the_platforms_error(hubbub: Platform) -> None:
     bob = hubbub.users["bob"]
     with pytest.raises(RequestRejected, match="Missing Access") as rejection:
         bob.send_message("staff", "let me in")
+    assert rejection.value.cause == "bob lacks the permission VIEW_CHANNEL in #staff."
     assert (rejection.value.status, rejection.value.code) == (403, 50001)
     with pytest.raises(RequestRejected, match=r"content: Must be 2000 or fewer in length\. \(BASE_TYPE_MAX_LENGTH\)"):
         bob.send_message("general", "x" * 2001)
@@ -104,6 +120,9 @@ def test_a_missing_event_lists_the_received_ones(hubbub: Platform) -> None:
     assert "bob did not receive MESSAGE_CREATE (content='for few') within 0.1 s. Unmatched events:" in text
     assert re.search(r'\n  MESSAGE_CREATE \{.*"for all"', text)
     assert "MESSAGE_CREATE in #staff was not delivered: missing permission: VIEW_CHANNEL in the channel" in text
+    assert "content: expected 'for few', received 'for all'" in text
+    with pytest.raises(AssertionError, match="no event 'MESAGE_CREATE'; did you mean 'MESSAGE_CREATE'"):
+        bob.expect("MESAGE_CREATE")
     with pytest.raises(EventNotReceived, match="bob received unexpected MESSAGE_CREATE"):
         bob.expect_none("MESSAGE_CREATE")
     with pytest.raises(EventNotReceived, match=r"carol connected only with this expect; call `connect\(\)` earlier"):

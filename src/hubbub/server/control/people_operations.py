@@ -45,7 +45,7 @@ class Say(msgspec.Struct, kw_only=True):
     """A message to send."""
 
     channel: Name
-    """Name or ID of the channel; `@` and the name of a user or application for a direct message."""
+    """Name or ID of the channel, such as `general`; `@` and the name of a user or application for a direct message."""
     content: str = ""
     fields: dict[str, Any] = {}
     """Further fields of the API's body, such as `embeds`."""
@@ -83,14 +83,14 @@ class React(MessageTarget, kw_only=True):
     """A reaction to add."""
 
     emoji: Name
-    """Unicode emoji, or `name:id` of a custom emoji."""
+    """Unicode emoji such as `👍`, or `name:id` of a custom emoji."""
 
 
 class ReadQuery(msgspec.Struct, kw_only=True):
     """Query parameters for reading a channel."""
 
     channel: Name
-    """Name or ID of the channel; `@` and the name of a user or application for direct messages."""
+    """Name or ID of the channel, such as `general`; `@` and the name of a user or application for direct messages."""
     limit: Annotated[int, Meta(ge=1, le=100)] = 50
     """Maximum number of messages."""
 
@@ -118,7 +118,7 @@ class Expect(msgspec.Struct, kw_only=True):
     """An expected event."""
 
     event: Name
-    """Name of the event."""
+    """Name of the event, such as `MESSAGE_CREATE`."""
     fields: dict[str, Any] = {}
     """Values that the event must contain; objects are compared recursively, and other fields are ignored."""
     timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
@@ -129,7 +129,7 @@ class ExpectNone(msgspec.Struct, kw_only=True):
     """An event that must not have been sent."""
 
     event: Name
-    """Name of the event."""
+    """Name of the event, such as `MESSAGE_CREATE`."""
     fields: dict[str, Any] = {}
     """Values that identify the event; objects are compared recursively."""
 
@@ -138,7 +138,7 @@ class ExpectMessage(msgspec.Struct, kw_only=True):
     """An expected message."""
 
     channel: Name | None = None
-    """Name or ID of the channel; null for any channel."""
+    """Name or ID of the channel, such as `general`; null for any channel."""
     author: Name | None = None
     """Name of the user or application that sends the message; null for any author."""
     content: str | None = None
@@ -168,7 +168,7 @@ class Run(msgspec.Struct, kw_only=True):
     """A command to run."""
 
     channel: Name
-    """Name or ID of the channel; `@` and the name of an application for its direct messages."""
+    """Name or ID of the channel, such as `general`; `@` and the name of an application for its direct messages."""
     command: Name
     """Name of the command, followed by the names of its sub-commands: `settings show`."""
     options: dict[str, Any] = {}
@@ -187,11 +187,11 @@ class Complete(msgspec.Struct, kw_only=True):
     """An option of a command that the person is typing."""
 
     channel: Name
-    """Name or ID of the channel."""
+    """Name or ID of the channel, such as `general`."""
     command: Name
-    """Name of the command, followed by the names of its sub-commands."""
+    """Name of the command, followed by the names of its sub-commands: `settings show`."""
     option: Name
-    """Name of the option."""
+    """Name of the option, such as `city`."""
     typed: str = ""
     """Text that the person has typed."""
     options: dict[str, Any] = {}
@@ -215,7 +215,7 @@ class Click(ComponentTarget, kw_only=True):
     """A button to click."""
 
     button: Name
-    """Its custom_id or label."""
+    """Its custom_id or label, such as `Count`."""
     wait_for_answer: bool = True
     """Whether to wait for the answer if the application defers its response."""
     timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
@@ -226,7 +226,7 @@ class Choose(ComponentTarget, kw_only=True):
     """Values to choose in a select."""
 
     select: Name
-    """Its custom_id or placeholder."""
+    """Its custom_id or placeholder, such as `member`."""
     values: list[str]
     """Values of a string select; names or IDs of users, roles or channels for other selects."""
     wait_for_answer: bool = True
@@ -266,7 +266,7 @@ class CreateInvite(msgspec.Struct, kw_only=True):
     """The channel and settings of a new invite."""
 
     channel: Name
-    """Name or ID of the channel."""
+    """Name or ID of the channel, such as `general`."""
     fields: dict[str, Any] = {}
     """Fields of the API's body, such as `max_age` and `max_uses`."""
 
@@ -275,21 +275,21 @@ class AcceptInviteCode(msgspec.Struct, kw_only=True):
     """An invite for the person to join a guild."""
 
     invite: Name
-    """Code of the invite."""
+    """Code of the invite, such as `aBcDeFgH`."""
 
 
 class Befriend(msgspec.Struct, kw_only=True):
     """The other user."""
 
     user: Name
-    """Name or ID of the other user."""
+    """Name or ID of the other user, such as `bob`."""
 
 
 class Authorize(msgspec.Struct, kw_only=True):
     """The authorization of an application."""
 
     application: Name
-    """Name of the application."""
+    """Name of the application, such as `demo-bot`."""
     scopes: tuple[str, ...] = ("identify",)
     """Scopes; `bot` adds the bot of the application to a guild."""
     guild: Name | None = None
@@ -315,7 +315,7 @@ class Buy(msgspec.Struct, kw_only=True):
     """The SKU to buy."""
 
     sku: Name
-    """Name or ID of the SKU."""
+    """Name or ID of the SKU, such as `Sword`."""
     guild: Name | None = None
     """Name or ID of the guild that a guild subscription is for."""
 
@@ -327,7 +327,7 @@ class JoinVoice(msgspec.Struct, kw_only=True):
     """A voice channel to join."""
 
     channel: Name
-    """Name or ID of the voice channel; `@` and the name of a user for a direct call."""
+    """Name or ID of the voice channel, such as `Lounge`; `@` and the name of a user for a direct call."""
     self_mute: bool = False
     self_deaf: bool = False
     audio: bool = True
@@ -364,7 +364,7 @@ class Hear(msgspec.Struct, kw_only=True):
     """Audio to record in the current call."""
 
     user: Name | None = None
-    """Name of the user or application to record; null for the first one who speaks."""
+    """Name of the user or application to record, such as `demo-bot`; null for the first one who speaks."""
     duration_ms: Timeout = TIMEOUT_MS_MAX
     """Maximum duration of the recording in milliseconds."""
     quiet_ms: Annotated[int, Meta(ge=20, le=TIMEOUT_MS_MAX)] = 500
