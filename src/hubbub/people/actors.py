@@ -86,7 +86,7 @@ class ActorClient:
     async def connect(self) -> Result:
         """Connect to the gateway, unless the actor is connected; return READY."""
         session = await self.ensure_session()
-        return Result(session.received[0].data)
+        return Result(session.ready)
 
     async def disconnect(self) -> Result:
         """Disconnect from the gateway; the events received so far are discarded."""
@@ -166,8 +166,8 @@ class ActorClient:
 
     @property
     def received_events(self) -> list[ReceivedEvent]:
-        """All events that the session has received, in order; empty while disconnected."""
-        return [] if self.session is None else list(self.session.received)
+        """The latest 10,000 events that the session has received, in order; empty while disconnected."""
+        return [] if self.session is None else self.session.kept_events
 
 
 class BotClient(ActorClient):

@@ -27,11 +27,19 @@ EventPredicate = Callable[[dict[str, Any]], object]
 """A predicate of an event's data."""
 
 
+EVENTS_KEPT_MAX: Final = 10_000
+"""Number of events that a session keeps; older ones are discarded."""
+
+
 class ReceivedEvent(NamedTuple):
     """An event that a session received."""
 
     name: str
     data: Any
+
+
+DISCARDED_EVENT: Final = ReceivedEvent("", None)
+"""Replacement of a discarded event, so that the positions of later events stay the same."""
 
 
 class ActorSession:
@@ -41,7 +49,9 @@ class ActorSession:
         self.actor_name = actor_name
         self.id = ""
         self.received: list[ReceivedEvent] = []
-        """All events since the session started, including GUILD_CREATE at its start."""
+        """All events since the session started, including GUILD_CREATE at its start; see `DISCARDED_EVENT`."""
+        self.ready: Any = None
+        """The data of READY."""
         self.closed_with: int | None = None
         """The close code with which the session ended, or None while it is open."""
         self._http = http
@@ -135,10 +145,13 @@ class ActorSession:
         if op == GatewayOpcode.DISPATCH:
             self._sequence = frame["s"]
             if frame["t"] == "READY":
-                self.id = frame["d"]["session_id"]
+                self.id, self.ready = frame["d"]["session_id"], frame["d"]
             if frame["t"] in ("READY", "RESUMED"):
                 self._failed_connections = 0
             self.received.append(ReceivedEvent(frame["t"], frame["d"]))
+            if (discarded := len(self.received) - EVENTS_KEPT_MAX - 1) >= 0:
+                self.received[discarded] = DISCARDED_EVENT
+                self._consumed_positions.discard(discarded)
         elif op == GatewayOpcode.HEARTBEAT_ACK:
             self._acknowledged_heartbeats += 1
         elif op == GatewayOpcode.HEARTBEAT:
@@ -173,11 +186,21 @@ class ActorSession:
 
     def find(self, name: str, where: EventPredicate | None = None) -> int | None:
         """Return the position of the first matching event that was not consumed, or None."""
-        for position in range(len(self.received)):
+        for position in range(self._first_position, len(self.received)):
             event = self.received[position]
             if event.name == name and position not in self._consumed_positions and (where is None or where(event.data)):
                 return position
         return None
+
+    @property
+    def _first_position(self) -> int:
+        """Position of the first event that was not discarded."""
+        return max(len(self.received) - EVENTS_KEPT_MAX, 0)
+
+    @property
+    def kept_events(self) -> list[ReceivedEvent]:
+        """The latest received events, in order."""
+        return self.received[self._first_position :]
 
     def consume(self, position: int) -> Any:
         """Consume the event at a position, so that it is not found again; return its data."""
@@ -217,7 +240,8 @@ class ActorSession:
 
     def unmatched_events(self) -> list[ReceivedEvent]:
         """Return the events that were not consumed, in order."""
-        return [event for index, event in enumerate(self.received) if index not in self._consumed_positions]
+        first = self._first_position
+        return [event for index, event in enumerate(self.kept_events, first) if index not in self._consumed_positions]
 
     def _missing_event_message(self, name: str, timeout_seconds: float, match_description: str) -> str:
         if self.is_open:

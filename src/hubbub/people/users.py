@@ -200,7 +200,7 @@ class UserClient(InteractionClient):
         session = await self.ensure_session()
         states = [
             event.data
-            for event in session.received
+            for event in session.kept_events
             if event.name == "VOICE_STATE_UPDATE" and event.data["user_id"] == self.id
         ]
         if not states or states[-1]["channel_id"] is None:

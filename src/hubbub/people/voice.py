@@ -1,4 +1,4 @@
-"""A user's connection to a voice server: plays Opus packets, and records those of other users (spec/voice.md).
+"""A user's connection to a voice server: plays Opus packets, and records those of other users (spec/voice.md#7 to 10).
 
 Calls are end-to-end encrypted, so it needs davey, which the extra `voice` installs.
 """
@@ -148,17 +148,22 @@ class VoiceClient(asyncio.DatagramProtocol):
         except TimeoutError:
             raise VoiceFailed(f"{self._name} heard nothing within {timeout_seconds:g} s") from None
         speaker_id = self._first_speaker(user_id)
-        frames: list[RecordedFrame] = []
+        # The frames stay recorded until the end, so that a canceled call loses none.
         while True:
-            frames += [frame for frame in self.recorded if frame.user_id == speaker_id]
-            self.recorded = deque((f for f in self.recorded if f.user_id != speaker_id), RECORDED_FRAMES_MAX)
+            frames = [frame for frame in self.recorded if frame.user_id == speaker_id]
+            count = len(frames)
             if sum(count_samples(frame.packet) for frame in frames) / SAMPLES_PER_MS / 1000 >= duration_seconds:
-                return frames
+                break
             try:
                 async with asyncio.timeout(quiet_seconds):
-                    await self._wait_until(lambda: self._first_speaker(speaker_id) is not None)
+                    await self._wait_until(lambda known=count: self._count_frames(speaker_id) > known)
             except TimeoutError:
-                return frames
+                break
+        self.recorded = deque((f for f in self.recorded if f.user_id != speaker_id), RECORDED_FRAMES_MAX)
+        return frames
+
+    def _count_frames(self, user_id: str | None) -> int:
+        return sum(frame.user_id == user_id for frame in self.recorded)
 
     def _first_speaker(self, user_id: str | None) -> str | None:
         return next((frame.user_id for frame in self.recorded if user_id in (None, frame.user_id)), None)

@@ -73,7 +73,7 @@ class Actor:
 
     @property
     def received_events(self) -> list[ReceivedEvent]:
-        """All events that the session has received, in order; empty while disconnected."""
+        """The latest 10,000 events that the session has received, in order; empty while disconnected."""
         return self._client.received_events
 
 
