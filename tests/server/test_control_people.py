@@ -181,6 +181,17 @@ async def test_people_of_a_restored_snapshot_act_again(rehearsal: Rehearsal) -> 
     assert (await rehearsal.act("dora", "connect")).ok()["connected"]
 
 
+async def test_people_of_a_fork_act_in_the_fork(rehearsal: Rehearsal) -> None:
+    fork = (await rehearsal.control_request("POST", "/forks", json={})).ok()
+    body = {"channel": "general", "content": "in the fork"}
+    headers = {"Authorization": f"Bearer {fork['control_token']}"}
+    (await rehearsal.request("POST", f"{fork['control']}/people/alice/say", json=body, headers=headers)).ok()
+    messages = f"{fork['control']}/people/bob/messages?channel=general"
+    [message] = (await rehearsal.request("GET", messages, headers=headers)).ok()
+    assert message["content"] == "in the fork"
+    assert (await rehearsal.control_request("GET", "/people/bob/messages?channel=general")).ok() == []
+
+
 # Invites, authorization and purchases
 
 
