@@ -219,15 +219,15 @@ def link_publisher(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 def record_user(call: Call, name: str, row: users.UserRow, *, detail: str = "") -> None:
     """Record an action on a user in the audit log of operators."""
-    administration.audit.record(call, name, "user", target_id=row.id, target_name=row.username, detail=detail)
+    administration.audit.log_action(call, name, "user", target_id=row.id, target_name=row.username, detail=detail)
 
 
 def _record_application(call: Call, name: str, row: applications.ApplicationRow, *, detail: str = "") -> None:
-    administration.audit.record(call, name, "application", target_id=row.id, target_name=row.name, detail=detail)
+    administration.audit.log_action(call, name, "application", target_id=row.id, target_name=row.name, detail=detail)
 
 
 def _record_guild(call: Call, name: str, row: guilds.GuildRow) -> None:
-    administration.audit.record(call, name, "guild", target_id=row.id, target_name=row.name)
+    administration.audit.log_action(call, name, "guild", target_id=row.id, target_name=row.name)
 
 
 def require_user(call: Call, username: str) -> users.UserRow:

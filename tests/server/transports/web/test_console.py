@@ -151,7 +151,7 @@ async def test_the_audit_log_has_pages(world: World) -> None:
 
     def record_actions(call: Call) -> None:
         for number in range(50):
-            administration.audit.record(call, "user.create", "user", target_name=f"user{number:02}")
+            administration.audit.log_action(call, "user.create", "user", target_name=f"user{number:02}")
 
     await world.write(record_actions)
 

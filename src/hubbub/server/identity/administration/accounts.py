@@ -133,4 +133,4 @@ def _job_key(user_id: int) -> str:
 
 
 def _record(call: Call, action: str, user: UserRow, *, detail: str = "", reason: str | None = None) -> None:
-    audit.record(call, action, "user", target_id=user.id, target_name=user.username, detail=detail, reason=reason)
+    audit.log_action(call, action, "user", target_id=user.id, target_name=user.username, detail=detail, reason=reason)

@@ -8,11 +8,11 @@ from hubbub.server.identity import users
 from hubbub.server.identity.administration import store
 from hubbub.server.identity.administration.store import AuditRow
 
-__all__ = ["list_entries", "record"]
+__all__ = ["list_entries", "log_action"]
 """The interface for the command line and other slices."""
 
 
-def record(
+def log_action(
     call: Call,
     action: str,
     target_kind: str,

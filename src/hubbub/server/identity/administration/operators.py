@@ -31,7 +31,7 @@ def set_role(call: Call, user: UserRow, role: OperatorRole, *, reason: str | Non
     if before is None:
         accounts.management.sign_out(call, user.id)
     detail = role.value if before is None else f"{before.role} to {role.value}"
-    audit.record(
+    audit.log_action(
         call, "operator.set", "user", target_id=user.id, target_name=user.username, detail=detail, reason=reason
     )
     return row
@@ -44,7 +44,7 @@ def remove(call: Call, user: UserRow, *, reason: str | None = None) -> None:
         raise errors.UNKNOWN_USER()
     rules.require_other_owner(call, user.id)
     store.delete_operator(call.tx, user.id)
-    audit.record(
+    audit.log_action(
         call,
         "operator.remove",
         "user",
@@ -67,7 +67,7 @@ def view(row: OperatorRow, user: UserRow) -> wire.Operator:
 
 
 def list_operators(call: Call) -> list[wire.Operator]:
-    """Return all operators."""
+    """Return every user who has a role, with the time at which it was granted."""
     rows = store.list_operators(call.tx)
     users_by_id = users.find_many(call.tx, [row.user_id for row in rows])
     return [view(row, users_by_id[row.user_id]) for row in rows if row.user_id in users_by_id]

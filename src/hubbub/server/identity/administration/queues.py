@@ -32,7 +32,7 @@ def retry_failed(call: Call, kind: str, *, reason: str | None = None) -> int:
     """Retry the jobs of a kind that failed permanently, and return their number."""
     count = jobs.retry_failed(call.tx, kind=kind)
     if count:
-        audit.record(call, "queue.retry", "queue", target_name=kind, detail=f"{count} jobs", reason=reason)
+        audit.log_action(call, "queue.retry", "queue", target_name=kind, detail=f"{count} jobs", reason=reason)
     return count
 
 
@@ -45,7 +45,7 @@ def retry(call: Call, job_id: int, *, reason: str | None = None) -> bool:
         jobs.retry_failed(call.tx, row.id)
     else:
         job_queues.retry_now(call.tx, row.id, call.now_ms)
-    audit.record(call, "job.retry", "job", target_id=row.id, target_name=row.kind, reason=reason)
+    audit.log_action(call, "job.retry", "job", target_id=row.id, target_name=row.kind, reason=reason)
     return True
 
 
@@ -55,7 +55,7 @@ def discard(call: Call, job_id: int, *, reason: str | None = None) -> bool:
     if row is None or not job_queues.discard(call.tx, job_id):
         return False
     detail = (row.error or "")[: wire.JOB_ERROR_MAX]
-    audit.record(call, "job.discard", "job", target_id=row.id, target_name=row.kind, detail=detail, reason=reason)
+    audit.log_action(call, "job.discard", "job", target_id=row.id, target_name=row.kind, detail=detail, reason=reason)
     return True
 
 

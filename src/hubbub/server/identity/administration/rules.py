@@ -1,4 +1,4 @@
-"""Rules of administration: which operators may do what, and to whom."""
+"""Rules of administration: the rights of the roles, and the accounts that are protected."""
 
 from typing import Final
 
