@@ -438,7 +438,7 @@ def test_admin_commands_manage_operators_and_delete_accounts(
     assert "ann@example.org" in run("list-users", "AN")
     assert run("list-users", "carol") == "No accounts found.\n"
 
-    assert "Ended 1 sessions of ben." in run("end-sessions", "ben", "--reason", "Lost phone")
+    assert "Ended 1 session of ben." in run("end-sessions", "ben", "--reason", "Lost phone")
     assert "restore-user ben" in run("delete-user", "ben", "--reason", "Spam")
     assert " ben" in run("list-users", "--state", "deleting")
     assert "Restored ben." in run("restore-user", "ben")
@@ -450,8 +450,8 @@ def test_admin_commands_manage_operators_and_delete_accounts(
     actions = [line.split(" ", 1)[1] for line in run("audit-log").splitlines()]
     assert actions[0] == "command line: user.restore ben"
     assert actions[2:4] == [
-        "command line: user.end_sessions ben 1 sessions (Lost phone)",
-        "command line: operator.set ann owner (First owner)",
+        "command line: user.end_sessions ben 1 session (Lost phone)",
+        "command line: operator.set ann to owner (First owner)",
     ]
 
 

@@ -37,9 +37,9 @@ async def test_an_owner_grants_changes_and_removes_roles(world: World) -> None:
     (await ann.post(f"/admin/operators/{ben.id}/remove")).rejected(404, 10013)
     entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
     assert [(entry["action"], entry["detail"], entry["reason"]) for entry in entries] == [
-        ("operator.remove", "moderator", "Left"),
-        ("operator.set", "auditor to moderator", None),
-        ("operator.set", "auditor", "Helps with audits"),
+        ("operator.remove", "with the role moderator", "Left"),
+        ("operator.set", "from auditor to moderator", None),
+        ("operator.set", "to auditor", "Helps with audits"),
     ]
     assert {entry["operator_name"] for entry in entries} == {"ann"}
     [first] = (await ann.get("/admin/audit-log", params={"target_id": str(ann.id)})).ok()

@@ -132,7 +132,7 @@ async def test_an_operator_ends_the_sessions_of_a_user(world: World) -> None:
     assert (await ben.get("/users/@me")).status == 401
     (await log_in(world, "ben")).ok()
     entry = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()[0]
-    assert (entry["action"], entry["detail"], entry["reason"]) == ("user.end_sessions", "1 sessions", "Stolen phone")
+    assert (entry["action"], entry["detail"], entry["reason"]) == ("user.end_sessions", "1 session", "Stolen phone")
 
 
 async def test_a_deleted_account_is_removed_with_its_messages_after_the_grace_period(world: World) -> None:

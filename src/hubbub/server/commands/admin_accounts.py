@@ -55,7 +55,7 @@ def end_sessions(call: Call, arguments: argparse.Namespace) -> list[str]:
     """End every login session of a user."""
     row = require_user(call, arguments.username)
     count = administration.accounts.end_sessions(call, row, reason=arguments.reason)
-    return [f"Ended {count} sessions of {row.username}."]
+    return [f"Ended {count} session{'' if count == 1 else 's'} of {row.username}."]
 
 
 @action("delete-user")

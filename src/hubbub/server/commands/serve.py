@@ -268,7 +268,7 @@ def startup_summary(document: ReadyDocument, *, is_rehearsal: bool = True, has_p
 def _operating_lines() -> list[str]:
     return [
         "",
-        "  See docs/operating.md for settings and backups. Manage users and applications with `hubbub admin`.",
+        "  See docs/operating.md for settings and backups. Manage the server at /admin or with `hubbub admin`.",
         "  Press Ctrl-C to stop; requests in progress are completed first.",
         "",
     ]

@@ -142,7 +142,7 @@ async def test_an_owner_grants_and_removes_roles(world: World) -> None:
     assert "This is the last owner." in page.text
 
     page = await browser.open("/admin/audit-log")
-    assert "ann set the operator role of ben moderator" in page.text
+    assert "ann set the operator role of ben to moderator" in page.text
     assert "Helps" in page.text
 
 

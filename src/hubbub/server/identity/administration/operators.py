@@ -30,7 +30,7 @@ def set_role(call: Call, user: UserRow, role: OperatorRole, *, reason: str | Non
     store.upsert_operator(call.tx, row)
     if before is None:
         accounts.management.sign_out(call, user.id)
-    detail = role.value if before is None else f"{before.role} to {role.value}"
+    detail = f"to {role.value}" if before is None else f"from {before.role} to {role.value}"
     audit.log_action(
         call, "operator.set", "user", target_id=user.id, target_name=user.username, detail=detail, reason=reason
     )
@@ -50,7 +50,7 @@ def remove(call: Call, user: UserRow, *, reason: str | None = None) -> None:
         "user",
         target_id=user.id,
         target_name=user.username,
-        detail=before.role,
+        detail=f"with the role {before.role}",
         reason=reason,
     )
 

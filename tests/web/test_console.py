@@ -1,0 +1,42 @@
+"""The console of operators in a real browser: accessibility, and a suspension."""
+
+import pytest
+
+from hubbub.protocol.resources.administration import OperatorRole
+from tests.server.identity.accounts import create_user_with_password
+from tests.server.identity.operators import create_operator
+from tests.server.identity.test_administration_queues import create_jobs
+from tests.web.accessibility import record_problems
+from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
+from tests.world import World
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
+async def test_the_console_is_accessible(web_world: World, open_page: OpenPage, width: int, scheme: str) -> None:
+    ann = await create_operator(web_world, "ann")
+    await create_operator(web_world, "carol", OperatorRole.AUDITOR)
+    ben = await create_user_with_password(web_world, "ben")
+    await create_jobs(web_world, ("waiting", 0), ("waiting", 2), ("failed", 9), kind=f"test.{'delivery' * 12}")
+    problems: list[str] = []
+    async with open_page(width) as page:
+        await page.emulate_media(color_scheme=scheme)
+        await page.context.add_cookies([{"name": "hubbub_session", "value": ann.token, "url": web_world.url}])
+        for path in ("/users", "/users?query=nothing", f"/users/{ann.id}", f"/users/{ben.id}", "/queues", "/operators"):
+            await page.goto(f"{web_world.url}/admin{path}")
+            await record_problems(page, problems, path)
+        await page.goto(f"{web_world.url}/admin/users/{ben.id}")
+        await page.get_by_label("Reason", exact=True).fill("Spam " * 20)
+        await page.get_by_role("button", name="Suspend account").click()
+        await page.get_by_text("Account suspended.").wait_for()
+        await record_problems(page, problems, "suspended")
+        await page.get_by_label("Reason for the audit log").fill("Spam")
+        await page.get_by_label("Type ben to confirm").fill("bob")
+        await page.get_by_role("button", name="Delete account").click()
+        await page.get_by_text("Type the username exactly as shown.").first.wait_for()
+        await record_problems(page, problems, "deletion rejected")
+        await page.goto(f"{web_world.url}/admin/audit-log")
+        await record_problems(page, problems, "audit log")
+
+    assert not problems, "\n".join(problems)
