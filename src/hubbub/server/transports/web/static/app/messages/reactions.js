@@ -6,13 +6,7 @@ import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport } from "../ui/notices.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { customEmojiImage } from "../content/markdown.js";
-
-const emojiKey = emoji => (emoji.id ? `${emoji.name}:${emoji.id}` : emoji.name);
-
-/** Return the API path of the reactions to a message with an emoji. */
-export function reactionPath(message, emoji) {
-  return `/channels/${message.channel_id}/messages/${message.id}/reactions/${encodeURIComponent(emojiKey(emoji))}`;
-}
+import { emojiKey, reactionPath } from "./reaction_paths.js";
 
 /** Open the users who reacted to a message; `emoji` is the reaction that is shown first. */
 export async function showReactionUsers(context, message, emoji = null) {
