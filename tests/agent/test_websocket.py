@@ -7,10 +7,12 @@ import aiohttp
 import pytest
 
 from hubbub.agent import peers
+from hubbub.protocol.enums import ActivityActionType
 from hubbub.protocol.rpc import CloseCode, RpcErrorCode
 from tests import oauth
+from tests.agent.setups import JOINABLE_ACTIVITY
 from tests.machine import Machine, NewMachine
-from tests.world import WAIT_TIMEOUT_SECONDS, World
+from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend, wait_until
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -157,3 +159,39 @@ async def test_a_program_without_an_origin_is_rejected_if_its_user_is_unknown(
     page = await connect_page(machine, game.id)
     assert (await page.read())["evt"] == "READY"
     await page.socket.close()
+
+
+async def test_the_chat_client_accepts_an_invite_for_a_game_on_the_machine(
+    machine: Machine, game: oauth.Client, new_machine: NewMachine
+) -> None:
+    zoe = await machine.world.user("zoe")
+    await befriend(machine.owner, zoe)
+    host = await (await new_machine(zoe)).connect_program(game.id)
+    await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
+    await host.call("ACTIVITY_INVITE_USER", {"user_id": str(machine.owner.id), "type": ActivityActionType.JOIN})
+    context = machine.agent.context
+    await wait_until(lambda: context.invites)
+    (invite,) = context.invites.values()
+    args = {
+        "type": ActivityActionType.JOIN,
+        "user_id": invite["user"]["id"],
+        "session_id": invite["session_id"],
+        "channel_id": invite["channel_id"],
+        "message_id": invite["message_id"],
+    }
+    chat_client = await connect_page(machine, game.id, machine.world.url)
+    await chat_client.read()
+
+    # The page has a connection of the application, but it is not the game.
+    reply = await chat_client.send_command("ACCEPT_ACTIVITY_INVITE", args)
+    assert (reply["evt"], reply["data"]["code"]) == ("ERROR", RpcErrorCode.SERVICE_UNAVAILABLE)
+    program = await machine.connect_program(game.id)
+    await program.request("SUBSCRIBE", evt="ACTIVITY_JOIN")
+    assert (await chat_client.send_command("ACCEPT_ACTIVITY_INVITE", args))["evt"] is None
+    assert await program.next("ACTIVITY_JOIN") == {"secret": "come-in", "application_id": str(game.id)}
+    other_page = await connect_page(machine, game.id)
+    await other_page.read()
+    reply = await other_page.send_command("ACCEPT_ACTIVITY_INVITE", args)
+    assert (reply["evt"], reply["data"]["code"]) == ("ERROR", RpcErrorCode.INVALID_PERMISSIONS)
+    for page in (chat_client, other_page):
+        await page.socket.close()

@@ -51,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--status", choices=STATUSES, default="online", help="your online status (default: online)")
     result.add_argument(
-        "--websocket", action="store_true", help="also accept web pages from origins registered by games"
+        "--websocket",
+        action="store_true",
+        help="also accept the chat client in your browser, and web pages from origins registered by games",
     )
     result.add_argument(
         "--ipc-index", metavar="N", help=f"index of the socket (default: {INDEX_VARIABLE} or the first free one)"

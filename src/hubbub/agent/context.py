@@ -17,6 +17,7 @@ from hubbub.protocol.enums import GatewayOpcode, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.oauth2 import LIST_OAUTH2_AUTHORIZATIONS
 from hubbub.protocol.rpc import RpcError
+from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.sdk.clock import Clock
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 
@@ -123,7 +124,11 @@ class AgentContext:
         return self.publish("ACTIVITY_JOIN", data, application_id=application_id)
 
     def _is_connected(self, application_id: str) -> bool:
-        return any(connection.application_id == application_id for connection in self.connections)
+        # A page of the platform connects in the name of the application, but is not its program.
+        return any(
+            connection.application_id == application_id and PseudoScope.PRIVATE not in connection.transport_scopes
+            for connection in self.connections
+        )
 
     async def request_authorization(self, application_id: str) -> int:
         """Ask a game to start the authorization, unless it is linked; return the number of programs that were asked."""

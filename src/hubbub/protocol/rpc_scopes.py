@@ -61,7 +61,7 @@ COMMAND_SCOPES: Final[dict[str, ScopeAlternatives]] = {
     "CLOSE_ACTIVITY_REQUEST": _one_of(_RPC, _LOCAL),
     "CLOSE_ACTIVITY_JOIN_REQUEST": _one_of(_RPC, _LOCAL),
     "ACTIVITY_INVITE_USER": _one_of(_RPC, _LOCAL),
-    "ACCEPT_ACTIVITY_INVITE": _one_of(_RPC, _LOCAL),
+    "ACCEPT_ACTIVITY_INVITE": _one_of(_RPC, _LOCAL, _PRIVATE),
     "SET_CERTIFIED_DEVICES": _one_of(_RPC, _LOCAL),
     "GET_SOUNDBOARD_SOUNDS": _one_of(_RPC, _LOCAL),
     "PLAY_SOUNDBOARD_SOUND": _one_of((_RPC, _VOICE_WRITE)),

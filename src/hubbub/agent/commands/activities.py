@@ -94,7 +94,8 @@ async def accept_activity_invite(context: AgentContext, connection: ProgramConne
     if not session_id:
         raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The user has no joinable activity")
     query: dict[str, str] = {name: args[name] for name in ("channel_id", "message_id") if name in args}
-    await join_session(context, args["user_id"], session_id, application_id, query)
+    if not await join_session(context, args["user_id"], session_id, application_id, query):
+        raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The game is not running and has no launch command")
 
 
 async def join_session(
