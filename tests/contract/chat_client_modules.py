@@ -21,6 +21,7 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "GatewayOpcode": enums.GatewayOpcode,
     "CloseCode": enums.CloseCode,
     "RpcOpcode": rpc.Opcode,
+    "ActivityActionType": enums.ActivityActionType,
     "ActivityType": enums.ActivityType,
     "AuditLogAction": enums.AuditLogAction,
     "AutoModerationActionType": enums.AutoModerationActionType,
@@ -183,10 +184,12 @@ LIMITS: Final = (
     "resources.stickers.STICKER_SECONDS_MAX",
     "resources.stickers.STICKER_SIDE_PIXELS_MAX",
     "resources.stickers.STICKER_TAGS_MAX",
+    "resources.user_messages.ACTIVITY_INVITE_LIFETIME_MS",
     "resources.webhooks.WEBHOOKS_PER_CHANNEL_MAX",
     "resources.webhooks.WEBHOOK_NAME_MAX",
     "rpc.ACTIVITY_UPDATES_MAX",
     "rpc.ACTIVITY_UPDATES_WINDOW_SECONDS",
+    "rpc.WEBSOCKET_PORTS",
     "sounds.SOUND_BYTES_MAX",
 )
 """Limits that the chat client uses, by their place in `hubbub.protocol`."""
@@ -268,7 +271,7 @@ def _limit(value: Any) -> str:
     """Return a limit as JavaScript: a number, a list of numbers, or an object with these by the value of an enum."""
     if isinstance(value, dict):
         return f"Object.freeze({{ {', '.join(f'{int(key)}: {_limit(item)}' for key, item in value.items())} }})"
-    return f"[{', '.join(map(_limit, value))}]" if isinstance(value, tuple) else str(int(value))
+    return f"[{', '.join(map(_limit, value))}]" if isinstance(value, (tuple, range)) else str(int(value))
 
 
 def _is_bit(name: str, value: object) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol import rpc
 from hubbub.protocol.enums import ChannelType, ComponentType, MessageReferenceType, OverwriteType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
@@ -448,6 +449,13 @@ async def test_bots_cannot_open_the_pages(world: World, path: str) -> None:
     browser = browser_of(bot)
 
     assert (await browser.request("GET", path)).location.startswith("/login")
+
+
+def test_the_content_security_policy_allows_sockets_of_the_agent_on_this_machine() -> None:
+    sources = client_policy(Config()).partition("connect-src ")[2].partition(";")[0].split()
+    assert {source for source in sources if "127.0.0.1:64" in source} == {
+        f"ws://127.0.0.1:{port}" for port in rpc.WEBSOCKET_PORTS
+    }
 
 
 def test_the_content_security_policy_allows_only_activity_frames() -> None:

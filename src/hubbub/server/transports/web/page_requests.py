@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 from aiohttp import web
 from jinja2 import Environment
 
-from hubbub.protocol import errors
+from hubbub.protocol import errors, rpc
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.protocol.resources import user_settings, users
@@ -70,6 +70,8 @@ def client_policy(config: Config) -> str:
     socket = config.web_url.replace("http", "ws", 1)
     sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
     sockets.append(f"wss://{urlsplit(config.web_url).hostname}:*")
+    # The agent on the user's machine, which starts games (decisions/0118).
+    sockets.extend(f"ws://127.0.0.1:{port}" for port in rpc.WEBSOCKET_PORTS)
     if config.voice.endpoint is not None:
         sockets.append(f"wss://{config.voice.endpoint}")
     frames = config.activity_origins or "'none'"

@@ -1,5 +1,6 @@
 /** Messages as plain text: system messages, and one-line summaries of all others. */
 
+import { ActivityActionType } from "../generated/enums.js";
 import { MessageType } from "../network/enums.js";
 import { parseMarkdown, plainText } from "./markdown_parser.js";
 
@@ -60,6 +61,10 @@ export function summarizeMessage(message, context) {
     .replace(/\s+/g, " ")
     .trim();
   if (text) return text.slice(0, SUMMARY_LENGTH_MAX);
+  if (message.activity) {
+    const game = message.application?.name ?? "a game";
+    return message.activity.type === ActivityActionType.JOIN_REQUEST ? `Asks to join ${game}` : `Invites to ${game}`;
+  }
   if (message.attachments?.length)
     return message.attachments.length === 1 ? message.attachments[0].filename : `${message.attachments.length} files`;
   if (message.sticker_items?.length) return `Sticker: ${message.sticker_items[0].name}`;

@@ -7,6 +7,8 @@ import { appIcon } from "../content/app_icons.js";
 import { activityPhrase, customStatusText, hasCard, partySizeText } from "./activity_text.js";
 import { activityTime } from "./activity_time.js";
 import { findImagePath, loadApplication } from "./game_images.js";
+import { canJoinDirectly } from "./parties.js";
+import { joinButton } from "./party_buttons.js";
 
 /** Return a link that opens in a new tab without access to this page, or the content itself if the URL is not a web URL. */
 function externalLink(url, content, attributes = {}) {
@@ -51,8 +53,14 @@ function activityCard(context, userId, activity) {
         activityTime(activity.timestamps),
       ),
     ),
+    joinRow(context, userId, activity),
     linkButtons(context, userId, activity),
   );
+}
+
+function joinRow(context, userId, activity) {
+  const button = joinButton(context, userId, activity);
+  return button === null ? null : h("div", { class: "activity-buttons" }, button);
 }
 
 /** Return the images of an activity, with the icon of the application in place of a missing large image. */
@@ -111,7 +119,7 @@ class ActivityCards extends LayoutPart {
     const custom = activities.find(activity => activity.type === ActivityType.CUSTOM);
     const entries = activities.filter(hasCard).map(activity => ({
       key: activity.id ?? activity.name,
-      version: JSON.stringify(activity),
+      version: JSON.stringify([activity, canJoinDirectly(this.context.state, this.userId, activity)]),
       build: () => activityCard(this.context, this.userId, activity),
     }));
     const customText = custom ? customStatusText(custom) : "";

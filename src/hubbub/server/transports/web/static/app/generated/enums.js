@@ -56,6 +56,15 @@ export const RpcOpcode = Object.freeze({
   PONG: 4,
 });
 
+/** Action that a message offers for an activity. */
+export const ActivityActionType = Object.freeze({
+  JOIN: 1,
+  SPECTATE: 2,
+  LISTEN: 3,
+  JOIN_REQUEST: 5,
+  STREAM_REQUEST: 6,
+});
+
 /** Type of a presence activity. */
 export const ActivityType = Object.freeze({
   PLAYING: 0,

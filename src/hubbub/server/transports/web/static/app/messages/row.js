@@ -4,12 +4,14 @@ import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js
 import { discardPending, sendPending } from "../state/outbox.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
+import { createPart } from "../ui/layout_part.js";
 import { channelPath } from "../ui/router.js";
 import { formatTimeOfDay, sentTimeElement } from "../ui/times.js";
 import { channelTitle, userAvatar } from "../content/avatars.js";
 import { isOnlyEmoji, renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
 import { renderComponents } from "../components/message_components.js";
+import "../games/invite_card.js";
 import { renderAttachments, renderStickers } from "./attachments.js";
 import { createEditForm } from "./edit_form.js";
 import { renderEmbeds } from "./embeds.js";
@@ -243,6 +245,7 @@ function messageBody(message, context, isEditing, timeline) {
     message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : renderAttachments(message, context),
     renderEmbeds(message, context),
     renderPoll(message, context),
+    message.activity ? createPart("hubbub-game-invite", context, { message }) : null,
     renderComponents(message, context),
     message.thread
       ? h(

@@ -10,6 +10,7 @@ import { channelPath } from "../ui/router.js";
 import { userAvatar, statusIndicator } from "../content/avatars.js";
 import { userBannerPath } from "../content/cdn_paths.js";
 import "../games/activity_card.js";
+import { inviteButtons } from "../games/party_buttons.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 
@@ -164,6 +165,7 @@ export async function openProfile(context, userId) {
             },
             "Send message",
           ),
+          inviteButtons(context, user),
           relationshipButtons(context, user, close),
         ),
     userCommandButtons(context, user, close),

@@ -1,0 +1,114 @@
+/** Joining the games of other users: invites, join requests, and the way to the game on this computer. */
+
+import { ActivityActionType } from "../generated/enums.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h } from "../ui/dom.js";
+import { showError, showNotice } from "../ui/notices.js";
+import { RpcErrorCode } from "../activities/rpc_errors.js";
+import { LocalAgentError, sendToAgent } from "./local_agent.js";
+
+const PARTY_ENDED = "The party has ended, or cannot be joined now.";
+/** Sentences for errors of the API, by their codes. */
+const SENTENCES = {
+  // MISSING_ACCESS
+  50001: "This invite is not valid any more. Ask for a new one.",
+  // CANNOT_MESSAGE_USER
+  50007: "You cannot message this person.",
+  // INVALID_ACTIVITY_ACTION
+  50039: PARTY_ENDED,
+  // NO_MUTUAL_GUILDS
+  50278: "You are not friends. Send a friend request first.",
+};
+
+function reportError(error) {
+  const sentence = error.name === "ApiError" ? SENTENCES[error.code] : undefined;
+  if (sentence === undefined) showError(error);
+  else showNotice(sentence, "problem");
+}
+
+/**
+ * Join a party: tell the agent on this computer, which passes the join secret to the game and starts it if needed. Without
+ * an agent, tell the user's game through the platform if it is connected.
+ *
+ * @param {import("../state/context.js").Context} context
+ * @param {{id: string, name: string}} application
+ * @param {{userId: string, sessionId: string, channelId?: string, messageId?: string}} party the host with its session, and
+ *   the message with the invite; without one, the party must be open to the user
+ */
+export async function joinParty(context, application, { userId, sessionId, channelId, messageId }) {
+  const { api, me, state } = context;
+  const args = {
+    type: ActivityActionType.JOIN,
+    user_id: userId,
+    session_id: sessionId,
+    channel_id: channelId,
+    message_id: messageId,
+    application_id: application.id,
+  };
+  try {
+    if (await sendToAgent({ applicationId: application.id, userId: me.id }, "ACCEPT_ACTIVITY_INVITE", args)) {
+      showNotice(`Joining in ${application.name}.`, "done");
+      return;
+    }
+    if (messageId && state.ownSessions.some(session => session.application_id === application.id)) {
+      const path = `/users/${userId}/sessions/${encodeURIComponent(sessionId)}/activities/${application.id}/1`;
+      await api.request("GET", path, { query: { channel_id: channelId, message_id: messageId } });
+      showNotice(`${application.name} has received the invite. Continue there.`, "done");
+      return;
+    }
+    openAgentHelp(application);
+  } catch (error) {
+    if (!(error instanceof LocalAgentError)) reportError(error);
+    else if (error.code === RpcErrorCode.INVALID_ACTIVITY_SECRET) showNotice(PARTY_ENDED, "problem");
+    else if (error.code === RpcErrorCode.SERVICE_UNAVAILABLE)
+      showNotice(`Start ${application.name} on this computer, then join again.`, "problem");
+    else showNotice(error.message, "problem");
+  }
+}
+
+/** Explain how the chat client reaches games on this computer. */
+function openAgentHelp({ name }) {
+  openDialog(`Join in ${name}`, close => [
+    h("p", null, `The chat client found no running ${name} on this computer.`),
+    h(
+      "ol",
+      { class: "steps" },
+      h("li", null, `Start ${name}. If you are logged in there, you can accept the invite in the game.`),
+      h("li", null, "Or run ", h("code", null, "hubbub agent --websocket"), ", which starts games from here."),
+      h("li", null, "Then join again."),
+    ),
+    h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: () => close() }, "Close")),
+  ]);
+}
+
+/** Send an invite or a join request to a user. Return whether it was sent. */
+async function sendActivityMessage({ api }, userId, applicationId, activity) {
+  try {
+    await api.request("POST", `/users/${userId}/messages`, { json: { application_id: applicationId, activity } });
+    return true;
+  } catch (error) {
+    reportError(error);
+    return false;
+  }
+}
+
+/** Ask a user for an invite to their party. */
+export async function askToJoin(context, userId, activity) {
+  const isSent = await sendActivityMessage(context, userId, activity.application_id, {
+    type: ActivityActionType.JOIN_REQUEST,
+    session_id: context.gateway.sessionId,
+    party_id: activity.party.id,
+  });
+  if (isSent) showNotice("Request sent.", "done");
+}
+
+/** Invite a user to an activity of the current user. Return whether the invite was sent. */
+export async function sendInvite(context, userId, activity) {
+  const isSent = await sendActivityMessage(context, userId, activity.application_id, {
+    type: ActivityActionType.JOIN,
+    session_id: activity.session_id,
+    party_id: activity.party.id,
+  });
+  if (isSent) showNotice("Invite sent.", "done");
+  return isSent;
+}

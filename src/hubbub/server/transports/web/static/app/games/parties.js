@@ -1,0 +1,34 @@
+/** Rules of parties: whether an activity can be joined, and how (spec/sdk.md#10.3). */
+
+import { ActivityFlags } from "../generated/enums.js";
+import { RelationshipType } from "../network/enums.js";
+
+/** Return whether the party of an activity has no free slot. */
+export function isPartyFull({ party }) {
+  const [current, max] = party?.size ?? [];
+  return Boolean(max) && current >= max;
+}
+
+/** Return whether an activity has a party that others can join on a computer; the party may be full. */
+export function isJoinable({ flags = 0, party, supported_platforms: platforms }) {
+  const isOnDesktop = !platforms?.length || platforms.includes("desktop");
+  return Boolean(flags & ActivityFlags.JOIN && party?.id) && isOnDesktop && !(flags & ActivityFlags.EMBEDDED);
+}
+
+/** Return whether the user can join an activity of another user without an invite. */
+export function canJoinDirectly(state, userId, { flags = 0 }) {
+  if (flags & ActivityFlags.PARTY_PRIVACY_FRIENDS && state.relationships.get(userId)?.type === RelationshipType.FRIEND)
+    return true;
+  const own = state.myVoiceState();
+  if (!(flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL) || own === null) return false;
+  return state.voiceStatesIn(own.channel_id).some(voiceState => voiceState.user_id === userId);
+}
+
+/** Return the activities of the user that others can join, with their sessions; of one application if it is given. */
+export function ownJoinableActivities(state, applicationId) {
+  return state
+    .activitiesOf(state.me.id)
+    .filter(
+      activity => isJoinable(activity) && (applicationId === undefined || activity.application_id === applicationId),
+    );
+}
