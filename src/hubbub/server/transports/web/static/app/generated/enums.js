@@ -167,7 +167,7 @@ export const AutoModerationActionType = Object.freeze({
   BLOCK_MEMBER_INTERACTION: 4,
 });
 
-/** Event in which a rule is checked. */
+/** Event on which a rule is checked. */
 export const AutoModerationEventType = Object.freeze({
   MESSAGE_SEND: 1,
   MEMBER_UPDATE: 2,
