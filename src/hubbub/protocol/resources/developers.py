@@ -204,7 +204,7 @@ class ApplicationReach(Struct, kw_only=True):
 
 
 class Approvals(Struct, kw_only=True):
-    """Approvals that an application has or can request, and the size that they depend on."""
+    """The approvals that an application has or can request, and the size that they depend on."""
 
     reach: ApplicationReach
     """Size of the application."""
