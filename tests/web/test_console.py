@@ -31,7 +31,7 @@ async def test_the_console_is_accessible(web_world: World, open_page: OpenPage, 
         await page.get_by_role("button", name="Suspend account").click()
         await page.get_by_text("Account suspended.").wait_for()
         await record_problems(page, problems, "suspended")
-        await page.get_by_label("Reason for the audit log").fill("Spam")
+        await page.get_by_label("Reason for the audit log", exact=True).fill("Spam")
         await page.get_by_label("Type ben to confirm").fill("bob")
         await page.get_by_role("button", name="Delete account").click()
         await page.get_by_text("Type the username exactly as shown.").first.wait_for()

@@ -71,10 +71,10 @@ async def test_a_moderator_suspends_an_account_and_lifts_the_suspension(world: W
     assert "Reason: Spam" in page.text
     assert (await ben.get("/users/@me")).status == 401
     assert (await log_in(world, "ben")).errors("login") == ["ACCOUNT_DISABLED"]
-    page = await browser.submit(page, "Lift suspension")
+    page = await browser.submit(page, "Lift suspension", audit_reason="Apologized")
 
     assert "Suspension lifted." in page.text
-    assert "ann lifted the suspension of ben" in page.text
+    assert "ann lifted the suspension of ben Apologized" in page.text
     (await log_in(world, "ben")).ok()
 
 

@@ -81,13 +81,13 @@ async def suspend_account(request: PageRequest, operator: Operator) -> web.Respo
 @console_page("POST", USER_PATH + "/unsuspend")
 async def unsuspend_account(request: PageRequest, operator: Operator) -> web.Response:
     """Lift the suspension of an account."""
-    return await _act(request, operator, wire.UNSUSPEND_USER, {}, "Suspension lifted.", ())
+    return await _act(request, operator, wire.UNSUSPEND_USER, _reason_body(request), "Suspension lifted.", ())
 
 
 @console_page("POST", USER_PATH + "/end-sessions")
 async def end_sessions(request: PageRequest, operator: Operator) -> web.Response:
     """Log a user out everywhere."""
-    return await _act(request, operator, wire.END_USER_SESSIONS, {}, "All sessions ended.", ())
+    return await _act(request, operator, wire.END_USER_SESSIONS, _reason_body(request), "All sessions ended.", ())
 
 
 @console_page("POST", USER_PATH + "/delete")
@@ -108,7 +108,12 @@ async def delete_account(request: PageRequest, operator: Operator) -> web.Respon
 @console_page("POST", USER_PATH + "/restore")
 async def restore_account(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of an account."""
-    return await _act(request, operator, wire.RESTORE_USER, {}, "Account restored.", ())
+    return await _act(request, operator, wire.RESTORE_USER, _reason_body(request), "Account restored.", ())
+
+
+def _reason_body(request: PageRequest) -> dict[str, Any]:
+    reason = request.form.trimmed("audit_reason")
+    return {"reason": reason} if reason else {}
 
 
 async def _act(
