@@ -202,6 +202,7 @@ class Timeline extends LayoutPart {
     this.loadError = null;
     const { api, channelId, state } = this.context;
     const log = this.log;
+    if (side !== "older") log.arrived = [];
     const query = { limit: PAGE_SIZE };
     if (range === "older") query.before = log.oldestId;
     if (range === "newer") query.after = log.newestId;
@@ -232,6 +233,7 @@ class Timeline extends LayoutPart {
       if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
       this.isLoading = false;
+      log.arrived = null;
     }
     if (!this.isConnected) return;
     if (this.loadError !== null) this.#setEdge(this.top, this.loadError, () => this.#load(range, around));

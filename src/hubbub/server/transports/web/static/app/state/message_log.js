@@ -18,6 +18,8 @@ export class MessageLog {
     this.atNewest = false;
     /** Whether the window includes the oldest message. */
     this.atOldest = false;
+    /** Messages that arrived since a page was requested, which may lack them; null while none is loading. @type {any[] | null} */
+    this.arrived = null;
     /** Whether messages have been loaded; false again after a new session. */
     this.loaded = false;
   }
@@ -39,7 +41,7 @@ export class MessageLog {
     // Ephemeral messages are not in the history, so keep them.
     const ephemeral = atNewest ? this.items.filter(message => message.flags & MessageFlags.EPHEMERAL) : [];
     this.items = [];
-    for (const message of [...messages, ...ephemeral]) this.put(message);
+    for (const message of [...messages, ...ephemeral, ...this.#takeArrived(atNewest)]) this.put(message);
     this.atNewest = atNewest;
     this.atOldest = atOldest;
     this.loaded = true;
@@ -56,6 +58,7 @@ export class MessageLog {
       }
     } else {
       this.atNewest = isEnd;
+      for (const message of this.#takeArrived(isEnd)) this.put(message);
       this.#trim();
     }
   }
@@ -65,6 +68,7 @@ export class MessageLog {
     this.pending = this.pending.filter(
       pendingMessage => pendingMessage.nonce !== message.nonce || pendingMessage.state === "failed" || !message.nonce,
     );
+    this.arrived?.push(message);
     if (!this.loaded || !this.atNewest) return false;
     this.put(message);
     this.#trim();
@@ -81,9 +85,17 @@ export class MessageLog {
   }
 
   remove(id) {
+    this.arrived = this.arrived?.filter(message => message.id !== id) ?? null;
     const index = this.items.findIndex(message => message.id === id);
     if (index >= 0) this.items.splice(index, 1);
     return index >= 0;
+  }
+
+  /** Return the messages that arrived during a request, if the page reaches the newest message. */
+  #takeArrived(isNewestPage) {
+    const arrived = this.arrived ?? [];
+    this.arrived = null;
+    return isNewestPage ? arrived : [];
   }
 
   #trim() {
