@@ -2,12 +2,27 @@
 
 import pytest
 
+from hubbub.server.transports.web.static_files import CALL_FILES, THIRD_PARTY
 from tools.third_party import FOLDER, PACKAGES, ROOT
 
-HAS_CALL_FILES = all((ROOT / FOLDER / name).exists() for package in PACKAGES for name, _ in package.files.values())
+FILES = {name for package in PACKAGES for name, _ in package.files.values() if (ROOT / FOLDER / name).exists()}
+"""Names of the files that were fetched."""
+
+HAS_CALL_FILES = {f"{THIRD_PARTY}/{name}" for name in FILES} >= CALL_FILES
 """Whether the files that calls in the browser need were fetched."""
 
 MISSING_REASON = "the third-party files of calls are missing (make third-party fetches them)"
 
 needs_call_files = pytest.mark.skipif(not HAS_CALL_FILES, reason=MISSING_REASON)
 """Skips a test on a machine without the files."""
+
+needs_highlighter = pytest.mark.skipif(
+    "highlight.js" not in FILES, reason="the library for code blocks is missing (make third-party fetches it)"
+)
+"""Skips a test on a machine without the library that colors code blocks."""
+
+needs_all_files = pytest.mark.skipif(
+    len(FILES) < sum(len(package.files) for package in PACKAGES),
+    reason="some third-party files are missing (make third-party fetches them)",
+)
+"""Skips a test on a machine without one of the files."""

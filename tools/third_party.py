@@ -87,6 +87,22 @@ PACKAGES: Final = (
             )
         },
     ),
+    # Colors in code blocks (BSD-3-Clause).
+    Package(
+        "@highlightjs/cdn-assets",
+        "11.12.0",
+        "KvOKXODaiFmId9xaq3xc5xCL66wVLUuOngDbO9B/kewbFTqdGbn2nJxNhN3H5R1cgDTVj6R8vH0zgiNDEGjpDw==",
+        {
+            "package/es/highlight.min.js": (
+                "highlight.js",
+                "1ed8fc5256b738b8875b74e4d3f0754f60d6411fb034d618dfbc4e6e6c9999d7",
+            ),
+            "package/LICENSE": (
+                "highlight.LICENSE",
+                "6c081431591d9df696c82dc598fe1423765b8a299b200ed00b281afd0f64c490",
+            ),
+        },
+    ),
 )
 
 Download = Callable[[str], bytes]
@@ -165,7 +181,7 @@ def main() -> int:
     except (RegistryUnknownError, subprocess.SubprocessError, urllib.error.URLError, OSError) as error:
         print(
             f"The third-party files of the chat client could not be fetched ({error}). "
-            "Calls in the browser stay off until `make third-party` succeeds.",
+            "Calls in the browser stay off, and code blocks have no colors, until `make third-party` succeeds.",
             file=sys.stderr,
         )
         return 0

@@ -36,6 +36,9 @@ FOLDERS = (
 CLASSIC_SCRIPTS = {"bootstrap.js", "voice/frame_worker.js"}
 """Scripts that are not modules: the page loads the first one before the modules, a call starts the second one."""
 
+THIRD_PARTY_MODULES = {"third_party/highlight.js"}
+"""Modules of other projects, which `tools/third_party.py` fetches."""
+
 _COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
 _STATIC_IMPORT = re.compile(r'^(?:import|(?:import|export) [^;"]+ from) "([^"]+)";$', re.MULTILINE)
 _DYNAMIC_IMPORT = re.compile(r"\bimport\(([^)]*)\)")
@@ -55,7 +58,8 @@ def _imports() -> dict[str, set[str]]:
         for argument in _DYNAMIC_IMPORT.findall(code):
             assert re.fullmatch(r'"[^"]+"', argument), f"{module} imports a computed path: {argument}"
             targets.append(argument.strip('"'))
-        imports[module] = {posixpath.normpath(posixpath.join(posixpath.dirname(module), target)) for target in targets}
+        paths = {posixpath.normpath(posixpath.join(posixpath.dirname(module), target)) for target in targets}
+        imports[module] = paths - THIRD_PARTY_MODULES
     return imports
 
 

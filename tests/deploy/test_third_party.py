@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.contract.language import ROOT
-from tests.third_party_files import needs_call_files
+from tests.third_party_files import needs_all_files
 from tools import third_party
 from tools.build_hook import ThirdPartyFiles
 from tools.third_party import FOLDER, PACKAGES, HashMismatchError, RegistryUnknownError
@@ -43,7 +43,7 @@ def read_other_package(url: str) -> bytes:
     return content.getvalue()
 
 
-@needs_call_files
+@needs_all_files
 def test_present_files_are_not_fetched_again() -> None:
     assert third_party.fetch_missing(ROOT, fail_without_network) == []
 

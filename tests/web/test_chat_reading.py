@@ -2,12 +2,14 @@
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from hubbub.protocol.enums import ChannelType
 from tests.media import png
 from tests.server.talk.uploads import send_files
+from tests.third_party_files import needs_highlighter
 from tests.web.chat import ChatPlatform, general_path
 from tests.world import NOW_MS
 
@@ -364,3 +366,51 @@ async def test_members_and_categories_have_context_menus(platform: ChatPlatform)
         await expect(page.get_by_role("button", name="piers")).to_have_count(0)
         await page.wait_for_url(f"**{general_path(guild)}")
     (await nora.get(f"/channels/{category}")).rejected(404, 10003)
+
+
+@needs_highlighter
+async def test_code_with_a_language_has_colors_and_keeps_its_text(platform: ChatPlatform) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    code = 'def sail(boat: str) -> None:\n    # <b>away</b>\n    print(f"go {boat}", 3)'
+    page_code = '<script>const a = "</b>";</script>'
+    await guild.send_message(tom, "plain")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        requests: list[str] = []
+        window.page.on("request", lambda request: requests.append(request.url))
+        await guild.send_message(tom, f"```\n{code}\n```")
+        await guild.send_message(tom, f"```nolanguage\n{code}\n``` unknown")
+        unknown = await window.wait_message("unknown")
+        await expect(unknown.locator("pre code > *")).to_have_count(0)
+        await guild.send_message(tom, f"```python\n{code}\n``` colored")
+        colored = (await window.wait_message("colored")).locator("pre code")
+        await expect(colored.locator(".code-keyword").first).to_have_text("def")
+        await expect(colored.locator(".code-comment")).to_have_text("# <b>away</b>")
+        await expect(colored).to_have_text(code)
+        await expect(colored.locator("b")).to_have_count(0)
+        await guild.send_message(tom, f"```html\n{page_code}\n``` nested")
+        nested = (await window.wait_message("nested")).locator("pre code")
+        await expect(nested.locator(".code-string")).to_have_text('"</b>"')
+        await expect(nested).to_have_text(page_code)
+        assert sum(url.endswith("/third_party/highlight.js") for url in requests) == 1
+
+
+async def test_a_message_that_arrives_while_the_history_loads_is_shown(platform: ChatPlatform) -> None:
+    playwright = pytest.importorskip("playwright.async_api")
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.send_message(tom, "before")
+    async with platform.open_window(nora, "/app") as window:
+        page = window.page
+
+        async def respond_late(route: Any) -> None:
+            response = await route.fetch()
+            await guild.send_message(tom, f"<@{nora.id}> meanwhile")
+            await playwright.expect(page).to_have_title(re.compile(r"^\(1\)"))
+            await route.fulfill(response=response)
+
+        await page.route(re.compile(r"/messages\?limit="), respond_late, times=1)
+        await page.get_by_role("navigation", name="Guilds").get_by_role("link", name="Guild").click()
+        await playwright.expect(window.message("before")).to_be_visible()
+        await playwright.expect(window.message("meanwhile")).to_be_visible()

@@ -20,6 +20,8 @@ MAIN: Final = "main.js"
 """Entry point of the chat client's modules, which replaces the page."""
 THIRD_PARTY: Final = "third_party"
 """Folder of files that `tools/third_party.py` fetches; empty or missing without a network (decisions/0084)."""
+HIGHLIGHTER: Final = f"{THIRD_PARTY}/highlight.js"
+"""Third-party module that colors code blocks."""
 CALL_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("davey.wasm", "emnapi_core.js", "emnapi_runtime.js"))
 """Third-party files that calls need."""
 FRAME_WORKER: Final = "voice/frame_worker.js"
@@ -125,6 +127,8 @@ class ClientFiles:
         """URLs of the modules that the client needs to start, so that browsers load them in parallel."""
         self.has_call_files = self._files.keys() >= CALL_FILES
         """Whether the files that calls need are installed."""
+        self.has_highlighter = HIGHLIGHTER in self._files
+        """Whether the library that colors code blocks is installed."""
 
     def _list_imported(self, entry: str) -> list[str]:
         """Return the names of the modules that a module imports statically, directly or through others."""

@@ -4,6 +4,7 @@ import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
 import { timeElement } from "../ui/times.js";
 import { emojiPath } from "./cdn_paths.js";
+import { highlightCode } from "./code_highlight.js";
 import { parseMarkdown } from "./markdown_parser.js";
 
 const PICTOGRAPH = "\\p{Extended_Pictographic}[\\uFE0F\\u{1F3FB}-\\u{1F3FF}]?";
@@ -57,12 +58,7 @@ const BUILDERS = {
       { start: node.ordered && node.start !== 1 ? node.start : null, class: "message-text", dir: "auto" },
       node.items.map(item => h("li", null, buildNodes(item, scope))),
     ),
-  block: node =>
-    h(
-      "pre",
-      { class: "block", tabindex: "0", "aria-label": node.language ? `Code, ${node.language}` : "Code" },
-      h("code", null, node.text),
-    ),
+  block: buildCodeBlock,
   code: node => h("code", { class: "code" }, node.text),
   strong: elementBuilder("strong"),
   em: elementBuilder("em"),
@@ -78,6 +74,16 @@ const BUILDERS = {
   emoji: node => customEmojiImage(node),
   time: node => timeElement(node.seconds * 1000, node.style),
 };
+
+function buildCodeBlock(node) {
+  const code = h("code", null, node.text);
+  if (node.language) highlightCode(code, node.language);
+  return h(
+    "pre",
+    { class: "block", tabindex: "0", "aria-label": node.language ? `Code, ${node.language}` : "Code" },
+    code,
+  );
+}
 
 /** Return a link. Links to the client stay in the client; all others open in a new tab without a referrer. */
 function buildLink(node, { context, ...rest }) {
