@@ -190,12 +190,12 @@ async def test_images_open_in_the_page_with_zoom_and_the_next_image(platform: Ch
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    attachments = [
+    attachments: list[dict[str, Any]] = [
         {"id": 0, "filename": "boat.png", "description": "A red boat"},
         {"id": 1, "filename": "SPOILER_end.png"},
         {"id": 2, "filename": "quay.png"},
     ]
-    body = {
+    body: dict[str, Any] = {
         "content": "Pictures",
         "attachments": attachments,
         "embeds": [{"title": "Harbor", "image": {"url": "attachment://quay.png"}}],
