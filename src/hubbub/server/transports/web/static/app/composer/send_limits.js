@@ -25,9 +25,17 @@ export function slowModeOf({ state, channelId, me }) {
     .get(channelId)
     ?.items.findLast(message => message.author.id === me.id && !message.webhook_id);
   if (lastOwnMessage === undefined) return { seconds, remainingMs: 0 };
-  const remainingMs = creationTimeMs(lastOwnMessage.id) + seconds * 1000 - Date.now();
-  // The clock of this device may differ from the server's.
-  return { seconds, remainingMs: Math.max(0, Math.min(remainingMs, seconds * 1000)) };
+  // If the clock of this device is behind the server's, the message seems to be newer than it is.
+  const sentMs = Math.min(creationTimeMs(lastOwnMessage.id), firstSeenMs(channelId, lastOwnMessage.id));
+  return { seconds, remainingMs: Math.max(0, sentMs + seconds * 1000 - Date.now()) };
+}
+
+/** The user's last message of each channel, and the time of this device when the page first saw it. */
+const lastSeen = new Map();
+
+function firstSeenMs(channelId, messageId) {
+  if (lastSeen.get(channelId)?.messageId !== messageId) lastSeen.set(channelId, { messageId, timeMs: Date.now() });
+  return lastSeen.get(channelId).timeMs;
 }
 
 /** Return the text about slow mode below the composer, or null. */
