@@ -64,7 +64,9 @@ def require_authorized_party(token: ParsedToken, audiences: Container[object]) -
 
 
 def parse_token(text: str) -> ParsedToken:
-    """Parse a token. Raise an error if it is malformed, or has no key ID or no supported algorithm."""
+    """Parse a token.
+
+    Raise INVALID_OIDC_TOKEN if it is malformed or has no supported algorithm, and OIDC_TOKEN_WITHOUT_KID without a key ID."""
     parts = text.split(".")
     if len(parts) != 3:
         raise errors.INVALID_OIDC_TOKEN()

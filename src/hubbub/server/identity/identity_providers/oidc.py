@@ -47,7 +47,7 @@ async def find_keys_url(
 
 
 async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation) -> None:
-    """Raise an error unless the discovery document and the keys of an issuer can be fetched now."""
+    """Raise OIDC_KEYS_UNREACHABLE unless the discovery document and the keys of an issuer can be fetched now."""
     url = await find_keys_url(operation, issuer, now_ms, validation, ignore_cached=True)
     try:
         await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignore_cached=True)

@@ -300,7 +300,9 @@ def _require_integration_type(
 
 
 def require_installer(call: Call, request: AuthorizationRequest) -> None:
-    """Raise an error unless the caller may install the application. Only the owner may install a private one."""
+    """Raise NOT_AUTHORIZED_ON_APPLICATION unless the caller may install the application.
+
+    Only the owner may install a private one."""
     if request.integration_type is not None and not request.application.bot_public:
         if call.user_id != request.application.owner_id:
             raise errors.NOT_AUTHORIZED_ON_APPLICATION()

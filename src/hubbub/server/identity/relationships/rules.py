@@ -83,13 +83,13 @@ def require_befriendable(call: Call, other: UserRow) -> None:
 
 
 def require_unrestricted(call: Call, other: UserRow) -> None:
-    """Raise an error if a ban restricts the caller or the other user to a game (spec/sdk.md#8.6)."""
+    """Raise FRIEND_REQUESTS_DISABLED if a ban restricts the caller or the other user to a game (spec/sdk.md#8.6)."""
     if any(identities.is_restricted(call, user_id) for user_id in (call.user_id, other.id)):
         raise errors.FRIEND_REQUESTS_DISABLED()
 
 
 def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> None:
-    """Raise an error if a user's settings do not accept friend requests from the caller."""
+    """Raise FRIEND_REQUESTS_DISABLED if a user's settings do not accept friend requests from the caller."""
     friend_sources = user_settings.find(call.tx, other.id).friend_source_flags
     if friend_sources.all:
         return
@@ -109,7 +109,7 @@ def require_friends_below_max(call: Call) -> None:
 
 
 def require_blocks_below_max(call: Call) -> None:
-    """Raise an error at 5000 blocked users (spec/sdk.md#9.3)."""
+    """Raise MAX_FRIENDS at 5000 blocked users (spec/sdk.md#9.3)."""
     if store.count(call.tx, call.user_id, (BLOCKED,)) >= wire.BLOCKED_MAX:
         # The specification does not name an error code. The code for friends is used with another message
         # (decisions/0040).
@@ -117,7 +117,7 @@ def require_blocks_below_max(call: Call) -> None:
 
 
 def require_player(call: Call, other: UserRow, family_id: int) -> None:
-    """Raise an error unless the target of a game friend request has authorized the application (spec/sdk.md#9.3)."""
+    """Raise FRIEND_REQUESTS_DISABLED unless the target of a game friend request authorized the application (spec/sdk.md#9.3)."""
     if not is_player(call.tx, other.id, family_id):
         raise errors.FRIEND_REQUESTS_DISABLED()
 

@@ -35,7 +35,7 @@ _BOOLEAN_VALUES: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
 def require_own_application(call: Call, application_id: int) -> None:
-    """Raise an error unless the caller's token belongs to this application."""
+    """Raise NOT_AUTHORIZED_ON_APPLICATION or UNKNOWN_APPLICATION unless the caller's token belongs to this application."""
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     if call.actor.application_id != application_id:

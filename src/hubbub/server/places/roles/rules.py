@@ -22,19 +22,19 @@ class Colors(NamedTuple):
 
 
 def require_below(standing: GuildAccess, row: RoleRow) -> None:
-    """Raise an error unless the role is below the caller's highest role (spec/http.md#2.3)."""
+    """Raise MISSING_PERMISSIONS unless the role is below the caller's highest role (spec/http.md#2.3)."""
     if not standing.outranks_role(row.rank):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_grantable(standing: GuildAccess, before: int, after: int) -> None:
-    """Raise an error unless the caller has every permission that differs between `before` and `after`."""
+    """Raise MISSING_PERMISSIONS unless the caller has every permission that differs between `before` and `after`."""
     if not can_grant(standing.allowed, before ^ after):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_deletable(row: RoleRow) -> None:
-    """Raise an error for roles that users cannot delete: @everyone and managed roles."""
+    """Raise INVALID_ROLE for roles that users cannot delete: @everyone and managed roles."""
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
 
@@ -48,7 +48,7 @@ def clean_name(name: str) -> str:
 
 
 def require_icon_feature(body: wire.UpdateRole, features: frozenset[str]) -> None:
-    """Raise an error if the body sets an icon and the guild lacks the feature."""
+    """Raise MORE_BOOSTS_NEEDED if the body sets an icon and the guild lacks the feature."""
     if (body.icon or body.unicode_emoji) and GuildFeature.ROLE_ICONS not in features:
         raise errors.MORE_BOOSTS_NEEDED()
 
@@ -104,7 +104,7 @@ def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list
 
 
 def require_reorder(standing: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
-    """Raise an error if the order of roles at or above the caller's highest role would change."""
+    """Raise MISSING_PERMISSIONS if the order of roles at or above the caller's highest role would change."""
     protected_ids = [row.id for row in before if not standing.outranks_role(row.rank)]
     if protected_ids and [row.id for row in after[-len(protected_ids) :]] != protected_ids:
         raise errors.MISSING_PERMISSIONS()

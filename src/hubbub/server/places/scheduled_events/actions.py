@@ -260,7 +260,7 @@ def end(call: Call, event_id: int) -> None:
 def start_with_stage(call: Call, stage: StageInstanceRow, event_id: int) -> None:
     """Start the event that a new stage instance is for.
 
-    Raise an error if the event does not belong to this stage channel."""
+    Raise UNKNOWN_SCHEDULED_EVENT or WRONG_EVENT_ENTITY_TYPE if the event does not belong to this stage channel."""
     row = store.find(call.tx, event_id)
     if row is None or row.guild_id != stage.guild_id or row.status != EventStatus.SCHEDULED:
         raise errors.UNKNOWN_SCHEDULED_EVENT()

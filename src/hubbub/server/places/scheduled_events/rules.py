@@ -74,7 +74,7 @@ def require_visible(call: Call, row: EventRow) -> None:
 
 
 def require_open(row: EventRow) -> None:
-    """Raise an error if the event has ended or was canceled."""
+    """Raise CANNOT_UPDATE_FINISHED_EVENT if the event has ended or was canceled."""
     if row.is_finished:
         raise errors.CANNOT_UPDATE_FINISHED_EVENT()
 

@@ -45,7 +45,7 @@ def create_upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> PurchaseRow
 
 
 def require_on_sale(call: Call, sku_id: SkuId) -> SkuRow:
-    """Return a SKU that can be bought, or raise an error."""
+    """Return a SKU that can be bought, or raise INVALID_SKU or UNKNOWN_SKU."""
     sku = skus.find(call.tx, sku_id)
     if sku is None:
         raise errors.UNKNOWN_SKU()

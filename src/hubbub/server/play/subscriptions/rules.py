@@ -10,7 +10,7 @@ from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 
 def require_sku(call: Call, sku_id: int) -> None:
-    """Raise an error unless the SKU belongs to the calling application."""
+    """Raise NOT_AUTHORIZED_ON_APPLICATION or UNKNOWN_SKU unless the SKU belongs to the calling application."""
     sku = skus.find(call.tx, sku_id)
     if sku is None:
         raise errors.UNKNOWN_SKU()
@@ -33,7 +33,7 @@ def require_not_ended(row: SubscriptionRow) -> None:
 
 
 def require_replacement(row: SubscriptionRow, sku: SkuRow) -> None:
-    """Raise an error unless the SKU is a subscription of the same application for the same type of owner."""
+    """Raise INVALID_SKU unless the SKU is a subscription of the same application for the same type of owner."""
     if sku.application_id != row.application_id or not sku.is_subscription or sku.for_guilds != bool(row.guild_id):
         raise errors.INVALID_SKU()
 

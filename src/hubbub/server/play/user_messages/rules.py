@@ -44,7 +44,7 @@ def family_id_of(call: Call) -> ApplicationId:
 
 
 def require_recipient(call: Call, user_id: int) -> UserRow:
-    """Return the recipient of a message; raise an error for an unknown user, the caller and bots."""
+    """Return the recipient of a message; raise UNKNOWN_USER, or INVALID_RECIPIENTS for the caller and bots."""
     row = users.find(call.tx, user_id)
     if row is None:
         raise errors.UNKNOWN_USER()
@@ -109,7 +109,7 @@ def _accepts_game_friends(call: Call, other_id: int) -> bool:
 
 
 def require_visible_in_game(call: Call, other_id: int) -> None:
-    """Raise an error if a user disabled messages in games, since they would never see a passing message."""
+    """Raise CANNOT_MESSAGE_USER if a user disabled messages in games, since they would never see a passing message."""
     if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
         raise errors.CANNOT_MESSAGE_USER()
 
@@ -164,7 +164,7 @@ def is_joinable(activity: dict[str, Any]) -> bool:
 
 
 def require_visible_activity(call: Call, user_id: int, session_id: str, application_id: int) -> None:
-    """Raise an error unless the caller sees the activity of a user's session in an application.
+    """Raise INVALID_ACTIVITY_ACTION or MISSING_ACCESS unless the caller sees the activity of a user's session in an application.
 
     Friends and members of a common guild see it, unless one of both users blocks the other one."""
     is_blocked = relationships.is_blocked_between(call.tx, call.user_id, user_id)

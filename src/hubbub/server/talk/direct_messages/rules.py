@@ -125,7 +125,7 @@ def require_group(call: Call, channel_id: int) -> ChannelRow:
 
 
 def require_can_add(call: Call, group: ChannelRow) -> None:
-    """Raise an error unless the caller may add users to a group (spec/http.md#4.2).
+    """Raise MISSING_PERMISSIONS unless the caller may add users to a group (spec/http.md#4.2).
 
     In an application's group this is the application's bot, in other groups any recipient."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
@@ -133,6 +133,6 @@ def require_can_add(call: Call, group: ChannelRow) -> None:
 
 
 def require_can_remove(call: Call, group: ChannelRow, user_id: int) -> None:
-    """Raise an error unless the caller owns the group or is the user to remove."""
+    """Raise MISSING_PERMISSIONS unless the caller owns the group or is the user to remove."""
     if user_id != call.user_id and group.owner_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()

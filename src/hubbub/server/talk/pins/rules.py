@@ -32,7 +32,9 @@ def require_pin_permission(call: Call, channel_access: ChannelAccess) -> None:
 
 
 def require_open(channel_access: ChannelAccess) -> None:
-    """Raise an error if the caller may not post to a thread, since pinning posts a system message (spec/http.md#3.3)."""
+    """Raise THREAD_ARCHIVED or THREAD_LOCKED if the caller may not post to a thread.
+
+    Pinning posts a system message (spec/http.md#3.3)."""
     if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
     if channel_access.channel.locked and not channel_access.can(Permissions.MANAGE_THREADS):
@@ -40,7 +42,7 @@ def require_open(channel_access: ChannelAccess) -> None:
 
 
 def require_pinnable(message: MessageRow) -> None:
-    """Raise an error for system messages, which cannot be pinned."""
+    """Raise CANNOT_EXECUTE_ON_SYSTEM_MESSAGE for system messages, which cannot be pinned."""
     if message.type not in wire.PINNABLE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
 

@@ -16,13 +16,13 @@ from hubbub.server.talk.reactions.store import ReactionRow
 
 
 def require_open(channel_access: ChannelAccess) -> None:
-    """Raise an error if the channel is an archived thread, whose reactions are frozen (spec/http.md#3.3)."""
+    """Raise THREAD_ARCHIVED if the channel is an archived thread, whose reactions are frozen (spec/http.md#3.3)."""
     if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_not_read_only(channel_access: ChannelAccess) -> None:
-    """Raise an error for members who are timed out or pending.
+    """Raise MISSING_PERMISSIONS for members who are timed out or pending.
 
     These members have read-only access, so they may not add to existing reactions either (decisions/0016)."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
@@ -49,14 +49,14 @@ def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int
 
 
 def require_not_blocked(call: Call, message: MessageRow) -> None:
-    """Raise an error if the author of the message blocked the caller, who may also be a bot (spec/http.md#1.9)."""
+    """Raise REACTION_BLOCKED if the author of the message blocked the caller, who may also be a bot (spec/http.md#1.9)."""
     relationship = relationships.find(call.tx, message.author_id, call.user_id)
     if relationship is not None and relationship.type == RelationshipType.BLOCKED:
         raise errors.REACTION_BLOCKED()
 
 
 def require_burst(call: Call) -> None:
-    """Raise an error unless the caller is a user with premium (spec/http.md#1.9)."""
+    """Raise BURST_REACTIONS_UNAVAILABLE unless the caller is a user with premium (spec/http.md#1.9)."""
     user = None if call.actor.is_bot else users.find(call.tx, call.user_id)
     if user is None or not user.premium_type:
         raise errors.BURST_REACTIONS_UNAVAILABLE()

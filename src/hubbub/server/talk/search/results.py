@@ -204,7 +204,7 @@ def _with_memberships(call: Call, rows: Sequence[ChannelRow]) -> tuple[list[Thre
 
 
 def require_thread_parent(channel_access: ChannelAccess) -> GuildId:
-    """Return the guild of a channel that can have threads, or raise an error."""
+    """Return the guild of a channel that can have threads, or raise CANNOT_EXECUTE_ON_DM or WRONG_CHANNEL_TYPE."""
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     if channel_access.channel.type not in THREAD_PARENT_TYPES:

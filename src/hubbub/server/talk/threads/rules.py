@@ -43,7 +43,7 @@ def require_thread(call: Call, channel_id: int) -> ChannelAccess:
 
 
 def require_not_restricted(channel_access: ChannelAccess) -> None:
-    """Raise an error for members with read-only access (spec/http.md#2.2).
+    """Raise MISSING_PERMISSIONS for members with read-only access (spec/http.md#2.2).
 
     Reasons are a timeout, pending membership screening, and auto moderation."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
@@ -51,7 +51,7 @@ def require_not_restricted(channel_access: ChannelAccess) -> None:
 
 
 def require_open(channel_access: ChannelAccess) -> None:
-    """Raise an error if the thread is archived, since users can neither join nor leave an archived thread."""
+    """Raise THREAD_ARCHIVED if the thread is archived, since users can neither join nor leave an archived thread."""
     if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
@@ -91,7 +91,9 @@ def require_creation(channel_access: ChannelAccess, thread_type: int) -> None:
 
 
 def require_active_thread_quota(call: Call, guild_id: int, thread_type: int) -> None:
-    """Raise an error if the guild has reached its maximum of active threads. `thread_type` is the type of the new thread."""
+    """Raise MAX_ACTIVE_THREADS if the guild has reached its maximum of active threads.
+
+    `thread_type` is the type of the new thread; for an announcement thread, raise MAX_ACTIVE_ANNOUNCEMENT_THREADS."""
     if store.count_active(call.tx, guild_id) >= wire.ACTIVE_THREADS_MAX:
         if thread_type == ChannelType.ANNOUNCEMENT_THREAD:
             raise errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS()
@@ -169,7 +171,7 @@ def _can_edit_unmoderated(
 
 
 def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> None:
-    """Raise an error if the post cannot be pinned: a forum has at most one pinned post."""
+    """Raise MAX_PINNED_THREADS or WRONG_CHANNEL_TYPE if the post cannot be pinned: a forum has at most one pinned post."""
     if forum is None or forum.type not in FORUM_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     pinned_id = store.find_pinned_post_id(call.tx, forum.id, ChannelFlags.PINNED)
@@ -199,7 +201,7 @@ def require_remove_member(call: Call, row: ChannelRow) -> None:
 
 
 def require_members_intent(call: Call) -> None:
-    """Raise an error if a bot lacks the GUILD_MEMBERS intent (spec/http.md#4.2)."""
+    """Raise MISSING_ACCESS if a bot lacks the GUILD_MEMBERS intent (spec/http.md#4.2)."""
     members_intent_flags = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
     if call.actor.is_bot and not call.actor.application_flags & members_intent_flags:
         raise errors.MISSING_ACCESS()

@@ -102,7 +102,7 @@ def get(call: Call, webhook_id: int) -> WebhookRow:
 
 
 def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
-    """Return a webhook if the token is valid, otherwise raise an error."""
+    """Return a webhook if the token is valid, otherwise raise UNKNOWN_WEBHOOK or INVALID_WEBHOOK_TOKEN."""
     row = get(call, webhook_id)
     if not tokens.is_valid_token(store.find_token_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
@@ -116,7 +116,7 @@ def require_readable(call: Call, row: WebhookRow) -> None:
 
 
 def require_webhook_channel(channel: ChannelRef) -> GuildId:
-    """Return the guild of a channel that can have webhooks, or raise an error."""
+    """Return the guild of a channel that can have webhooks, or raise CANNOT_EXECUTE_ON_DM or WRONG_CHANNEL_TYPE."""
     if channel.guild_id is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     if channel.type not in WEBHOOK_CHANNEL_TYPES:
@@ -125,7 +125,9 @@ def require_webhook_channel(channel: ChannelRef) -> GuildId:
 
 
 def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) -> None:
-    """Raise an error if the channel, or the guild if `guild_id` is not None, has reached its maximum of webhooks."""
+    """Raise MAX_WEBHOOKS if the channel has reached its maximum of webhooks.
+
+    If `guild_id` is not None, raise MAX_GUILD_WEBHOOKS if the guild has reached its maximum."""
     if store.count_channel_webhooks(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
         raise errors.MAX_WEBHOOKS()
     if guild_id is not None and store.count_guild_webhooks(call.tx, guild_id) >= wire.WEBHOOKS_PER_GUILD_MAX:
@@ -136,7 +138,9 @@ def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) 
 
 
 def require_sender(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
-    """Return the webhook, or the interaction response author, that a token belongs to; raise an error for an invalid token."""
+    """Return the webhook, or the interaction response author, that a token belongs to.
+
+    Raise UNKNOWN_WEBHOOK if there is no webhook or interaction, and INVALID_WEBHOOK_TOKEN for an invalid token."""
     row = store.find(call.tx, webhook_id)
     if row is None:
         author = ports.find_interaction_author(call, webhook_id, token)

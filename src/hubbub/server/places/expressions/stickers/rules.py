@@ -44,7 +44,7 @@ def require_sendable(
 
 
 def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) -> None:
-    """Raise an error if the caller may not send a guild sticker in the channel.
+    """Raise INVALID_STICKER or STICKER_NOT_ALLOWED if the caller may not send a guild sticker in the channel.
 
     All members of a guild may send its stickers in its channels. Elsewhere, the caller must be a member of the sticker's
     guild and have USE_EXTERNAL_STICKERS."""
