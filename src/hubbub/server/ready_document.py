@@ -40,11 +40,13 @@ class ReadyDocument(msgspec.Struct, kw_only=True):
     control: str | None
     """URL of the control API; None without a control API."""
     control_token: str | None
+    """Token of the control API; None without a control API."""
     users: dict[str, BuiltUser]
     applications: dict[str, BuiltApplication]
     guilds: dict[str, BuiltGuild]
     lobbies: dict[str, BuiltLobby] = {}
     voice: ReadyVoice | None = None
+    """The voice server; None if it is off."""
     authority: str | UnsetType = UNSET
     """Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`."""
 

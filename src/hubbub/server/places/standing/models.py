@@ -70,16 +70,21 @@ class ChannelRef(NamedTuple):
 
     id: ChannelId
     guild_id: GuildId | None
+    """The guild; None for a private channel."""
     type: int
     parent_id: ChannelId | None
+    """The category of a channel, or the channel of a thread; None if there is none."""
     owner_id: UserId | None
+    """The creator of a thread, or the owner of a group; None for other channels."""
     name: str | None
+    """The name; None for direct messages and unnamed groups."""
     nsfw: int
     rate_limit_per_user: int
     flags: int
     archived: int
     locked: int
     invitable: int | None
+    """1 if members of a private thread may add other members, 0 if not; None for other channels."""
     linked_lobby: str | None = None
     """The lobby linked to the channel, as JSON; None if there is none."""
 

@@ -188,6 +188,7 @@ class InvocationLocation(NamedTuple):
     features: str | None
     """Guild features as JSON."""
     locale: str | None
+    """Preferred locale of the guild."""
 
 
 _INVOCATION_QUERY: Final = WideQuery(
@@ -212,7 +213,9 @@ class LoadedInvocation(NamedTuple):
     """Everything loaded about an invocation: user, application, channel and command."""
 
     invoker: messages.Author | None
+    """The invoking user; None if the user does not exist."""
     application: InteractionApplication | None
+    """The application; None if it does not exist."""
     installation_types: frozenset[int]
     """ApplicationIntegrationTypes of the application's installations in the guild and by the user."""
     has_skus: bool
@@ -223,6 +226,7 @@ class LoadedInvocation(NamedTuple):
     channel_ref: ChannelRef
     membership: GuildMembership
     command: joined_commands.CommandWithPermissions | None
+    """The invoked command; None if it does not exist or the interaction is not a command."""
 
 
 def load_invocation(
@@ -316,9 +320,11 @@ class PendingInteraction(NamedTuple):
     application: InteractionApplication
     channel_ref: ChannelRef
     bot: messages.Author | None
+    """The bot of the application; None if it has none."""
     membership: GuildMembership
     """The bot's membership in the guild."""
     invoker: messages.Author | None
+    """The invoking user; None if the account was deleted."""
 
 
 def find_pending(tx: Tx, token: str) -> PendingInteraction | None:

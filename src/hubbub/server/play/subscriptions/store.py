@@ -39,7 +39,9 @@ class SubscriptionRow(NamedTuple):
     id: int
     application_id: int
     user_id: int
+    """The buyer, also if the subscription is for a guild."""
     guild_id: int | None
+    """The guild of a guild subscription; None for a user subscription."""
     sku_id: int
     renewal_sku_id: int
     """The SKU from the next renewal on; unused while the subscription is canceled."""
@@ -62,6 +64,7 @@ class PurchaseRow(NamedTuple):
     application_id: int
     user_id: int
     guild_id: int | None
+    """The guild for which the SKU is bought; None if it is for the buyer."""
     sku_id: int
     subscription_id: int | None
     """The subscription to upgrade; after completion, the subscription that was started or upgraded."""
@@ -80,7 +83,9 @@ class PaymentRow(NamedTuple):
     application_id: int
     sku_id: int
     guild_id: int | None
+    """The guild for which the SKU is bought; None if it is for the buyer."""
     subscription_id: int | None
+    """The subscription that is renewed or upgraded; None for other purchases."""
     amount: int
     """Amount in the smallest unit of the currency."""
     currency: str
