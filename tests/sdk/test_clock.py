@@ -89,13 +89,13 @@ async def test_token_expiration_follows_the_platforms_clock(world: World, wrong_
     await mary.client.close()
 
 
-async def test_an_idle_client_follows_jumps_of_the_platforms_clock(rehearsal: RehearsalWorld) -> None:
-    mary = await create_player(rehearsal, await create_game(rehearsal))
+async def test_an_idle_client_follows_jumps_of_the_platforms_clock(demo_rehearsal: RehearsalWorld) -> None:
+    mary = await create_player(demo_rehearsal, await create_game(demo_rehearsal))
     expirations = CallbackRecorder()
     mary.client.set_token_expiration_callback(expirations)
 
     # The client sends no request of its own; the platform's clock jumps to nine minutes before the token expires.
-    (await rehearsal.control_request("POST", "/clock/advance", json={"ms": (604_800 - 540) * 1000})).ok()
+    (await demo_rehearsal.control_request("POST", "/clock/advance", json={"ms": (604_800 - 540) * 1000})).ok()
 
     assert await expirations.next() == ()
     await mary.client.close()

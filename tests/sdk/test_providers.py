@@ -23,15 +23,15 @@ BEARER = AuthorizationTokenType.BEARER
 OIDC = AuthenticationExternalAuthType.OIDC
 
 
-async def create_credential(rehearsal: RehearsalWorld, provider: str, user_id: str, **claims: object) -> str:
+async def create_credential(demo_rehearsal: RehearsalWorld, provider: str, user_id: str, **claims: object) -> str:
     """Return a credential from the provider's test server."""
-    return (await rehearsal.issue_credential(provider, user_id, **claims))[1]
+    return (await demo_rehearsal.issue_credential(provider, user_id, **claims))[1]
 
 
-async def sign_in(rehearsal: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:
+async def sign_in(demo_rehearsal: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:
     """Sign in as a user of the OIDC test server and return the ID of their account."""
     tokens = await client.get_provisional_token(
-        rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", user_id)
+        demo_rehearsal.demo_game.id, OIDC, await create_credential(demo_rehearsal, "oidc", user_id)
     )
     await client.update_token(BEARER, tokens.access_token)
     await client.connect()
@@ -69,16 +69,16 @@ async def sign_in(rehearsal: RehearsalWorld, client: Client, user_id: str = "her
     ],
 )
 async def test_a_player_signs_in_with_a_provider_credential(
-    rehearsal: RehearsalWorld,
+    demo_rehearsal: RehearsalWorld,
     provider: str,
     auth_type: AuthenticationExternalAuthType,
     expected_type: ExternalIdentityProviderType,
     claims: dict[str, str],
 ) -> None:
-    client = new_client(rehearsal)
-    token = await create_credential(rehearsal, provider, "76561190000000001", name="Hero", **claims)
+    client = new_client(demo_rehearsal)
+    token = await create_credential(demo_rehearsal, provider, "76561190000000001", name="Hero", **claims)
 
-    tokens_received = await client.get_provisional_token(rehearsal.demo_game.id, auth_type, token)
+    tokens_received = await client.get_provisional_token(demo_rehearsal.demo_game.id, auth_type, token)
 
     assert (tokens_received.token_type, tokens_received.refresh_token, tokens_received.expires_in) == (
         BEARER,
@@ -99,15 +99,17 @@ async def test_a_player_signs_in_with_a_provider_credential(
     await client.close()
 
 
-async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_rejected(rehearsal: RehearsalWorld) -> None:
-    client = new_client(rehearsal)
-    first_user_id = await sign_in(rehearsal, client)
+async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_rejected(
+    demo_rehearsal: RehearsalWorld,
+) -> None:
+    client = new_client(demo_rehearsal)
+    first_user_id = await sign_in(demo_rehearsal, client)
     await client.disconnect()
-    assert await sign_in(rehearsal, client) == first_user_id
+    assert await sign_in(demo_rehearsal, client) == first_user_id
 
-    expired_credential = await create_credential(rehearsal, "oidc", "hero-1", expires_in=-10)
+    expired_credential = await create_credential(demo_rehearsal, "oidc", "hero-1", expires_in=-10)
     with pytest.raises(SdkError) as caught:
-        await client.get_provisional_token(rehearsal.demo_game.id, OIDC, expired_credential)
+        await client.get_provisional_token(demo_rehearsal.demo_game.id, OIDC, expired_credential)
 
     result = caught.value.result
     assert (result.type, result.error_code, result.status, result.retryable) == (
@@ -120,25 +122,25 @@ async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_reje
     await client.close()
 
 
-async def test_a_player_links_and_unlinks_an_account(rehearsal: RehearsalWorld) -> None:
-    alice = rehearsal.demo_user("alice")
+async def test_a_player_links_and_unlinks_an_account(demo_rehearsal: RehearsalWorld) -> None:
+    alice = demo_rehearsal.demo_user("alice")
     browser = ConsentBrowser(alice)
-    client = new_client(rehearsal, open_browser=browser)
-    provisional_user_id = await sign_in(rehearsal, client)
+    client = new_client(demo_rehearsal, open_browser=browser)
+    provisional_user_id = await sign_in(demo_rehearsal, client)
     statuses = CallbackRecorder()
     client.set_status_changed_callback(statuses)
 
     verifier = client.create_authorization_code_verifier()
     scopes = client.get_default_communication_scopes()
-    args = AuthorizationArgs(client_id=rehearsal.demo_game.id, scopes=scopes, code_challenge=verifier.challenge)
+    args = AuthorizationArgs(client_id=demo_rehearsal.demo_game.id, scopes=scopes, code_challenge=verifier.challenge)
     code, redirect_uri = await client.authorize(args)
     tokens = await client.get_token_from_provisional_merge(
-        rehearsal.demo_game.id,
+        demo_rehearsal.demo_game.id,
         code,
         verifier.verifier,
         redirect_uri,
         OIDC,
-        await create_credential(rehearsal, "oidc", "hero-1"),
+        await create_credential(demo_rehearsal, "oidc", "hero-1"),
     )
     # The provisional account no longer exists.
     assert await statuses.next() == (
@@ -153,18 +155,18 @@ async def test_a_player_links_and_unlinks_an_account(rehearsal: RehearsalWorld) 
     assert (me.id, me.is_provisional) == (alice.id, False)
     with pytest.raises(SdkError) as caught:
         await client.get_provisional_token(
-            rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", "hero-1")
+            demo_rehearsal.demo_game.id, OIDC, await create_credential(demo_rehearsal, "oidc", "hero-1")
         )
     assert caught.value.result.error_code == 530010
 
     await client.unmerge_into_provisional_account(
-        rehearsal.demo_game.id, OIDC, await create_credential(rehearsal, "oidc", "hero-1")
+        demo_rehearsal.demo_game.id, OIDC, await create_credential(demo_rehearsal, "oidc", "hero-1")
     )
     assert (await statuses.next(lambda _, error, __: error is ClientError.UNEXPECTED_CLOSE))[
         2
     ] == CloseCode.AUTHENTICATION_FAILED
     with pytest.raises(SdkError) as caught:
-        await client.refresh_token(rehearsal.demo_game.id, tokens.refresh_token)
+        await client.refresh_token(demo_rehearsal.demo_game.id, tokens.refresh_token)
     assert caught.value.result.error == "invalid_grant"
-    assert await sign_in(rehearsal, client) not in (provisional_user_id, alice.id)
+    assert await sign_in(demo_rehearsal, client) not in (provisional_user_id, alice.id)
     await client.close()

@@ -316,22 +316,24 @@ async def test_a_banned_user_cannot_log_in(world: World) -> None:
     (await world.request("POST", "/auth/login", json=login)).ok()
 
 
-async def test_the_control_api_bans_and_unbans_users(rehearsal: RehearsalWorld) -> None:
-    bob = rehearsal.demo_user("bob")
+async def test_the_control_api_bans_and_unbans_users(demo_rehearsal: RehearsalWorld) -> None:
+    bob = demo_rehearsal.demo_user("bob")
 
-    (await rehearsal.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
+    (await demo_rehearsal.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
     (await bob.get("/users/@me")).rejected(401, 0)
-    (await rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).ok()
-    (await rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).rejected(404, 0)
-    (await rehearsal.control_request("POST", "/users/1/ban", json={})).rejected(404, 10013)
-    auth_type, credential = await rehearsal.issue_credential("oidc", "ada")
+    (await demo_rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).ok()
+    (await demo_rehearsal.control_request("DELETE", f"/users/{bob.id}/ban")).rejected(404, 0)
+    (await demo_rehearsal.control_request("POST", "/users/1/ban", json={})).rejected(404, 10013)
+    auth_type, credential = await demo_rehearsal.issue_credential("oidc", "ada")
     from tests.issuer import request_token
 
-    tokens = (await request_token(rehearsal.demo_game, credential, auth_type)).ok()
-    player = await create_bearer(rehearsal.demo_game, tokens["access_token"])
-    (await rehearsal.control_request("POST", f"/users/{player.id}/ban", json={})).rejected(400, 50229)
-    bot_application_id = rehearsal.control.built_world.applications["demo-bot"].id
-    (await rehearsal.control_request("POST", f"/users/{int(bot_application_id)}/ban", json={})).rejected(404, 10013)
+    tokens = (await request_token(demo_rehearsal.demo_game, credential, auth_type)).ok()
+    player = await create_bearer(demo_rehearsal.demo_game, tokens["access_token"])
+    (await demo_rehearsal.control_request("POST", f"/users/{player.id}/ban", json={})).rejected(400, 50229)
+    bot_application_id = demo_rehearsal.control.built_world.applications["demo-bot"].id
+    (await demo_rehearsal.control_request("POST", f"/users/{int(bot_application_id)}/ban", json={})).rejected(
+        404, 10013
+    )
 
 
 # Publishers
@@ -580,20 +582,25 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
     assert publisher_row.flags & ApplicationFlags.PARENT
 
 
-async def test_the_control_api_links_publishers(rehearsal: RehearsalWorld) -> None:
-    parent, child = await create_social_game(rehearsal, flags=SOCIAL), await create_social_game(rehearsal, flags=SOCIAL)
+async def test_the_control_api_links_publishers(demo_rehearsal: RehearsalWorld) -> None:
+    parent, child = (
+        await create_social_game(demo_rehearsal, flags=SOCIAL),
+        await create_social_game(demo_rehearsal, flags=SOCIAL),
+    )
 
     (
-        await rehearsal.control_request(
+        await demo_rehearsal.control_request(
             "POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)}
         )
     ).ok()
 
-    second_response = await rehearsal.control_request(
+    second_response = await demo_rehearsal.control_request(
         "POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)}
     )
     second_response.rejected(400, 0)
-    (await rehearsal.control_request("POST", "/applications/1/publisher", json={"parent_id": "1"})).rejected(404, 10002)
+    (await demo_rehearsal.control_request("POST", "/applications/1/publisher", json={"parent_id": "1"})).rejected(
+        404, 10002
+    )
 
 
 # Operator commands

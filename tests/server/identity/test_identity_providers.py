@@ -523,11 +523,11 @@ PROVIDERS = [
 
 @pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
 async def test_every_provider_can_be_rehearsed_offline(
-    rehearsal: RehearsalWorld, provider: str, kind: str, provider_type: str
+    demo_rehearsal: RehearsalWorld, provider: str, kind: str, provider_type: str
 ) -> None:
-    client, bob = rehearsal.demo_game, rehearsal.demo_user("bob")
+    client, bob = demo_rehearsal.demo_game, demo_rehearsal.demo_user("bob")
 
-    auth_type, credential = await rehearsal.issue_credential(provider, "76561198000000001", name="Ada", kind=kind)
+    auth_type, credential = await demo_rehearsal.issue_credential(provider, "76561198000000001", name="Ada", kind=kind)
     tokens = (await request_token(client, credential, auth_type)).ok()
 
     player = await create_bearer(client, tokens["access_token"])
@@ -544,21 +544,21 @@ async def test_every_provider_can_be_rehearsed_offline(
 
 @pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
 async def test_expired_and_foreign_credentials_are_rejected(
-    rehearsal: RehearsalWorld, provider: str, kind: str, _: str
+    demo_rehearsal: RehearsalWorld, provider: str, kind: str, _: str
 ) -> None:
     is_opaque = provider == "steam" or kind == "access_token"
 
-    auth_type, expired_credential = await rehearsal.issue_credential(provider, "1", kind=kind, expires_in=-1)
-    _, foreign_credential = await rehearsal.issue_credential(provider, "1", kind=kind, client_id="another-game")
+    auth_type, expired_credential = await demo_rehearsal.issue_credential(provider, "1", kind=kind, expires_in=-1)
+    _, foreign_credential = await demo_rehearsal.issue_credential(provider, "1", kind=kind, client_id="another-game")
 
-    response = await request_token(rehearsal.demo_game, expired_credential, auth_type)
+    response = await request_token(demo_rehearsal.demo_game, expired_credential, auth_type)
     assert (response.status, response.code) == ((403, 50025) if is_opaque else (400, 530001))
-    response = await request_token(rehearsal.demo_game, foreign_credential, auth_type)
+    response = await request_token(demo_rehearsal.demo_game, foreign_credential, auth_type)
     assert (response.status, response.code) == ((403, 50025) if provider == "steam" else (400, 530003))
 
 
-async def test_a_credential_of_another_provider_is_rejected(rehearsal: RehearsalWorld) -> None:
-    _, apple_credential = await rehearsal.issue_credential("apple", "1")
+async def test_a_credential_of_another_provider_is_rejected(demo_rehearsal: RehearsalWorld) -> None:
+    _, apple_credential = await demo_rehearsal.issue_credential("apple", "1")
 
     for auth_type in (
         "OIDC",
@@ -566,38 +566,40 @@ async def test_a_credential_of_another_provider_is_rejected(rehearsal: Rehearsal
         "PLAYSTATION_NETWORK_ID_TOKEN",
         "EPIC_ONLINE_SERVICES_ID_TOKEN",
     ):
-        (await request_token(rehearsal.demo_game, apple_credential, auth_type)).rejected(400, 530002)
-    (await request_token(rehearsal.demo_game, apple_credential, "STEAM_SESSION_TICKET")).rejected(403, 50025)
-    (await request_token(rehearsal.demo_game, apple_credential, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).rejected(
+        (await request_token(demo_rehearsal.demo_game, apple_credential, auth_type)).rejected(400, 530002)
+    (await request_token(demo_rehearsal.demo_game, apple_credential, "STEAM_SESSION_TICKET")).rejected(403, 50025)
+    (await request_token(demo_rehearsal.demo_game, apple_credential, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).rejected(
         403, 50025
     )
 
 
-async def test_keys_of_an_emulated_provider_can_be_rotated(rehearsal: RehearsalWorld) -> None:
-    auth_type, old_credential = await rehearsal.issue_credential("unity", "1")
-    (await request_token(rehearsal.demo_game, old_credential, auth_type)).ok()
+async def test_keys_of_an_emulated_provider_can_be_rotated(demo_rehearsal: RehearsalWorld) -> None:
+    auth_type, old_credential = await demo_rehearsal.issue_credential("unity", "1")
+    (await request_token(demo_rehearsal.demo_game, old_credential, auth_type)).ok()
 
-    (await rehearsal.control_request("POST", "/issuers/unity/rotate")).ok()
-    rehearsal.clock.set(rehearsal.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
-    _, new_credential = await rehearsal.issue_credential("unity", "1")
+    (await demo_rehearsal.control_request("POST", "/issuers/unity/rotate")).ok()
+    demo_rehearsal.clock.set(demo_rehearsal.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
+    _, new_credential = await demo_rehearsal.issue_credential("unity", "1")
 
-    (await request_token(rehearsal.demo_game, new_credential, auth_type)).ok()
-    (await request_token(rehearsal.demo_game, old_credential, auth_type)).rejected(400, 530020)
+    (await request_token(demo_rehearsal.demo_game, new_credential, auth_type)).ok()
+    (await request_token(demo_rehearsal.demo_game, old_credential, auth_type)).rejected(400, 530020)
 
 
 async def test_an_emulated_provider_is_public_and_its_credentials_require_the_control_token(
-    rehearsal: RehearsalWorld,
+    demo_rehearsal: RehearsalWorld,
 ) -> None:
-    path = f"{rehearsal.url}/control/issuers/oidc/tokens"
+    path = f"{demo_rehearsal.url}/control/issuers/oidc/tokens"
 
-    (await rehearsal.request("POST", path, json={"user_id": "1"})).rejected(401, 0)
-    (await rehearsal.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).rejected(404, 0)
-    assert (await rehearsal.control_request("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == [
+    (await demo_rehearsal.request("POST", path, json={"user_id": "1"})).rejected(401, 0)
+    (await demo_rehearsal.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).rejected(404, 0)
+    assert (await demo_rehearsal.control_request("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == [
         "BASE_TYPE_REQUIRED"
     ]
-    discovery = await rehearsal.request("GET", f"{rehearsal.url}/control/issuers/oidc/.well-known/openid-configuration")
-    assert discovery.ok()["issuer"] == f"{rehearsal.url}/control/issuers/oidc"
-    assert (await rehearsal.request("GET", f"{rehearsal.url}/control/issuers/oidc/nothing")).status == 404
-    jwks = (await rehearsal.request("GET", f"{rehearsal.url}/control/issuers/apple/auth/keys")).ok()
+    discovery = await demo_rehearsal.request(
+        "GET", f"{demo_rehearsal.url}/control/issuers/oidc/.well-known/openid-configuration"
+    )
+    assert discovery.ok()["issuer"] == f"{demo_rehearsal.url}/control/issuers/oidc"
+    assert (await demo_rehearsal.request("GET", f"{demo_rehearsal.url}/control/issuers/oidc/nothing")).status == 404
+    jwks = (await demo_rehearsal.request("GET", f"{demo_rehearsal.url}/control/issuers/apple/auth/keys")).ok()
     assert "d" not in jwks["keys"][0]
     assert base64.urlsafe_b64decode(jwks["keys"][0]["x"] + "==")
