@@ -45,6 +45,7 @@ ING_MODULES = {
     "row_building",
     "decoding",
     "content_encoding",
+    "forwarding",
 }
 """Domain words that end with -ing."""
 

@@ -80,7 +80,11 @@ class ReactionUsers {
       const isEmpty = this.list.childElementCount === 0;
       setChildren(
         this.footer,
-        users.length === PAGE_SIZE ? this.#button("Show more") : isEmpty ? "Nobody reacts with this emoji now." : null,
+        users.length === PAGE_SIZE
+          ? this.#button("Show more")
+          : isEmpty
+            ? "There are no reactions with this emoji now."
+            : null,
       );
     } catch (error) {
       setChildren(this.footer, `${error.sentence ?? "The users could not be loaded."} `, this.#button("Try again"));
