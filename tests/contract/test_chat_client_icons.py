@@ -1,4 +1,4 @@
-"""Icons of the chat client: every name that a module uses has a shape, and each settings screen has its own icon."""
+"""Icons of the chat client: every name that a module uses has paths, and each settings screen has its own icon."""
 
 import re
 from collections import Counter
@@ -9,15 +9,15 @@ from tests.contract.tables import SOURCE
 
 APP = SOURCE / "server/transports/web/static/app"
 MODULES = {module: module.read_text(encoding="utf-8") for module in sorted(APP.rglob("*.js"))}
-SHAPES = set(re.findall(r"^  (\w+): \[", MODULES[APP / "ui/dom.js"].partition("const SHAPES = {")[2], re.MULTILINE))
+ICON_NAMES = set(re.findall(r"^  (\w+): \[", MODULES[APP / "ui/dom.js"].partition("const ICON_PATHS = {")[2], re.MULTILINE))
 
 
-def test_every_icon_has_a_shape() -> None:
+def test_every_icon_has_paths() -> None:
     used = re.compile(r'(?:\b(?:icon|iconButton)\(\s*|\bicon: )"([\w-]+)"')
     missing = {
-        name: module.name for module, code in MODULES.items() for name in used.findall(code) if name not in SHAPES
+        name: module.name for module, code in MODULES.items() for name in used.findall(code) if name not in ICON_NAMES
     }
-    assert "people" in SHAPES
+    assert "people" in ICON_NAMES
     assert missing == {}
 
 

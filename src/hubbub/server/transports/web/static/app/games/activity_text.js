@@ -42,7 +42,7 @@ export function partySizeText(party) {
 }
 
 /** Format a duration in milliseconds as `m:ss` or `h:mm:ss`. */
-export function formatDuration(durationMs) {
+export function formatPlayTime(durationMs) {
   const seconds = Math.max(0, Math.floor(durationMs / 1000));
   const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
   if (!parts[0]) parts.shift();

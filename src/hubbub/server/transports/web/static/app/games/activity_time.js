@@ -2,7 +2,7 @@
 
 import { platformNow } from "../network/platform_clock.js";
 import { h } from "../ui/dom.js";
-import { formatDuration } from "./activity_text.js";
+import { formatPlayTime } from "./activity_text.js";
 
 const UPDATE_INTERVAL_MS = 1_000;
 
@@ -40,8 +40,8 @@ export function activityTime({ start, end } = {}) {
   const node = h("p", { class: "activity-time" });
   return updateWhileShown(node, () => {
     node.textContent = end
-      ? `${formatDuration(end - platformNow())} left`
-      : `${formatDuration(platformNow() - start)} elapsed`;
+      ? `${formatPlayTime(end - platformNow())} left`
+      : `${formatPlayTime(platformNow() - start)} elapsed`;
   });
 }
 
@@ -52,6 +52,6 @@ function progressElement(start, end) {
   return updateWhileShown(node, () => {
     const elapsedMs = Math.min(Math.max(platformNow() - start, 0), end - start);
     bar.value = Math.floor((100 * elapsedMs) / (end - start));
-    text.textContent = `${formatDuration(elapsedMs)} of ${formatDuration(end - start)}`;
+    text.textContent = `${formatPlayTime(elapsedMs)} of ${formatPlayTime(end - start)}`;
   });
 }
