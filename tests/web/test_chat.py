@@ -1,5 +1,6 @@
 """The chat client in a real browser: messages, and actions on messages."""
 
+import asyncio
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -374,3 +375,26 @@ async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) 
         await guild.send_message(tom, "hear this")
         await page.get_by_role("log", name="New messages").get_by_text("tom: hear this").wait_for()
         assert "number" not in await page.get_by_role("log", name="New messages").inner_text()
+
+
+async def test_a_message_that_arrives_while_the_first_page_is_loading_is_shown(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    zebra = await guild.channel("zebra")
+    held, release = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Any) -> None:
+        response = await route.fetch()
+        held.set()
+        await release.wait()
+        await route.fulfill(response=response)
+
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{zebra}") as window:
+        await window.page.route(f"**/channels/{guild.general}/messages?*", hold)
+        await window.page.locator(f'.side .entry[data-focus="{guild.general}"]').click()
+        await held.wait()
+        await guild.send_message(tom, "in between")
+        # The sidebar shows that the event has arrived.
+        await window.page.locator(f'.side .entry.unread[data-focus="{guild.general}"]').wait_for()
+        release.set()
+        await window.wait_message("in between")
