@@ -113,6 +113,11 @@ def _dated_fields_are_optional(schemas: dict[str, Any]) -> None:
             schema["required"] = [item for item in schema["required"] if item not in dated]
 
 
+def _messages_include_links_to_lobbies(schemas: dict[str, Any]) -> None:
+    """spec/sdk.md#12.6: linking a channel to a lobby creates a message of type 49."""
+    _admit(schemas["MessageType"], 49)
+
+
 def _invites_include_the_lobby_target_type(schemas: dict[str, Any]) -> None:
     """spec/sdk.md#12.6: an invite into the guild of a linked channel has target type 5."""
     _admit(schemas["InviteTargetTypes"], 5)
@@ -150,6 +155,7 @@ CORRECTIONS: tuple[Callable[[dict[str, Any]], None], ...] = (
     _entitlement_types_are_complete,
     _dated_fields_are_optional,
     _invites_include_the_lobby_target_type,
+    _messages_include_links_to_lobbies,
     _template_defaults_are_optional,
     _signing_keys_can_be_elliptic,
 )

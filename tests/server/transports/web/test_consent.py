@@ -54,6 +54,27 @@ async def test_denial_redirects_with_an_error_and_grants_nothing(world: World) -
     assert "No connected apps" in (await browser.open("/settings/apps")).text
 
 
+@pytest.mark.parametrize("button", ["Authorize", "Cancel"])
+async def test_a_request_of_the_chat_client_returns_to_its_page(world: World, button: str) -> None:
+    browser, _, url = await create_consent_request(world, next="/app/channels/1/2")
+
+    page = await browser.open(url)
+    done = await browser.submit(page, button, follow=False)
+
+    assert "the chat" in page.text
+    assert (done.status, done.location) == (303, "/app/channels/1/2")
+    assert ("Orchard" in (await browser.open("/settings/apps")).text) is (button == "Authorize")
+
+
+@pytest.mark.parametrize("next_path", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example"])
+async def test_a_return_path_on_another_server_is_ignored(world: World, next_path: str) -> None:
+    browser, _, url = await create_consent_request(world, next=next_path)
+
+    done = await browser.submit(await browser.open(url), "Authorize", follow=False)
+
+    assert done.location.startswith(REDIRECT + "?")
+
+
 async def test_the_login_returns_to_the_consent_page(world: World) -> None:
     client = await create_application(world)
     browser = Browser(world)

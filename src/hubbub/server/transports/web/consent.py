@@ -40,7 +40,8 @@ _ABBREVIATIONS: Final = {"Tts": "text-to-speech", "Vad": "voice activity"}
 async def show_consent(request: PageRequest) -> web.Response:
     """Show an authorization request.
 
-    With `prompt=none`, redirect at once if the user has authorized the application before.
+    With `prompt=none`, redirect at once if the user has authorized the application before. With `next`, a path of this
+    server, the user returns there and not to the application: the chat client asks for consent this way.
     """
     try:
         query = _authorize_query(request)
@@ -85,7 +86,7 @@ def _authorize_query(request: PageRequest) -> dict[str, list[str]]:
     for name, values in parameters.items():
         if len(values) > 1 and name in oauth2.AuthorizeQuery.__struct_fields__:
             raise errors.invalid(name, "DUPLICATE", "This parameter must not be repeated.")
-    return {name: values for name, values in parameters.items() if values[-1]}
+    return {name: values for name, values in parameters.items() if values[-1] and name != "next"}
 
 
 def _decision_body(request: PageRequest, preview: AuthorizationPreview) -> dict[str, Any]:
@@ -114,7 +115,7 @@ async def _show_request(
     context: dict[str, Any] = {
         "preview": preview,
         "links": _policy_links(preview),
-        "returns_to": _redirect_label(preview.redirect_uri),
+        "returns_to": "the chat" if request.next_path else _redirect_label(preview.redirect_uri),
         "permissions": _permission_choices(requested),
         "guilds": _guild_choices(preview, guild_id, (query.get("disable_guild_select") or [""])[-1]),
         "guild_id": guild_id,
@@ -214,7 +215,12 @@ def _redirect_label(redirect_uri: str | None) -> str | None:
 
 
 def _return_to_application(request: PageRequest, url: str, preview: AuthorizationPreview) -> web.Response:
-    """Return the decision to the application. 303, so that browsers do not resend the form (RFC 9700 4.12)."""
+    """Return the decision to the application, or the user to `next`.
+
+    303, so that browsers do not resend the form (RFC 9700 4.12).
+    """
+    if request.next_path:
+        return request.redirect(request.next_path)
     if urlsplit(url).scheme in ("http", "https"):
         return request.redirect(url)
     # A browser that hands a URL to another program stays on the current page, so show one.

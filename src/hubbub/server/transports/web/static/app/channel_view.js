@@ -55,6 +55,7 @@ class ChannelView extends LayoutPart {
       channel.type,
       channel.parent_id,
       channel.member !== undefined,
+      channel.linked_lobby,
       recipientVersions,
       String(context.state.permissionsIn(channel.id)),
     ]);

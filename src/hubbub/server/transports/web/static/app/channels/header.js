@@ -13,6 +13,7 @@ import { openMenu, openPopup } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { activityLine } from "../games/activity_text.js";
+import { linkedChannelBadge } from "../games/linked_channels.js";
 import { startPrivateCall } from "../calls/private_calls.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
@@ -45,6 +46,7 @@ export function channelHeader(context, channel, onClose = null) {
         title,
       ),
       other ? activityButton(context, other) : null,
+      linkedChannelBadge(context, channel),
       channel.topic ? h("p", { class: "muted small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
     ),
     h(

@@ -19,6 +19,7 @@ import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { activityLine } from "../games/activity_text.js";
+import { linkedChannelMark } from "../games/linked_channels.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
 import { openCategoryMenu, openChannelMenu } from "./header.js";
@@ -256,6 +257,7 @@ class Sidebar extends LayoutPart {
           mentionCount,
           channel.id === channelId,
           channel.status,
+          Boolean(channel.linked_lobby),
         ].join(" "),
         build: () => this.#channelItem(channel, icon(channelIconName(channel)), channel.name, isUnread, mentionCount),
       },
@@ -352,6 +354,7 @@ class Sidebar extends LayoutPart {
           : isUnread
             ? h("span", { class: "visually-hidden" }, " unread")
             : null,
+        linkedChannelMark(channel),
         isMuted ? h("span", { role: "img", "aria-label": "muted", title: "Muted" }, icon("bell_off")) : null,
       ),
     );

@@ -13,6 +13,7 @@ import { channelTitle } from "../content/avatars.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { activitiesEnabled } from "../activities/launcher.js";
+import { authorizationNotice } from "../games/linked_channels.js";
 import { slowModeOf, slowModeText, timeoutText } from "./send_limits.js";
 import { Suggestions } from "./suggestions.js";
 import { Uploads } from "./uploads.js";
@@ -103,7 +104,10 @@ class Composer extends LayoutPart {
     const reason = this.#closedReason();
     this.box.hidden = reason !== null;
     this.closedNotice.hidden = reason === null;
-    if (this.closedNotice.textContent !== (reason ?? "")) this.closedNotice.textContent = reason ?? "";
+    // A notice with a link stays, so that the link keeps its focus.
+    const version = Array.isArray(reason) ? "authorization" : (reason ?? "");
+    if (this.closedNotice.dataset.version !== version) setChildren(this.closedNotice, reason);
+    this.closedNotice.dataset.version = version;
     this.#drawSlowMode(reason);
     this.attachButton.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
     this.launchButton.hidden = !activitiesEnabled() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
@@ -198,7 +202,7 @@ class Composer extends LayoutPart {
       state.relationships.get(channel.recipients?.[0]?.id)?.type === RelationshipType.BLOCKED
     )
       return "You blocked this user. Unblock them to send messages.";
-    return null;
+    return authorizationNotice(this.context, channel);
   }
 
   #onKeydown(event) {

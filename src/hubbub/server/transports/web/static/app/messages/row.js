@@ -12,6 +12,7 @@ import { isOnlyEmoji, renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
 import { renderComponents } from "../components/message_components.js";
 import "../games/invite_card.js";
+import { gameMessageTag } from "../games/linked_channels.js";
 import { renderAttachments, renderStickers } from "./attachments.js";
 import { createEditForm } from "./edit_form.js";
 import { renderEmbeds } from "./embeds.js";
@@ -19,6 +20,8 @@ import { renderPoll } from "./polls.js";
 import { renderReactions } from "./reactions.js";
 
 const GROUPING_MS = 7 * 60_000;
+/** Flags that separate a message from the previous one of its author. */
+const DISTINGUISHING_FLAGS = MessageFlags.EPHEMERAL | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION;
 
 /** Return whether a message is grouped with the previous one, without its own header. */
 export function isGroupedWithPrevious(message, previous) {
@@ -28,7 +31,7 @@ export function isGroupedWithPrevious(message, previous) {
     isUserMessage(message) &&
     isUserMessage(previous) &&
     message.type === MessageType.DEFAULT &&
-    !((message.flags ^ previous.flags) & MessageFlags.EPHEMERAL) &&
+    !((message.flags ^ previous.flags) & DISTINGUISHING_FLAGS) &&
     Date.parse(message.timestamp) - Date.parse(previous.timestamp) < GROUPING_MS
   );
 }
@@ -160,6 +163,7 @@ function headLine(message, context, name) {
           name,
         ),
     message.author.bot || message.webhook_id ? h("span", { class: "tag" }, "App") : null,
+    gameMessageTag(message, context),
     h("span", { class: "when" }, sentTimeElement(message.timestamp)),
     message.pinned ? h("span", { class: "when", title: "Pinned" }, icon("pin")) : null,
   );

@@ -327,7 +327,11 @@ function changeChannel(state, data) {
   const current = state.channels.get(data.id);
   if (isPrivate(data)) storePrivateChannel(state, { ...current, ...data });
   // The last message ID in channel events may be outdated: they are not sent for new messages (spec/gateway.md#10).
-  else state.channels.set(data.id, { ...current, ...data, last_message_id: latestMessageId(current, data) });
+  else {
+    const lastMessageId = latestMessageId(current, data);
+    // The event of an unlinked channel has no `linked_lobby`.
+    state.channels.set(data.id, { ...current, linked_lobby: undefined, ...data, last_message_id: lastMessageId });
+  }
   state.emitChange("channels", data.id, data.guild_id);
 }
 
