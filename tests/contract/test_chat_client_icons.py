@@ -9,7 +9,9 @@ from tests.contract.tables import SOURCE
 
 APP = SOURCE / "server/transports/web/static/app"
 MODULES = {module: module.read_text(encoding="utf-8") for module in sorted(APP.rglob("*.js"))}
-ICON_NAMES = set(re.findall(r"^  (\w+): \[", MODULES[APP / "ui/dom.js"].partition("const ICON_PATHS = {")[2], re.MULTILINE))
+ICON_NAMES = set(
+    re.findall(r"^  (\w+): \[", MODULES[APP / "ui/dom.js"].partition("const ICON_PATHS = {")[2], re.MULTILINE)
+)
 
 
 def test_every_icon_has_paths() -> None:

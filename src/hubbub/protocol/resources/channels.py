@@ -38,29 +38,23 @@ from hubbub.protocol.resources.users import User
 
 GUILD_CHANNELS_MAX: Final = 500
 CATEGORY_CHILDREN_MAX: Final = 50
-"""Maximum number of channels in a category."""
 OVERWRITES_MAX: Final = 1000
-"""Maximum number of overwrites of a channel."""
 GUILD_OVERWRITES_MAX: Final = 50_000
 """Maximum number of overwrites in all channels of a guild: a connecting session reads all of them (decisions/0054)."""
 CHANNEL_NAME_MAX: Final = 100
 TOPIC_MAX: Final = 1024
 """Maximum length of a topic in characters, except in forum and media channels."""
 FORUM_TOPIC_MAX: Final = 4096
-"""Maximum length of the topic of a forum or media channel, in characters."""
 RATE_LIMIT_PER_USER_MAX: Final = 21_600
 """Maximum slowmode interval in seconds."""
 BITRATE_MIN: Final = 8_000
-"""Minimum bitrate in bits per second."""
 BITRATE_DEFAULT: Final = 64_000
 BITRATE_MAX_BY_TIER: Final = (96_000, 128_000, 256_000, 384_000)
 """Maximum bitrate in bits per second, by the guild's premium tier; VIP_REGIONS guilds have the last value."""
 STAGE_BITRATE_MAX: Final = 64_000
-"""Maximum bitrate of a stage channel in bits per second."""
 VOICE_USER_LIMIT_MAX: Final = 99
 STAGE_USER_LIMIT_MAX: Final = 10_000
 FORUM_TAGS_MAX: Final = 20
-"""Maximum number of tags of a forum."""
 APPLIED_TAGS_MAX: Final = 5
 """Maximum number of tags of a post."""
 THREAD_MEMBER_COUNT_MAX: Final = 50

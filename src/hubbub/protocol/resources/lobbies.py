@@ -20,7 +20,6 @@ from hubbub.protocol.resources.messages import MESSAGE_CREATE, CreateMessage, Di
 from hubbub.protocol.resources.users import User
 
 LOBBY_MEMBERS_MAX: Final = 1000
-"""Maximum number of members of a lobby."""
 LOBBY_MEMBERS_PER_REQUEST_MAX: Final = 25
 """Maximum number of members that one request adds or updates."""
 LOBBIES_PER_USER_MAX: Final = 100
@@ -28,28 +27,23 @@ LOBBIES_PER_USER_MAX: Final = 100
 The specification has two values: 100 in the guide, 200 in the header (spec/sdk.md#18).
 """
 LOBBY_SECRET_MAX: Final = 250
-"""Maximum length of the secret of a lobby, in characters."""
 LOBBY_SECRET_LIFETIME_MS: Final = 30 * 24 * 3_600_000
 """Time in milliseconds after which users can no longer join a lobby with its secret."""
 LOBBY_IDLE_SECONDS_DEFAULT: Final = 300
 LOBBY_IDLE_SECONDS_MIN: Final = 5
 LOBBY_IDLE_SECONDS_MAX: Final = 604_800
 LOBBY_METADATA_KEYS_MAX: Final = 25
-"""Maximum number of metadata keys of a lobby or a member."""
 LOBBY_METADATA_TEXT_LENGTH_MAX: Final = 1024
 """Maximum length of one key or value, in characters."""
 LOBBY_METADATA_TOTAL_MAX: Final = 1000
 """Maximum total length of all keys and values: the guide's limit, in addition to the limits of the schema (spec/sdk.md#18)."""
 LOBBY_MESSAGES_MAX: Final = 200
-"""Maximum number of messages that can be listed."""
 LOBBY_HISTORY_MS: Final = 72 * 3_600_000
 """Maximum age in milliseconds of messages that can be listed."""
 ADDITIONAL_NAME_MAX: Final = 80
-"""Maximum length of an `additional_name`, in characters."""
 OVERRIDE_URL_MAX: Final = 512
 """Maximum length of the URL that receives the webhook events of one lobby, in characters."""
 MODERATION_METADATA_KEYS_MAX: Final = 5
-"""Maximum number of keys of the moderation metadata of a message."""
 MODERATION_METADATA_KEY_LENGTH_MAX: Final = 1024
 MODERATION_METADATA_VALUE_LENGTH_MAX: Final = 2000
 LOBBY_INVITE_LIFETIME_SECONDS: Final = 3600
