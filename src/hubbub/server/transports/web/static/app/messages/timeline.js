@@ -202,7 +202,7 @@ class Timeline extends LayoutPart {
     this.loadError = null;
     const { api, channelId, state } = this.context;
     const log = this.log;
-    if (side !== "older") log.arrived = [];
+    if (range !== "older") log.arrived = [];
     const query = { limit: PAGE_SIZE };
     if (range === "older") query.before = log.oldestId;
     if (range === "newer") query.after = log.newestId;
