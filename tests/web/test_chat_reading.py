@@ -274,7 +274,7 @@ async def test_a_timeout_and_slow_mode_are_explained_with_a_countdown(platform: 
 
 
 @pytest.mark.parametrize(("action", "width"), [("kick", 1440), ("ban", 390)])
-async def test_a_removed_member_is_told_what_happened(platform: ChatPlatform, action: str, width: int) -> None:
+async def test_a_removed_member_sees_a_notice(platform: ChatPlatform, action: str, width: int) -> None:
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)

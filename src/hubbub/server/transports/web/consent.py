@@ -40,8 +40,8 @@ _ABBREVIATIONS: Final = {"Tts": "text-to-speech", "Vad": "voice activity"}
 async def show_consent(request: PageRequest) -> web.Response:
     """Show an authorization request.
 
-    With `prompt=none`, redirect at once if the user has authorized the application before. With `next`, a path of this
-    server, the user returns there and not to the application: the chat client asks for consent this way.
+    With `prompt=none`, redirect at once if the user has authorized the application before. With a
+    `next_path` on this server, the user returns there and not to the application: the chat client uses this.
     """
     try:
         query = _authorize_query(request)
@@ -215,7 +215,7 @@ def _redirect_label(redirect_uri: str | None) -> str | None:
 
 
 def _return_to_application(request: PageRequest, url: str, preview: AuthorizationPreview) -> web.Response:
-    """Return the decision to the application, or the user to `next`.
+    """Return the decision to the application, or the user to `next_path`.
 
     303, so that browsers do not resend the form (RFC 9700 4.12).
     """
