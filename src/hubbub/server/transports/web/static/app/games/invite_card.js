@@ -129,15 +129,15 @@ class GameInvite extends LayoutPart {
     const reason = activity !== undefined && isPartyFull(activity) ? "The party is full." : null;
     return {
       text: `${name} invited you to play.`,
-      controls: [partyButton("Join", "", joining => this.#join(joining), reason)],
+      controls: [partyButton("Join", "", actions => this.#join(actions), reason)],
       key: `join ${reason}`,
     };
   }
 
-  #join(joining) {
+  #join(actions) {
     const { application, activity, author, channel_id: channelId, id: messageId } = this.message;
     const sessionId = activity.session_id;
-    return joining.joinParty(this.context, application, { userId: author.id, sessionId, channelId, messageId });
+    return actions.joinParty(this.context, application, { userId: author.id, sessionId, channelId, messageId });
   }
 
   #requestContent(name, isExpired) {
@@ -160,7 +160,7 @@ class GameInvite extends LayoutPart {
     return {
       text: `${name} asks to join your party.`,
       controls: [
-        partyButton("Accept", "", joining => joining.sendInvite(this.context, author.id, ownActivity), reason),
+        partyButton("Accept", "", actions => actions.sendInvite(this.context, author.id, ownActivity), reason),
         h(
           "button",
           { type: "button", class: "button small quiet", dataset: { focus: "Decline" }, onclick: decline },

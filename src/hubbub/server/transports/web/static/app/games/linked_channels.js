@@ -71,7 +71,8 @@ async function openLinkedChannelDialog(context, channel) {
     h(
       "p",
       null,
-      `Messages of #${channel.name} also appear in a lobby of ${name}. Players read and answer them in the game, even if they are not members of this guild. What they write there appears here with the tag “From ${name}”.`,
+      `Messages of #${channel.name} also appear in a lobby of ${name}. Players read and answer them in the game, `,
+      `even if they are not members of this guild. Messages from the game have the tag “From ${name}”.`,
     ),
     linked.require_application_authorization
       ? h("p", null, `Only people who connected ${name} to their account can write here.`)

@@ -5,13 +5,13 @@ import { loadModule } from "../ui/lazy_modules.js";
 import { loadApplication } from "./game_images.js";
 import { canJoinDirectly, isJoinable, isPartyFull, ownJoinableActivities } from "./parties.js";
 
-/** Return a button that runs an action of `joining.js` once at a time; `reason` disables it and is shown beside it. */
+/** Return a button that runs an action of `party_actions.js` once at a time; `reason` disables it and is shown beside it. */
 export function partyButton(label, style, run, reason = null) {
   const onClick = async ({ currentTarget: button }) => {
     button.disabled = true;
     try {
-      const joining = await loadModule(() => import("./joining.js"));
-      if (joining !== null) await run(joining);
+      const actions = await loadModule(() => import("./party_actions.js"));
+      if (actions !== null) await run(actions);
     } finally {
       button.disabled = false;
     }
@@ -37,10 +37,10 @@ export function joinButton(context, userId, activity) {
   const reason = isPartyFull(activity) ? "The party is full." : null;
   const { application_id: id, session_id: sessionId } = activity;
   if (!canJoinDirectly(state, userId, activity))
-    return partyButton("Ask to join", "", joining => joining.askToJoin(context, userId, activity), reason);
-  const join = async joining => {
+    return partyButton("Ask to join", "", actions => actions.askToJoin(context, userId, activity), reason);
+  const join = async actions => {
     const application = await loadApplication(context, id).catch(() => ({ id, name: activity.name }));
-    await joining.joinParty(context, application, { userId, sessionId });
+    await actions.joinParty(context, application, { userId, sessionId });
   };
   return partyButton("Join", "", join, reason);
 }
@@ -51,6 +51,6 @@ export function inviteButtons(context, user) {
   return ownJoinableActivities(context.state)
     .filter(activity => !isPartyFull(activity))
     .map(activity =>
-      partyButton(`Invite to ${activity.name}`, "quiet", joining => joining.sendInvite(context, user.id, activity)),
+      partyButton(`Invite to ${activity.name}`, "quiet", actions => actions.sendInvite(context, user.id, activity)),
     );
 }
