@@ -16,7 +16,7 @@ TRY_COUNT = 5
 LOG_TEXTS = ("a", "a-", "token:'", "Bot ", "://", "a.", "code:", "code=A")
 MARKS = ("*", "**", "_", "__", "~~", "||", "`", "[", "[](", "> ", "<", "\\", "- ", "https://", "***a", "||`")
 TEXT_LENGTH_MAX = 4000
-"""Length of the longest text in characters: the maximum of all text displays of a message."""
+"""Maximum length of the longest text in characters: the maximum of all text displays of a message."""
 
 # The time of each text, in milliseconds: the best of several tries.
 TIME_MARKDOWN = """

@@ -24,7 +24,7 @@ CORE_READS = {
 """Tables of slices that modules of `server/core` read."""
 
 DECLARED_READS_MAX = 82
-"""Number of entries in the `READS` of all slices. It may only decrease."""
+"""Maximum number of entries in the `READS` of all slices. It may only decrease."""
 
 _CREATE = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
 _WRITE = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+(\w+)")

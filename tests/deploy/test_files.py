@@ -23,7 +23,7 @@ DEPLOY: Final = ROOT / "deploy"
 BASE: Final = DEPLOY / "kustomize" / "base"
 ROLES: Final = ("api", "gateway", "voice", "worker")
 WORKERS_MAX: Final = 32
-"""Number of worker numbers that IDs can contain."""
+"""Maximum number of worker numbers that IDs can contain."""
 VARIABLE_PATTERN: Final = re.compile(r"\$\{(\w+)(?::[?-][^}]*)?\}")
 
 

@@ -20,7 +20,7 @@ from tests.sdk.players import create_game, create_player
 from tests.world import World
 
 FRAMES_MAX = 6000
-"""Number of frames after which the game loop of a test has failed."""
+"""Maximum number of frames after which the game loop of a test has failed."""
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)

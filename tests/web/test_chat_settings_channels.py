@@ -272,7 +272,7 @@ async def test_permissions_are_denied_and_previewed_and_synced_with_the_category
         }
         await tom_window.page.get_by_role("link", name="boats").wait_for()
 
-        # Another person removes an overwrite; the page follows.
+        # An overwrite is removed over the API; the page follows.
         (await nora.delete(f"/channels/{boats}/permissions/{tom.id}")).ok()
         await settings.get_by_role("tab", name="Permissions").click()
         await settings.get_by_label("Permissions of").locator("option", has_text="tom").wait_for(state="detached")

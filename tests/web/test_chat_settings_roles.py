@@ -230,6 +230,6 @@ async def test_members_of_a_role_are_added_and_removed(platform: ChatPlatform) -
         await members.get_by_role("button", name="Remove mary from Crew").click()
         await members.get_by_text("@mary").wait_for(state="detached")
         assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).ok()["roles"] == []
-        # Another person takes the role from tom.
+        # The role is removed from tom over the API; the page follows.
         (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}/roles/{crew}")).ok()
         await settings.get_by_text("No member has this role yet.").wait_for()

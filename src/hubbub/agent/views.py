@@ -28,7 +28,7 @@ MESSAGE_FIELDS: Final = (
 
 
 def user(payload: Data) -> Data:
-    """Build a user object without `premium_type`, which a program reads of its own user only (`context.AgentContext.user_view`)."""
+    """Build a user object. Its `premium_type` is 0: only the own user of a program has one (`context.AgentContext.user_view`)."""
     return {name: payload.get(name) for name in USER_FIELDS} | {
         "bot": bool(payload.get("bot")),
         "flags": payload.get("public_flags", 0),

@@ -28,7 +28,7 @@ EventPredicate = Callable[[dict[str, Any]], object]
 
 
 EVENTS_KEPT_MAX: Final = 10_000
-"""Number of events that a session keeps; older ones are discarded."""
+"""Maximum number of events that a session keeps; older ones are discarded."""
 
 
 class ReceivedEvent(NamedTuple):

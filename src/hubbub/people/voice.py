@@ -22,9 +22,9 @@ from hubbub.protocol.voice import DAVE_VERSION, ENCRYPTION_MODES, VoiceOpcode
 CONNECT_TIMEOUT_SECONDS: Final = 30.0
 """Time limit for connecting to the voice server."""
 RECORDED_FRAMES_MAX: Final = 15_000
-"""Number of recorded frames, five minutes of one speaker; the oldest are discarded."""
+"""Maximum number of recorded frames, five minutes of one speaker; the oldest are discarded."""
 UNKNOWN_PACKETS_MAX: Final = 100
-"""Number of frames kept for a speaker whose user is not known yet."""
+"""Maximum number of frames kept for a speaker whose user is not known yet."""
 SILENCE_FRAMES: Final = 5
 """Number of silence frames that end a transmission."""
 FRAME_SAMPLES: Final = 20 * SAMPLES_PER_MS

@@ -7,39 +7,39 @@ class ApplicationFlags:
     """Flags of an application; bits above 30 are only in `flags_new` (spec/http.md#3.1)."""
 
     AUTO_MODERATION_RULE_CREATE_BADGE: Final = 1 << 6
-    """Uses auto moderation in many guilds."""
+    """The application uses auto moderation in many guilds."""
     PUBLIC_OAUTH2_CLIENT: Final = 1 << 8
     """Exchanges authorization codes without a client secret."""
     SOCIAL_LAYER_INTEGRATION_LIMITED: Final = 1 << 10
-    """Uses the social layer with development limits."""
+    """The application uses the social layer with development limits."""
     GATEWAY_PRESENCE: Final = 1 << 12
-    """Was granted the GUILD_PRESENCES intent."""
+    """The application was granted the GUILD_PRESENCES intent."""
     GATEWAY_PRESENCE_LIMITED: Final = 1 << 13
     """Enabled the GUILD_PRESENCES intent itself, below the size that requires approval."""
     GATEWAY_GUILD_MEMBERS: Final = 1 << 14
-    """Was granted the GUILD_MEMBERS intent."""
+    """The application was granted the GUILD_MEMBERS intent."""
     GATEWAY_GUILD_MEMBERS_LIMITED: Final = 1 << 15
     """Enabled the GUILD_MEMBERS intent itself, below the size that requires approval."""
     VERIFICATION_PENDING_GUILD_LIMIT: Final = 1 << 16
-    """Shows unusual growth that prevents verification."""
+    """The application shows unusual growth that prevents verification."""
     EMBEDDED: Final = 1 << 17
-    """Is an activity."""
+    """The application is an activity."""
     GATEWAY_MESSAGE_CONTENT: Final = 1 << 18
-    """Was granted the MESSAGE_CONTENT intent."""
+    """The application was granted the MESSAGE_CONTENT intent."""
     GATEWAY_MESSAGE_CONTENT_LIMITED: Final = 1 << 19
     """Enabled the MESSAGE_CONTENT intent itself, below the size that requires approval."""
     APPLICATION_COMMAND_BADGE: Final = 1 << 23
-    """Has global commands."""
+    """The application has global commands."""
     IFRAME_MODAL: Final = 1 << 26
-    """May display its own page in a modal."""
+    """The application may display its own page in a modal."""
     SOCIAL_LAYER_INTEGRATION: Final = 1 << 27
-    """Uses the social layer with full access."""
+    """The application uses the social layer with full access."""
     PARENT: Final = 1 << 33
-    """Is the publisher of other applications."""
+    """The application is the publisher of other applications."""
     DISABLE_RELATIONSHIP_ACCESS: Final = 1 << 34
-    """Does not use relationships."""
+    """The application does not use relationships."""
     STOREFRONT_ELIGIBLE: Final = 1 << 35
-    """May have a store page."""
+    """The application may have a store page."""
 
     EDITABLE: Final = GATEWAY_PRESENCE_LIMITED | GATEWAY_GUILD_MEMBERS_LIMITED | GATEWAY_MESSAGE_CONTENT_LIMITED
     """Bits that the application may change itself."""
@@ -134,9 +134,9 @@ class MessageFlags:
     """Flags of a message."""
 
     CROSSPOSTED: Final = 1 << 0
-    """Was published to the channels that follow its channel."""
+    """The message was published to the channels that follow its channel."""
     IS_CROSSPOST: Final = 1 << 1
-    """Was published from a followed channel."""
+    """The message was published from a followed channel."""
     SUPPRESS_EMBEDS: Final = 1 << 2
     """Displays no embeds."""
     SOURCE_MESSAGE_DELETED: Final = 1 << 3
@@ -144,7 +144,7 @@ class MessageFlags:
     URGENT: Final = 1 << 4
     """Comes from the platform's urgent message system."""
     HAS_THREAD: Final = 1 << 5
-    """Has a thread with the same ID."""
+    """The message has a thread with the same ID."""
     EPHEMERAL: Final = 1 << 6
     """Visible only to the user who triggered the interaction."""
     LOADING: Final = 1 << 7
@@ -152,15 +152,15 @@ class MessageFlags:
     FAILED_TO_MENTION_SOME_ROLES_IN_THREAD: Final = 1 << 8
     """Some mentioned roles and their members could not be added to the thread."""
     SUPPRESS_NOTIFICATIONS: Final = 1 << 12
-    """Does not trigger push and desktop notifications."""
+    """The message does not trigger push and desktop notifications."""
     IS_VOICE_MESSAGE: Final = 1 << 13
-    """Is a voice message."""
+    """The message is a voice message."""
     HAS_SNAPSHOT: Final = 1 << 14
-    """Is a forward and contains a snapshot of the original."""
+    """The message is a forward and contains a snapshot of the original."""
     IS_COMPONENTS_V2: Final = 1 << 15
     """Consists of components only; cannot be removed once set."""
     SENT_BY_SOCIAL_LAYER_INTEGRATION: Final = 1 << 16
-    """Was sent from a game."""
+    """The message was sent from a game."""
 
     SETTABLE: Final = SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS | IS_VOICE_MESSAGE | IS_COMPONENTS_V2
     """Bits that the author of a message may set."""
@@ -196,19 +196,19 @@ class MemberFlags:
     """Flags of a guild member."""
 
     DID_REJOIN: Final = 1 << 0
-    """Left the guild and joined again."""
+    """The member left the guild and joined again."""
     COMPLETED_ONBOARDING: Final = 1 << 1
-    """Completed onboarding."""
+    """The member completed onboarding."""
     BYPASSES_VERIFICATION: Final = 1 << 2
-    """Is exempt from the verification requirements; the only bit that can be edited."""
+    """The member is exempt from the verification requirements; the only bit that can be edited."""
     STARTED_ONBOARDING: Final = 1 << 3
-    """Started onboarding."""
+    """The member started onboarding."""
     IS_GUEST: Final = 1 << 4
     """Guest who may only use the voice channel of their invite."""
     STARTED_HOME_ACTIONS: Final = 1 << 5
-    """Started the new member actions of the server guide."""
+    """The member started the new member actions of the server guide."""
     COMPLETED_HOME_ACTIONS: Final = 1 << 6
-    """Completed the new member actions of the server guide."""
+    """The member completed the new member actions of the server guide."""
     AUTOMOD_QUARANTINED_USERNAME: Final = 1 << 7
     """Quarantined by auto moderation because of a username, display name or nickname."""
     DM_SETTINGS_UPSELL_ACKNOWLEDGED: Final = 1 << 9
@@ -227,7 +227,7 @@ class RoleFlags:
     """Flags of a role."""
 
     IN_PROMPT: Final = 1 << 0
-    """Can be selected in onboarding."""
+    """The role can be selected in onboarding."""
 
 
 class InviteFlags:
@@ -260,17 +260,17 @@ class ActivityFlags:
     """Flags of a presence activity (spec/gateway.md#8)."""
 
     INSTANCE: Final = 1 << 0
-    """Is a single match or session of a game."""
+    """The activity is a single match or session of a game."""
     JOIN: Final = 1 << 1
-    """Can be joined."""
+    """The activity can be joined."""
     SPECTATE: Final = 1 << 2
-    """Can be spectated."""
+    """The activity can be spectated."""
     JOIN_REQUEST: Final = 1 << 3
     """Accepts requests to join."""
     SYNC: Final = 1 << 4
-    """Can be listened to together."""
+    """The activity can be listened to together."""
     PLAY: Final = 1 << 5
-    """Can be played."""
+    """The activity can be played."""
     PARTY_PRIVACY_FRIENDS: Final = 1 << 6
     """Friends may join the party."""
     PARTY_PRIVACY_VOICE_CHANNEL: Final = 1 << 7
@@ -283,7 +283,7 @@ class SkuFlags:
     """Flags of a SKU."""
 
     AVAILABLE: Final = 1 << 2
-    """Can be bought."""
+    """The SKU can be bought."""
     GUILD_SUBSCRIPTION: Final = 1 << 7
     """Subscription for a guild."""
     USER_SUBSCRIPTION: Final = 1 << 8
@@ -301,4 +301,4 @@ class LobbyMemberFlags:
     """Flags of a lobby member."""
 
     CAN_LINK_LOBBY: Final = 1 << 0
-    """May link a channel to the lobby."""
+    """The member may link a channel to the lobby."""

@@ -17,7 +17,7 @@ LogCallback = Callable[[str, LoggingSeverity], object]
 LOG_NAME_PREFIX: Final = "hubbub"
 """First part of the names of log files."""
 VOICE_FILES_MAX: Final = 5
-"""Number of voice log files of the previous run that are renamed."""
+"""Maximum number of voice log files of the previous run that are renamed."""
 MASK: Final = "[filtered]"
 SECRET_LENGTH_MIN: Final = 8
 """Minimum length of a secret that is masked; shorter values would mask ordinary text."""

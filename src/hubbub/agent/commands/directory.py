@@ -23,7 +23,7 @@ from hubbub.sdk.daemon_threads import new_session
 WAIT_SECONDS_MAX: Final = 60
 """Upper limit of the argument `timeout`."""
 MESSAGES_MAX: Final = 50
-"""Number of messages in the view of a channel."""
+"""Maximum number of messages in the view of a channel."""
 IMAGE_BYTES_MAX: Final = 8 << 20
 IMAGE_TIMEOUT_SECONDS: Final = 10.0
 PRIVATE_CHANNEL_SCOPES: Final = frozenset({Scope.RPC.value, Scope.DM_CHANNELS_READ.value})

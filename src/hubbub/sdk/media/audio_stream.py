@@ -28,7 +28,7 @@ TRAILING_SILENCE_FRAMES: Final = 5
 KEEPALIVE_FRAMES: Final = 250
 """Number of frames without a packet, 5 seconds, after which a keepalive is sent."""
 QUIET_FRAMES_MAX: Final = 10
-"""Number of frames without audio after which a user is no longer speaking."""
+"""Maximum number of frames without audio after which a user is no longer speaking."""
 DATAGRAMS_PER_READ_MAX: Final = 256
 """Maximum number of datagrams read per call, so that the voice thread stays on time."""
 SPEAKERS_MAX: Final = 128

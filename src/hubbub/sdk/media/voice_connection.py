@@ -54,7 +54,7 @@ RECONNECT_DELAY_MAX_SECONDS: Final = 8.0
 SOCKET_CLOSE_TIMEOUT_SECONDS: Final = 0.25
 """Maximum time to wait for a connection to close before the next one is opened, in seconds."""
 EXPELLED_CHECKS_MAX: Final = 2
-"""Number of connection checks during which the voice server may close the connection of a removed user itself."""
+"""Maximum number of connection checks during which the voice server may close the connection of a removed user itself."""
 SECRET_KEY_BYTES: Final = 32
 """Length in bytes of the key of the transport encryption."""
 SERVER_CLOSE_CODE_MIN: Final = 4000

@@ -51,14 +51,14 @@ DEFAULTS: Final = BusConfig()
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 PING_INTERVAL_SECONDS: Final = 10
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Number of bytes written before a confirmation is awaited."""
+"""Maximum number of bytes written before a confirmation is awaited."""
 PUBLISHERS_MAX: Final = 4096
-"""Number of publishers whose last message number is stored; the least recently active publisher is dropped first."""
+"""Maximum number of publishers whose last message number is stored; the least recently active publisher is dropped first."""
 
 # The header of each payload: publisher, message number, index of the part, number of parts.
 _HEADER: Final = struct.Struct(">QQHH")
 _PARTS_MAX: Final = 0xFFFF
-"""Number of parts of one message that the header can express."""
+"""Maximum number of parts of one message that the header can express."""
 _ENTRY_OVERHEAD_BYTES: Final = 64
 """Estimated size of an outbox entry in addition to its parts."""
 

@@ -14,7 +14,7 @@ from msgspec import Meta
 from hubbub.protocol.ids import UserId
 
 ACTIVE_FAULTS_MAX: Final = 1000
-"""Number of faults that can be active at a time."""
+"""Maximum number of faults that can be active at a time."""
 
 Times = Annotated[int, Meta(ge=1, le=1_000_000)]
 Milliseconds = Annotated[int, Meta(ge=1, le=600_000)]

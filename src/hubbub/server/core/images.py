@@ -25,11 +25,11 @@ from hubbub.server.core import media
 log = logging.getLogger(__name__)
 
 PROCESSES_MAX: Final = 2
-"""Number of image processes that run at the same time."""
+"""Maximum number of image processes that run at the same time."""
 QUEUED_IMAGES_MAX: Final = 64
-"""Number of images that may wait or be in conversion; further ones are rejected with RESOURCE_OVERLOADED."""
+"""Maximum number of images that may wait or be in conversion; further ones are rejected with RESOURCE_OVERLOADED."""
 TASKS_MAX: Final = 200
-"""Number of images after which a process is replaced."""
+"""Maximum number of images after which a process is replaced."""
 TASK_SECONDS: Final = 10.0
 """Time limit in seconds for one image."""
 START_SECONDS: Final = 30.0

@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DATABASE_JOBS_MAX: Final = 64
-"""Number of database jobs that one worker runs at the same time."""
+"""Maximum number of database jobs that one worker runs at the same time."""
 ASYNC_JOBS_MAX: Final = 256
-"""Number of async jobs that one worker runs at the same time, so that slow peers do not delay database jobs."""
+"""Maximum number of async jobs that one worker runs at the same time, so that slow peers do not delay database jobs."""
 OWNER_JOBS_MAX: Final = 32
-"""Number of async jobs per owner that run at the same time, so that one slow server cannot occupy all slots."""
+"""Maximum number of async jobs per owner that run at the same time, so that one slow server cannot occupy all slots."""
 LEASE_MS: Final = 120_000
 """How long a job is leased to a worker, in milliseconds; if the worker dies, another one can lease the job afterwards."""
 LEASE_USE_MAX: Final = 0.8

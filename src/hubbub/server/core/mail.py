@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import aiosmtplib
 
 MAILBOX_MAILS_MAX: Final = 500
-"""Number of mails that the mailbox of a rehearsal keeps."""
+"""Maximum number of mails that the mailbox of a rehearsal keeps."""
 SMTP_CONNECTIONS_MAX: Final = 8
-"""Number of simultaneous connections to the SMTP server."""
+"""Maximum number of simultaneous connections to the SMTP server."""
 
 
 class Mail(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from hubbub.protocol.images import detect_image_type
 _TEXT_BYTES: Final = 4096
 """Number of bytes that decide whether a file is text."""
 _JPEG_SEGMENTS_MAX: Final = 512
-"""Number of segments that are searched for the dimensions of a JPEG image."""
+"""Maximum number of segments that are searched for the dimensions of a JPEG image."""
 
 _SIGNATURES: Final = (
     (b"OggS", "audio/ogg"),

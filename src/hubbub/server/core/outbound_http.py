@@ -26,10 +26,10 @@ TIMEOUT_SECONDS: Final = 3.0
 RESPONSE_BYTES_MAX: Final = 256 * 1024
 """Maximum size of a response, unless the caller accepts a larger one."""
 REDIRECTS_MAX: Final = 3
-"""Number of redirects that `OutboundClient.redirecting_cache` follows for a document."""
+"""Maximum number of redirects that `OutboundClient.redirecting_cache` follows for a document."""
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
-"""Number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
+"""Maximum number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -49,16 +49,16 @@ LOOP_WRITERS_MAX: Final = 8
 LOOP_READERS_MAX: Final = 4
 """Maximum number of connections for reads on the event loop."""
 CONCURRENT_ATTEMPTS_MAX: Final = 2
-"""Number of attempts of a conflicting unit of work that run concurrently with other units of this process."""
+"""Maximum number of attempts of a conflicting unit of work that run concurrently with other units of this process."""
 EXCLUSIVE_SECONDS_MAX: Final = 5.0
 """How long a unit of work is retried while other writes of this process wait, before the caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
 """Longest wait after the first conflict, in seconds; it doubles with each attempt, up to `BACKOFF_SECONDS_MAX`."""
 BACKOFF_SECONDS_MAX: Final = 0.1
 QUEUED_UNITS_MAX: Final = 10_000
-"""Number of waiting units from which the store rejects new ones."""
+"""Maximum number of waiting units from which the store rejects new ones."""
 OUTCOME_POLLS_MAX: Final = 20
-"""Number of times that the server is asked for the outcome of a commit that is still in progress."""
+"""Maximum number of times that the server is asked for the outcome of a commit that is still in progress."""
 OUTCOME_POLL_SECONDS: Final = 0.05
 
 _backoff_random = random.Random()

@@ -33,7 +33,7 @@ FAILED_LOOKUPS_WINDOW_MS: Final = 60_000
 BUCKETS_MAX: Final = 100_000
 """Default number of windows that each kind of limit stores."""
 REPORTED_HITS_MAX: Final = 1000
-"""Number of entries in the report; the oldest entry is removed first."""
+"""Maximum number of entries in the report; the oldest entry is removed first."""
 SWEEP_WINDOWS_MIN: Final = 1024
 """Number of windows from which ended ones are removed."""
 

@@ -15,12 +15,12 @@ from hubbub.server.core.clock import Clock, ControlledClock
 S = TypeVar("S", bound=Snowflake)
 
 IDS_PER_MS_MAX: Final = 1 << 12
-"""Number of IDs per millisecond and process."""
+"""Maximum number of IDs per millisecond and process."""
 
 CONTROLLED_CLOCK_COUNTERS_MAX: Final = 1 << 16
-"""Number of milliseconds with their own counter for a clock that can be set back; older ones are merged into one range."""
+"""Maximum number of milliseconds with their own counter for a clock that can be set back; older ones are merged into one range."""
 REAL_CLOCK_COUNTERS_MAX: Final = 64
-"""Number of milliseconds with their own counter for a clock that is never set back deliberately."""
+"""Maximum number of milliseconds with their own counter for a clock that is never set back deliberately."""
 
 
 class _MergedRange(NamedTuple):

@@ -13,7 +13,7 @@ import msgspec
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
 
 TRACE_ENTRIES_MAX: Final = 1000
-"""Number of stored events, and of stored rejected requests and closed connections each."""
+"""Maximum number of stored events, and of stored rejected requests and closed connections each."""
 
 DELIVERED: Final = "delivered"
 REDACTED: Final = "delivered without message content"

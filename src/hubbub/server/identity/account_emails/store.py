@@ -9,7 +9,7 @@ TABLES: Final = ("email_changes", "email_limits", "email_tokens", "known_clients
 """Tables that only this slice writes."""
 
 KNOWN_CLIENTS_MAX: Final = 50
-"""Number of known clients per user; the ones that were not used for the longest time are deleted."""
+"""Maximum number of known clients per user; the ones that were not used for the longest time are deleted."""
 
 Purpose = Literal["confirm", "reset"]
 """Purpose of a link: to confirm an address, or to reset a password."""

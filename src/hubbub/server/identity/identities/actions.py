@@ -24,7 +24,7 @@ from hubbub.server.identity.identity_providers import VerifiedIdentity
 from hubbub.server.identity.users import UserRow
 
 USERNAME_TRIES_MAX: Final = 8
-"""Number of random usernames that are tried before USERNAME_GENERATION_FAILED is raised."""
+"""Maximum number of random usernames that are tried before USERNAME_GENERATION_FAILED is raised."""
 
 
 # Provisional accounts
@@ -172,11 +172,11 @@ def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfil
     if body.metadata is None or isinstance(body.metadata, dict):
         row = row._replace(metadata=codec.encode(body.metadata or {}).decode())
     store.update_profile(call.tx, row)
-    _raise_profile_changed(call, row.family_id, row.user_id)
+    _notify_profile_changed(call, row.family_id, row.user_id)
     return row
 
 
-def _raise_profile_changed(call: Call, family_id: int, user_id: int) -> None:
+def _notify_profile_changed(call: Call, family_id: int, user_id: int) -> None:
     call.notify(ProfileChanged(views.profile_change(call.tx, family_id, user_id)))
 
 
@@ -210,7 +210,7 @@ def link_identity(call: Call, application: ApplicationRow, user_id: UserId, iden
     store.insert_merge(call.tx, merge)
     store.move_identities(call.tx, family_id, source_id, user_id)
     call.notify(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
-    _raise_profile_changed(call, family_id, user_id)
+    _notify_profile_changed(call, family_id, user_id)
     _revoke_tokens(call, family_id, source_id)
     users.delete(call, source_id)
     payload = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
@@ -226,7 +226,7 @@ def link_new_identity(call: Call, application: ApplicationRow, user_id: UserId, 
     if store.list_identities(call.tx, application.family_id, [user_id]):
         raise errors.EXTERNAL_IDENTITY_EXISTS()
     add_identity(call, application.family_id, verified, user_id)
-    _raise_profile_changed(call, application.family_id, user_id)
+    _notify_profile_changed(call, application.family_id, user_id)
 
 
 # Unlinking
@@ -256,7 +256,7 @@ def detach_identities(call: Call, family_id: int, user_id: UserId) -> None:
             family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, is_restricted=is_banned
         )
     )
-    _raise_profile_changed(call, family_id, user_id)
+    _notify_profile_changed(call, family_id, user_id)
 
 
 def remove_identities(call: Call, user_id: UserId) -> None:

@@ -20,7 +20,7 @@ READS: Final = {
 PLATFORM: Final = 0
 """Family ID of relationships that do not belong to a game."""
 RECENT_CHANNELS_MAX: Final = 200
-"""Number of a user's newest private channels whose recipients receive a change of the user's profile."""
+"""Maximum number of a user's newest private channels whose recipients receive a change of the user's profile."""
 
 
 class RelationshipRow(NamedTuple):

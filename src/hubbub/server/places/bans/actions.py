@@ -34,11 +34,11 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
         )
     members.membership.remove_many(call, guild_id, [target.id for target in targets])
     for target in targets:
-        raise_member_banned(call, guild_id, target.id, delete_message_seconds)
+        notify_member_banned(call, guild_id, target.id, delete_message_seconds)
 
 
-def raise_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
-    """Raise `MemberBanned`, so that the recent messages of a banned user are deleted."""
+def notify_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
+    """Send the signal `MemberBanned`, so that the recent messages of a banned user are deleted."""
     call.notify(MemberBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 
 

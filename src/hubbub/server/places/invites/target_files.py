@@ -12,9 +12,9 @@ ERRORS_MAX: Final = 20
 HEADER: Final = "user_id"
 """Header of the files that the server returns."""
 HEADER_LENGTH_MAX: Final = 64
-"""Number of characters after which the header of an uploaded file is cut off."""
+"""Maximum number of characters after which the header of an uploaded file is cut off."""
 QUOTED_VALUE_LENGTH_MAX: Final = 64
-"""Number of characters of an invalid value that an error message quotes."""
+"""Maximum number of characters of an invalid value that an error message quotes."""
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 

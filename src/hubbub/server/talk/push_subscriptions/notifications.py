@@ -16,9 +16,9 @@ from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.push_subscriptions import recipients
 
 TITLE_MAX: Final = 200
-"""Length of the title in characters."""
+"""Maximum length of the title in characters."""
 BODY_MAX: Final = 300
-"""Length of the text in characters. With the title it stays far below the 4096 bytes that push services accept."""
+"""Maximum length of the text in characters. With the title it stays far below the 4096 bytes that push services accept."""
 NOTIFYING_TYPES: Final = frozenset({*USER_MESSAGE_TYPES, MessageType.CALL})
 """Types of messages that are sent as notifications."""
 HIDDEN_TEXT: Final = "New message"

@@ -27,7 +27,7 @@ from hubbub.server.talk.search.tokens import Phrase, is_near, parse_query, score
 COUNTED_HITS_MAX: Final = 2000
 """Maximum number of counted hits, unless a page needs more."""
 RANKED_HITS_MAX: Final = 2000
-"""Number of newest hits that are ranked by relevance; older hits follow by time."""
+"""Maximum number of newest hits that are ranked by relevance; older hits follow by time."""
 
 THREAD_PARENT_TYPES: Final = FORUM_TYPES | {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
 

@@ -42,7 +42,7 @@ RETRY_DELAY_SECONDS: Final = 0.5
 ADMISSION_BATCH_SIZE: Final = 50
 """Number of sessions that are admitted by one read."""
 QUEUED_EVENTS_MAX: Final = 20_000
-"""Number of events that may wait for a read or for a session to be admitted. More means that the store or the client is
+"""Maximum number of events that may wait for a read or for a session to be admitted. More means that the store or the client is
 not responding; the limit bounds memory use."""
 
 

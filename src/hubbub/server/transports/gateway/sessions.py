@@ -36,7 +36,7 @@ from hubbub.server.transports.sockets import CloseConnection
 log = logging.getLogger(__name__)
 
 CONCURRENT_GUILD_READS_MAX: Final = 16
-"""Number of guilds that are read concurrently while a session starts."""
+"""Maximum number of guilds that are read concurrently while a session starts."""
 REPLAY_BATCH_SIZE: Final = 200
 """Number of events that are replayed before the client's write buffer is checked."""
 SESSIONS_PER_USER_MAX: Final = 50

@@ -27,7 +27,7 @@ EXAMPLE_DEPTH_MAX: Final = 4
 """Maximum nesting of objects. Lists of deeper objects are empty; nullable objects are null two levels earlier."""
 
 OPTIONAL_FIELDS_MAX: Final = (6, 2)
-"""Number of optional fields that an object contains, by depth; deeper objects contain none."""
+"""Maximum number of optional fields that an object contains, by depth; deeper objects contain none."""
 
 _LISTED_NUMBER: Final = re.compile(r"(?:: |always )(\d+)\b", re.IGNORECASE)
 """The first of the values that a docstring lists: "Type of the webhook: 1 incoming, 2 channel follower"."""

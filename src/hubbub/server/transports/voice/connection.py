@@ -12,7 +12,7 @@ from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, Writ
 SessionT = TypeVar("SessionT")
 
 FRAMES_MAX: Final = 600
-"""Number of frames that a client may send per window; a user who speaks in short bursts sends two for each burst."""
+"""Maximum number of frames that a client may send per window; a user who speaks in short bursts sends two for each burst."""
 FRAMES_WINDOW_SECONDS: Final = 60.0
 """Length of the rate limit window in seconds."""
 WRITE_BUFFER_MAX: Final = 1024 * 1024

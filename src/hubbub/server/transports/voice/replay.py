@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol.voice import SEQ_MAX
 
 MESSAGES_MAX: Final = 512
-"""Number of messages that a buffer holds."""
+"""Maximum number of messages that a buffer holds."""
 BYTES_MAX: Final = 1024 * 1024
 """Total size in bytes of the messages that a buffer holds."""
 AGE_MAX_SECONDS: Final = 60.0

@@ -35,11 +35,11 @@ FIRST_REPORT_SECONDS: Final = 0.15
 REPORT_INTERVAL_SECONDS: Final = 5.0
 """Interval in seconds between receiver reports."""
 EARLY_PACKETS_MAX: Final = 16
-"""Number of buffered packets of a client that has not announced speaking yet; a third of a second of audio."""
+"""Maximum number of buffered packets of a client that has not announced speaking yet; a third of a second of audio."""
 DISCOVERY_RESPONSES: Final = 4
 """Number of responses to one discovery request from the IP address of the client's WebSocket, until the client continues."""
 DISCOVERED_ADDRESSES_MAX: Final = 4
-"""Number of addresses of discovery requests that are stored for a peer."""
+"""Maximum number of addresses of discovery requests that are stored for a peer."""
 DISCOVERY_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between responses to one discovery request."""
 BYE_COUNT: Final = 3

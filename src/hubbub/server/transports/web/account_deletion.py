@@ -13,7 +13,7 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 PATH: Final = "/settings/account/delete"
 OWNED_GUILD_PATH: Final = PATH + r"/guilds/{guild_id:\d{1,19}}"
 SEARCH_MAX: Final = 10
-"""Number of search results that are compared with the username that the user typed."""
+"""Maximum number of search results that are compared with the username that the user typed."""
 
 
 async def _list_owned_guilds(request: PageRequest) -> list[MyGuild]:

@@ -24,7 +24,7 @@ MESSAGE_PATH: Final = CONVERSATION_PATH + r"/{message_id:\d{1,19}}"
 PAGE_SIZE: Final = 50
 """Number of messages on one page."""
 EXPANDED_GUILDS_MAX: Final = 10
-"""Number of guilds whose channels the first page lists. Each costs one of a user's 50 operations per second."""
+"""Maximum number of guilds whose channels the first page lists. Each costs one of a user's 50 operations per second."""
 
 _FORUM_TYPES: Final = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 _PRIVATE_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM, ChannelType.EPHEMERAL_DM)

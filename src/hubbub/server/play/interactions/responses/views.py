@@ -1,4 +1,4 @@
-"""Build the result of an initial response."""
+"""The HTTP response to the request that creates an initial response."""
 
 from hubbub.protocol.enums import InteractionCallbackType
 from hubbub.protocol.flags import MessageFlags
@@ -11,7 +11,7 @@ from hubbub.server.play.interactions.store import InteractionRow
 def callback_response(
     row: InteractionRow, body: interaction_callbacks.Callback, result: ResponseResult
 ) -> interaction_callbacks.CallbackResponse:
-    """Build the result of the initial response `body`."""
+    """Build the HTTP response to an initial response that was sent with `with_response=true`; `result` is its effect."""
     callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
     response = interaction_callbacks.CallbackResponse(
         interaction=interaction_callbacks.CallbackInteraction(

@@ -33,20 +33,20 @@ UPGRADE_SECONDS = 10.0
 """Time in seconds that plain frames are still forwarded after the last client without encryption has left."""
 
 FOUNDERS_MAX = 4
-"""Number of clients that create a group; the others are added to it.
+"""Maximum number of clients that create a group; the others are added to it.
 
 Each additional founder costs all founders a commit, and twelve at once take seconds. The number doubles after each
 restart without a commit, so that a few unresponsive clients cannot keep the others out.
 """
 
 ADDS_PER_COMMIT_MAX = 64
-"""Number of Adds in one commit."""
+"""Maximum number of Adds in one commit."""
 
 _COMMIT_DOUBLINGS_MAX = 3
-"""Number of times that `COMMIT_SECONDS` doubles without a commit."""
+"""Maximum number of times that `COMMIT_SECONDS` doubles without a commit."""
 
 _FOUNDER_DOUBLINGS_MAX = 4
-"""Number of times that `FOUNDERS_MAX` doubles without a commit."""
+"""Maximum number of times that `FOUNDERS_MAX` doubles without a commit."""
 
 _PENALTY_MAX = 2
 """Penalty from which on a participant's commits are rejected."""

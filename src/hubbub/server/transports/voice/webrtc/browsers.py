@@ -19,13 +19,13 @@ Address = tuple[str, int]
 CONSENT_SECONDS: Final = 30.0
 """Time in seconds without a connectivity check after which a browser receives no more packets (RFC 7675)."""
 ADDRESSES_MAX: Final = 8
-"""Number of addresses that datagrams of one browser are accepted from."""
+"""Maximum number of addresses that datagrams of one browser are accepted from."""
 DTLS_FIRST_BYTES: Final = range(20, 64)
 """First bytes of DTLS datagrams (RFC 7983)."""
 RTCP_SECOND_BYTES: Final = range(192, 224)
 """Second bytes of RTCP packets; other packets with the version of RTP are media (RFC 5761)."""
 STREAMS_MAX: Final = 32
-"""Number of SSRCs that a browser may use until it connects again."""
+"""Maximum number of SSRCs that a browser may use until it connects again."""
 AUDIO, VIDEO, RETRANSMISSION = 0, 1, 2
 """Kinds of streams; also the distance of their SSRC from that of the audio."""
 

@@ -17,7 +17,7 @@ from hubbub.server.transports.voice.webrtc.srtp import PROFILES, SrtpSession
 Address = tuple[str, int]
 
 COOKIE_ADDRESSES_MAX: Final = 8
-"""Number of addresses whose cookies are valid at the same time."""
+"""Maximum number of addresses whose cookies are valid at the same time."""
 DATAGRAM_BYTES_MAX: Final = 1200
 """Size limit in bytes of a sent datagram, so that it is not fragmented."""
 _RECORD_HEADER_BYTES: Final = 13

@@ -21,7 +21,7 @@ from hubbub.server.transports.web.portal.common import (
 
 FIELDS: Final = ("name", "description", "tags", "icon", "terms_of_service_url", "privacy_policy_url")
 MAPPED_TAGS_MAX: Final = 20
-"""Number of submitted tags whose errors are shown beside the field; more than an application can have."""
+"""Maximum number of submitted tags whose errors are shown beside the field; more than an application can have."""
 
 
 @page("GET", PORTAL_PATH)
