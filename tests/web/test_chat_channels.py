@@ -332,3 +332,30 @@ async def test_members_are_shown_with_presence_and_current_name(platform: ChatPl
             .click()
         )
         await nora_window.page.wait_for_url("**/app/channels/@me/*")
+
+
+async def test_a_collapsed_category_stays_collapsed_in_all_windows(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.channel("attic", parent_id=str(category))
+    async with (
+        platform.open_window(nora, general_path(guild)) as window,
+        platform.open_window(nora, general_path(guild)) as other_window,
+    ):
+        attics = [channel_list(each).get_by_role("link", name="attic") for each in (window, other_window)]
+        for attic in attics:
+            await attic.wait_for()
+        toggle = channel_list(window).get_by_role("button", name="Rooms", exact=True)
+
+        await toggle.click()
+
+        for attic in attics:
+            await attic.wait_for(state="detached")
+        await window.page.reload()
+        await channel_list(window).get_by_role("link", name="general", exact=True).wait_for()
+        assert await attics[0].count() == 0
+        assert await toggle.get_attribute("aria-expanded") == "false"
+        await toggle.click()
+        for attic in attics:
+            await attic.wait_for()

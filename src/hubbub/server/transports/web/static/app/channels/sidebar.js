@@ -11,9 +11,11 @@ import {
 } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
 import { bindToChannel } from "../state/context.js";
+import { channelNotificationSettings } from "../state/notification_rules.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart, createPart } from "../ui/layout_part.js";
+import { runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
 import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
@@ -22,10 +24,11 @@ import { activityLine } from "../games/activity_text.js";
 import { linkedChannelMark } from "../games/linked_channels.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
+import { updateNotificationSettings } from "../guilds/mute_settings.js";
 import { openCategoryMenu, openChannelMenu } from "./header.js";
 
-/** Collapsed categories, kept while the page is open. */
-const collapsedCategoryIds = new Set();
+/** Whether a category is collapsed, by ID, while the server stores it. @type {Map<string, boolean>} */
+const unsavedCollapses = new Map();
 
 class Sidebar extends LayoutPart {
   static kinds = [
@@ -178,7 +181,7 @@ class Sidebar extends LayoutPart {
     const entries = uncategorized.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {
       const channels = channelsUnder(category.id);
-      const isOpen = !collapsedCategoryIds.has(category.id);
+      const isOpen = !(unsavedCollapses.get(category.id) ?? channelNotificationSettings(state, category).collapsed);
       entries.push({
         key: category.id,
         version: `${category.name} ${isOpen}`,
@@ -216,9 +219,17 @@ class Sidebar extends LayoutPart {
 
   #categoryItem(category, isOpen) {
     const onClick = () => {
-      if (isOpen) collapsedCategoryIds.add(category.id);
-      else collapsedCategoryIds.delete(category.id);
+      const target = { guildId: category.guild_id, channelId: category.id };
+      unsavedCollapses.set(category.id, isOpen);
       this.draw();
+      runAndReport(async () => {
+        try {
+          await updateNotificationSettings(this.context, target, { collapsed: isOpen });
+        } finally {
+          unsavedCollapses.delete(category.id);
+          this.draw();
+        }
+      });
     };
     return h(
       "li",
