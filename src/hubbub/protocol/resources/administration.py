@@ -305,7 +305,7 @@ REMOVE_OPERATOR = Operation(
 )
 """The last owner cannot be removed."""
 
-LIST_OPERATOR_AUDIT = Operation(
+LIST_OPERATOR_ACTIONS = Operation(
     "GET",
     "/admin/audit-log",
     query=ListOperatorAudit,

@@ -42,8 +42,8 @@ def remove_operator(call: Call, user_id: UserId, body: wire.AdministrativeAction
     operators.remove(call, user, reason=body.reason)
 
 
-@handles(wire.LIST_OPERATOR_AUDIT)
-def list_operator_audit(call: Call, query: wire.ListOperatorAudit) -> list[wire.OperatorAuditEntry]:
+@handles(wire.LIST_OPERATOR_ACTIONS)
+def list_operator_actions(call: Call, query: wire.ListOperatorAudit) -> list[wire.OperatorAuditEntry]:
     """List the actions of operators, newest first."""
     rules.require_operator(call)
     return audit.list_entries(call, query)

@@ -143,6 +143,6 @@ async def _account_context(request: PageRequest) -> dict[str, Any]:
     user_id = request.path_parameter("user_id")
     return {
         "account": await request.call(wire.GET_ADMINISTERED_USER, user_id),
-        "entries": await request.call(wire.LIST_OPERATOR_AUDIT, query={"target_id": [user_id], "limit": ["20"]}),
+        "entries": await request.call(wire.LIST_OPERATOR_ACTIONS, query={"target_id": [user_id], "limit": ["20"]}),
         "grace_periods": GRACE_PERIODS,
     }

@@ -20,7 +20,7 @@ async def show_audit_log(request: PageRequest, operator: Operator) -> web.Respon
     before = request.query_parameter("before")
     if before.isascii() and before.isdigit():
         query["before"] = [before]
-    entries = await request.call(wire.LIST_OPERATOR_AUDIT, query=query)
+    entries = await request.call(wire.LIST_OPERATOR_ACTIONS, query=query)
     next_path = None
     if len(entries) > PAGE_SIZE:
         next_path = f"{CONSOLE_PATH}{PATH}?before={int(entries[PAGE_SIZE - 1].id)}"

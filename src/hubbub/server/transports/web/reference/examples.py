@@ -61,6 +61,7 @@ QUERIES: Final[dict[str, dict[str, str]]] = {
 
 UNVERIFIED: Final = frozenset(
     {
+        "get_administered_user",
         "get_call",
         "get_guild_ban",
         "get_guild_join_requests",
@@ -69,13 +70,19 @@ UNVERIFIED: Final = frozenset(
         "get_guild_widget",
         "get_guild_widget_png",
         "get_my_guild_join_request",
+        "get_my_operator",
         "get_self_voice_state",
         "get_stage_instance",
         "get_thread_member",
         "get_user_dm",
         "get_voice_state",
+        "list_job_queues",
+        "list_jobs",
+        "list_operator_actions",
+        "list_operators",
         "list_thread_members",
         "open_activity_link",
+        "search_users",
     }
 )
 """Operations whose example fails although all its variables are known: the demo world has no such object."""
