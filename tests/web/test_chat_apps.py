@@ -3,6 +3,7 @@
 The app is a discord.py bot, a web server, or a bot whose requests the test itself sends.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -42,6 +43,22 @@ async def library_guild(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) ->
     async with open_platform(open_page, ControlledClock(max(NOW_MS, RealClock().now_ms()), running=False)) as guild:
         use_server_urls(monkeypatch, guild.world)
         yield guild
+
+
+async def test_commands_typed_while_their_module_loads_are_listed(library_guild: AppGuild) -> None:
+    release = asyncio.Event()
+
+    async def hold(route: Any) -> None:
+        await release.wait()
+        await route.continue_()
+
+    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
+        await window.page.route("**/commands/list.js", hold)
+        await window.page.reload()
+        await window.composer.focus()
+        await window.page.keyboard.type("/greet")
+        release.set()
+        await window.page.get_by_role("option", name="/greet").first.wait_for()
 
 
 async def test_a_command_is_run_by_keyboard_alone(library_guild: AppGuild) -> None:

@@ -33,6 +33,8 @@ export function attachCommandList(composer, context) {
   field.addEventListener("blur", () => close());
   // In the capture phase, before the composer handles Enter.
   node.addEventListener("keydown", onKeydown, { capture: true });
+  // The user may have typed while this module was loading.
+  if (document.activeElement === field) update();
   return {
     close() {
       close();
