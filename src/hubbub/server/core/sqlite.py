@@ -20,9 +20,19 @@ from typing import Any, Final, TypeVar
 
 from hubbub.server.core import migrations
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
-from hubbub.server.core.sqlite_files import CACHE_BYTES, connect, copy_before_upgrade, copy_database, lock, serialize
+from hubbub.server.core.query_cache import QueryCache
+from hubbub.server.core.sqlite_files import (
+    CACHE_BYTES,
+    connect,
+    copy_before_upgrade,
+    copy_database,
+    copy_file,
+    lock,
+    restore,
+    serialize,
+)
 from hubbub.server.core.sqlite_queue import Batch, ExclusiveTask, Handover, Task, UndoError, Unit
-from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
+from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 log = logging.getLogger(__name__)
@@ -41,8 +51,6 @@ READ_DELIVERY_SECONDS: Final = 0.001
 """Interval in seconds at which results of a read batch are delivered."""
 LONG_READ_SECONDS: Final = 0.003
 """Duration of a read in seconds after which a helper thread takes over the reads that wait behind it."""
-
-_SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
 
 
 class SqliteDatabase(Database):
@@ -84,6 +92,8 @@ class SqliteDatabase(Database):
         """The stamp of the latest write: its number in commit order."""
         self._has_stamp = False
         """Whether a unit of the open transaction requested its stamp, so that the number must be stored."""
+        self._cache = QueryCache()
+        """Results of the connection that writes."""
         self._lock_file: int | None = None
         self._loop: asyncio.AbstractEventLoop
         self._delivery: CommitDelivery
@@ -266,7 +276,7 @@ class SqliteDatabase(Database):
         if self._path is None:
             await self._between_batches(lambda: copy_database(self._connection, path))
         else:
-            await asyncio.to_thread(self._copy_file, path)
+            await asyncio.to_thread(copy_file, self._path, self._cache_bytes, path)
 
     def _unavailable(self) -> StoreUnavailable:
         return StoreUnavailable("the store is overloaded" if self._is_open else "the store is not open")
@@ -386,7 +396,7 @@ class SqliteDatabase(Database):
         finished_units = batch.finished_units
         try:
             if self._has_stamp:
-                self._cursor.execute(_SET_SEQUENCE, (str(self._sequence),))
+                self._cursor.execute(SET_SEQUENCE, (str(self._sequence),))
             self._cursor.execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(batch.units))
@@ -402,7 +412,7 @@ class SqliteDatabase(Database):
         """Run a batch again with a savepoint per unit, because one of them failed after it had written.
 
         This is rare, since most units fail before they write; the other batches save two statements per unit."""
-        self._cursor.execute("ROLLBACK")
+        self._roll_back("ROLLBACK")
         self._cursor.execute("BEGIN IMMEDIATE")
         self._has_stamp = False
         return [self._run_unit(unit, with_savepoint=True, is_first=False) for unit in units]
@@ -415,7 +425,7 @@ class SqliteDatabase(Database):
         if not writes:
             return self._read_in_batch(work, future)
         self._sequence += 1
-        tx = SqliteTx(self._cursor, self._sequence, with_savepoint)
+        tx = SqliteTx(self._cursor, self._sequence, with_savepoint, self._cache)
         try:
             result = work(tx)
             if tx.failure is not None:
@@ -426,10 +436,10 @@ class SqliteDatabase(Database):
                 raise  # SQLite rolled the whole transaction back, including the units before this one.
             if tx.has_written:
                 if with_savepoint:
-                    self._cursor.execute("ROLLBACK TO unit")
+                    self._roll_back("ROLLBACK TO unit")
                     self._cursor.execute("RELEASE unit")
                 elif is_first:
-                    self._cursor.execute("ROLLBACK")
+                    self._roll_back("ROLLBACK")
                     self._cursor.execute("BEGIN IMMEDIATE")
                 else:
                     raise UndoError from error
@@ -439,6 +449,10 @@ class SqliteDatabase(Database):
             self._cursor.execute("RELEASE unit")
         self._has_stamp = self._has_stamp or tx.has_stamp
         return (future, result, None, tx)
+
+    def _roll_back(self, statement: str) -> None:
+        self._cache.clear()
+        self._cursor.execute(statement)
 
     def _read_in_batch(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> FinishedUnit:
         """Run a read of an in-memory database; it sees the units before it, whose events are published first."""
@@ -458,8 +472,9 @@ class SqliteDatabase(Database):
         """Roll back a batch whose commit failed. Each unit gets its own error, or else StoreUnavailable."""
         log.error("A batch of %d units of work failed", len(units), exc_info=error)
         try:
+            self._cache.clear()
             if self._connection.in_transaction:
-                self._cursor.execute("ROLLBACK")
+                self._roll_back("ROLLBACK")
         except sqlite3.Error:
             log.exception("A failed batch could not be rolled back")
         failed = {id(future): error for future, _, error, _ in finished_units if error is not None}
@@ -577,21 +592,5 @@ class SqliteDatabase(Database):
                 self._delivery.add(finished_units)
 
     def _restore(self, image: bytes) -> None:
-        source = sqlite3.connect(":memory:", isolation_level=None)
-        try:
-            source.deserialize(image)
-            migrations.migrate_sqlite(source)
-            # Stamps used since the image was created are never reused.
-            restored_sequence = int(source.execute(GET_SEQUENCE).fetchone()[0])
-            self._sequence = max(self._sequence, restored_sequence)
-            source.execute(_SET_SEQUENCE, (str(self._sequence),))
-            source.backup(self._connection)
-        finally:
-            source.close()
-
-    def _copy_file(self, path: str | os.PathLike[str]) -> None:
-        source = self._connect()
-        try:
-            copy_database(source, path)
-        finally:
-            source.close()
+        self._cache.clear()
+        self._sequence = restore(self._connection, image, self._sequence)

@@ -7,7 +7,8 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from hubbub.server.core.migrations import MigrationError
+from hubbub.server.core.migrations import MigrationError, migrate_sqlite
+from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SET_SEQUENCE
 from hubbub.server.core.store import StoreUnavailable
 
 try:
@@ -103,12 +104,37 @@ def connect(path: Path | None, cache_bytes: int) -> sqlite3.Connection:
     return connection
 
 
+def copy_file(source_path: Path, cache_bytes: int, path: str | os.PathLike[str]) -> None:
+    """Copy a database file to a new file through its own connection, while the database stays in use."""
+    source = connect(source_path, cache_bytes)
+    try:
+        copy_database(source, path)
+    finally:
+        source.close()
+
+
 def serialize(connection: sqlite3.Connection) -> bytes:
     """Return a whole database as the bytes of a file."""
     image = bytearray(connection.serialize())
     # Bytes 18 and 19 of the header declare a write-ahead log, which a serialized image does not have.
     image[18:20] = b"\x01\x01"
     return bytes(image)
+
+
+def restore(connection: sqlite3.Connection, image: bytes, last_stamp: int) -> int:
+    """Replace a whole database by one that `serialize` returned, and return its last stamp.
+
+    Stamps up to `last_stamp` were used since the image was created and are never reused."""
+    source = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        source.deserialize(image)
+        migrate_sqlite(source)
+        sequence = max(last_stamp, int(source.execute(GET_SEQUENCE).fetchone()[0]))
+        source.execute(SET_SEQUENCE, (str(sequence),))
+        source.backup(connection)
+    finally:
+        source.close()
+    return sequence
 
 
 def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> None:

@@ -6,10 +6,13 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
+from hubbub.server.core.query_cache import CachedQuery, QueryCache
 from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx, WideQuery
 
 GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
 """Selects the last stored stamp."""
+SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
+"""Stores the last stamp."""
 
 _decode: Final = msgspec.json.Decoder(list[Any]).decode
 
@@ -55,8 +58,12 @@ class SqliteTx(Tx):
 
     dialect = "sqlite"
 
-    def __init__(self, cursor: sqlite3.Cursor, stamp: int, with_savepoint: bool) -> None:
-        """Create a unit; `with_savepoint` opens a savepoint before its first write."""
+    def __init__(
+        self, cursor: sqlite3.Cursor, stamp: int, with_savepoint: bool, cache: QueryCache | None = None
+    ) -> None:
+        """Create a unit; `with_savepoint` opens a savepoint before its first write.
+
+        `cache` has results of the cursor's connection."""
         self.dispatches = []
         self.wakes_worker = False
         self.after_commit = []
@@ -68,6 +75,7 @@ class SqliteTx(Tx):
         """Whether the unit has started to write, so that a rejection must be rolled back."""
         self._with_savepoint = with_savepoint
         self._cursor = cursor
+        self._cache = cache
         self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
         self._stamp = stamp
 
@@ -85,11 +93,20 @@ class SqliteTx(Tx):
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return every row."""
         try:
-            if not self.has_written and not sql.startswith("SELECT"):
-                self._begin_write()
+            if type(sql) is CachedQuery and self._cache is not None:
+                return self._read_cached(self._cache, sql, parameters)
+            if not sql.startswith("SELECT"):
+                self._begin_write(sql)
             return self._execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             self._fail(error)
+
+    def _read_cached(self, cache: QueryCache, query: CachedQuery, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        rows = cache.find(query, parameters)
+        if rows is None:
+            rows = self._execute(query, parameters).fetchall()
+            cache.add(query, parameters, rows)
+        return rows
 
     def wide(self, query: WideQuery, *parameters: Any) -> Sequence[Any] | None:
         """Return the first row of a wide query, or None."""
@@ -100,8 +117,7 @@ class SqliteTx(Tx):
     def run(self, sql: str, *parameters: Any) -> int:
         """Execute a statement and return the number of affected rows."""
         try:
-            if not self.has_written:
-                self._begin_write()
+            self._begin_write(sql)
             cursor = self._execute(sql, parameters)
             if cursor.description is not None:
                 cursor.fetchall()  # With RETURNING, rows are written as they are fetched.
@@ -112,28 +128,35 @@ class SqliteTx(Tx):
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once per row of parameters."""
         try:
-            if not self.has_written:
-                self._begin_write()
+            self._begin_write(sql)
             if self.failure is not None:
                 raise self.failure
             self._cursor.executemany(sql, rows)
         except sqlite3.Error as error:
             self._fail(error)
 
-    def _begin_write(self) -> None:
-        if self._with_savepoint:
-            self._execute("SAVEPOINT unit")
-        self.has_written = True
+    def _begin_write(self, sql: str) -> None:
+        """Prepare the execution of a statement that may write."""
+        if not self.has_written:
+            if self._with_savepoint:
+                self._execute("SAVEPOINT unit")
+            self.has_written = True
+        if self._cache is not None:
+            self._cache.record_write(sql)
 
     def end(self) -> None:
         """End the transaction for the unit of work; further statements raise RuntimeError."""
         self._execute = _reject_ended
+        self._cache = None
 
     def _fail(self, error: sqlite3.Error) -> NoReturn:
         if not is_unavailable(error):
             raise error
         # SQLite may have rolled the whole transaction back; a unit that ignores this error must not write outside a
         # transaction.
+        if self._cache is not None:
+            self._cache.clear()
+            self._cache = None
         failure = self.failure = StoreUnavailable(f"the database file is not usable: {error}")
 
         def reject(*_: object) -> NoReturn:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.store import Tx
 from hubbub.server.places.standing.models import ChannelRef
 
@@ -83,7 +84,7 @@ _OTHER_ROLE: Final = 3
 
 _REF_COLUMNS = ", ".join(ChannelRef._fields)
 _MEMBERSHIP_COLUMNS = "g.owner_id, g.mfa_level, m.user_id, m.pending, m.flags, m.timed_out_until_ms"
-_SELECT_CHANNEL_AND_MEMBERSHIP = (
+_SELECT_CHANNEL_AND_MEMBERSHIP: Final = CachedQuery(
     f"SELECT {', '.join(f'c.{name}' for name in ChannelRef._fields)}, {_MEMBERSHIP_COLUMNS} FROM channels c "
     "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = ? "
     "WHERE c.id = ?"
@@ -95,7 +96,7 @@ _SELECT_GRANTS = (
 )
 # By the channel alone, so that it can be sent before the channel is read. The types are those of threads, which have the
 # overwrites of their parent.
-_SELECT_GRANTS_IN_CHANNEL = (
+_SELECT_GRANTS_IN_CHANNEL: Final = CachedQuery(
     "SELECT 0, r.id, r.permissions, r.position FROM channels c JOIN member_roles mr ON mr.guild_id = c.guild_id "
     "JOIN roles r ON r.id = mr.role_id WHERE c.id = ? AND mr.user_id = ? "
     "UNION ALL SELECT 0, r.id, r.permissions, r.position FROM channels c JOIN roles r ON r.id = c.guild_id WHERE c.id = ? "

@@ -5,13 +5,14 @@ from typing import Final, NamedTuple
 
 from hubbub.server.core import meta
 from hubbub.server.core.batches import batches
+from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("push_subscriptions",)
 """Tables that only this slice writes."""
 
 _KEY_NAME: Final = "vapid_key"
-_SELECT_ANY: Final = "SELECT 1 FROM push_subscriptions LIMIT 1"
+_SELECT_ANY: Final = CachedQuery("SELECT 1 FROM push_subscriptions LIMIT 1")
 
 
 class PushSubscriptionRow(NamedTuple):

@@ -7,6 +7,7 @@ import msgspec
 
 from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
+from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places.channels.thread_channels import ThreadMemberRow
 from hubbub.server.talk.search import documents
@@ -123,6 +124,7 @@ def find_next_channel_id(tx: Tx, guild_id: int, after_id: int) -> int | None:
 
 # Changes
 
+_SELECT_PENDING: Final = CachedQuery("SELECT pending FROM search_guilds WHERE guild_id = ?")
 _INSERT_CHANGE: Final = (
     "INSERT INTO search_changes (guild_id, message_id, channel_id) VALUES (?, ?, ?) "
     "ON CONFLICT (guild_id, message_id) DO NOTHING"
@@ -133,7 +135,7 @@ def record_change(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bo
     """Record a changed message if its guild is indexed; return whether a job must be scheduled.
 
     This runs for every message, so a guild without an index costs one small query only."""
-    pending = tx.value("SELECT pending FROM search_guilds WHERE guild_id = ?", guild_id)
+    pending = tx.value(_SELECT_PENDING, guild_id)
     if pending is None:
         return False
     return tx.run(_INSERT_CHANGE, guild_id, message_id, channel_id) > 0 and not pending

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import users
 from hubbub.server.places import members
@@ -25,7 +26,7 @@ _SELECT_AUTHOR: Final = (
     f"SELECT {author_columns()}, {AUTHOR_GUILD_COLUMNS} "
     "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
 )
-_SELECT_CHANNEL_AUTHOR: Final = (
+_SELECT_CHANNEL_AUTHOR: Final = CachedQuery(
     f"SELECT {author_columns()}, {AUTHOR_GUILD_COLUMNS} FROM users u LEFT JOIN channels c ON c.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN guilds g ON g.id = c.guild_id "
     "WHERE u.id = ?"

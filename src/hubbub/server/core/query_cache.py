@@ -1,0 +1,80 @@
+"""Results of frequent queries over seldom written tables, cached for the connection that writes (decisions/0135)."""
+
+import re
+from functools import lru_cache
+from typing import Any, Final, Self
+
+ROWS_MAX: Final = 50_000
+"""Maximum number of cached rows; the cache is emptied when it is full."""
+
+_READ_PATTERN: Final = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")
+_WRITE_PATTERN: Final = re.compile(
+    r"\s*(?:(?:INSERT|REPLACE)(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(\w+)"
+)
+
+Rows = list[tuple[Any, ...]]
+
+
+class CachedQuery(str):
+    """A SELECT statement whose result a store may cache until one of its tables is written.
+
+    It suits queries that run for every message and whose tables are written much less often. Its tables follow FROM and
+    JOIN."""
+
+    __slots__ = ("tables",)
+    tables: frozenset[str]
+
+    def __new__(cls, sql: str) -> Self:
+        query = super().__new__(cls, sql)
+        query.tables = frozenset(_READ_PATTERN.findall(sql))
+        return query
+
+
+class QueryCache:
+    """Cached results of one connection, which must be the only one that writes.
+
+    The connection reports every write and every rollback, so a cached result is what the query would return now,
+    including the writes of the open transaction."""
+
+    __slots__ = ("_row_count", "_rows_max", "_results_by_query")
+
+    def __init__(self, rows_max: int = ROWS_MAX) -> None:
+        self._rows_max = rows_max
+        self._row_count = 0
+        self._results_by_query: dict[CachedQuery, dict[tuple[Any, ...], Rows]] = {}
+
+    def find(self, query: CachedQuery, parameters: tuple[Any, ...]) -> Rows | None:
+        """Return the rows of a query, or None if they are not cached."""
+        results = self._results_by_query.get(query)
+        rows = None if results is None else results.get(parameters)
+        # A copy, because the caller may change the list.
+        return None if rows is None else rows.copy()
+
+    def add(self, query: CachedQuery, parameters: tuple[Any, ...], rows: Rows) -> None:
+        """Cache the rows of a query."""
+        # An empty result occupies memory too.
+        self._row_count += len(rows) + 1
+        if self._row_count > self._rows_max:
+            self.clear()
+            self._row_count = len(rows) + 1
+        self._results_by_query.setdefault(query, {})[parameters] = rows.copy()
+
+    def record_write(self, sql: str) -> None:
+        """Remove the results that a statement may change."""
+        table = _find_written_table(sql)
+        for query, results in self._results_by_query.items():
+            if results and (table is None or table in query.tables):
+                self._row_count -= sum(len(rows) + 1 for rows in results.values())
+                results.clear()
+
+    def clear(self) -> None:
+        """Remove all results, because a rollback or a restore changed what the connection sees."""
+        self._results_by_query.clear()
+        self._row_count = 0
+
+
+@lru_cache(maxsize=2048)
+def _find_written_table(sql: str) -> str | None:
+    """Return the table that a statement writes, or None if the statement may write any table."""
+    match = _WRITE_PATTERN.match(sql)
+    return None if match is None else match[1]
