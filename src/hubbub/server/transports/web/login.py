@@ -141,7 +141,10 @@ async def log_out(request: PageRequest) -> web.Response:
     target = _login_path(request)
     request.session.sign_out()
     request.actor = None
-    return request.redirect(target, notice="You have been logged out.")
+    response = request.redirect(target, notice="You have been logged out.")
+    # Removes drafts, which the chat client stores in the browser (decisions/0121).
+    response.headers["Clear-Site-Data"] = '"storage"'
+    return response
 
 
 def _start_session(request: PageRequest, token: str) -> web.Response:

@@ -2,6 +2,7 @@
 
 import { CloseCode } from "./generated/enums.js";
 import { Api } from "./network/api.js";
+import { claimStorage } from "./network/browser_storage.js";
 import { Gateway } from "./network/gateway.js";
 import { openLoginPage } from "./network/login.js";
 import { followSettings } from "./network/own_presence.js";
@@ -46,6 +47,7 @@ async function start() {
       logInAgain();
       return;
     }
+    claimStorage(credentials.user_id);
     const webUrl = meta.dataset.web;
     const state = new State();
     const api = new Api(credentials.token, logInAgain);

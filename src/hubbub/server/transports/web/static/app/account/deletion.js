@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
+import { clearStorage } from "../network/browser_storage.js";
 import { openLoginPage } from "../network/login.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
@@ -97,5 +98,7 @@ async function deleteAccount({ context }) {
     fields,
     run: values => api.request("POST", "/users/@me/delete", { json: values }),
   });
-  if (isDone) openLoginPage();
+  if (!isDone) return;
+  clearStorage();
+  openLoginPage();
 }

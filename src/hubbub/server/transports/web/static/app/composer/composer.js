@@ -2,6 +2,7 @@
 
 import { CONTENT_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, RelationshipType } from "../network/enums.js";
+import { readDraft, saveDraft } from "../state/drafts.js";
 import { sendMessage } from "../state/outbox.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
@@ -22,25 +23,28 @@ const TYPING_INTERVAL_MS = 8_000;
 /** The number of remaining characters appears when it is this small. */
 const COUNTER_THRESHOLD = 200;
 
-/** Unsent drafts by channel, kept while the page is open. */
-const drafts = new Map();
+/** Time without input after which a draft is saved. */
+const DRAFT_DELAY_MS = 400;
 
 class Composer extends LayoutPart {
   static kinds = ["typing", "channels", "guilds", "members", "messages"];
   /** Whether the user has to wait because of slow mode. */
   isWaiting = false;
+  /** Timer that saves the draft; null if it is saved. */
+  draftTimer = null;
 
   begin() {
     const { context } = this;
     this.reply = null;
     this.typingSentAt = 0;
+    const draft = readDraft(context.channelId);
     this.field = h("textarea", {
       class: "compose",
       rows: "1",
       dir: "auto",
       "aria-label": `Message ${this.#channelLabel()}`,
       placeholder: `Message ${this.#channelLabel()}`,
-      value: drafts.get(context.channelId) ?? "",
+      value: draft?.text ?? "",
       oninput: () => this.#onInput(),
       onkeydown: event => this.#onKeydown(event),
       onpaste: event => this.#onPaste(event),
@@ -86,16 +90,17 @@ class Composer extends LayoutPart {
       h("div", { class: "composer-status" }, this.typing, this.slowMode),
     );
     this.replaceChildren(this.node);
-    this.suggestions = new Suggestions(this, context);
+    this.suggestions = new Suggestions(this, context, draft?.mentions);
     loadModule(() => import("../commands/list.js")).then(module => module?.attachCommandList?.(this, context));
     this.statusTimer = setInterval(() => this.draw(), 1_000);
     setTimeout(() => growToContent(this.field));
+    addEventListener("pagehide", this.#savePendingDraft);
   }
 
   end() {
     clearInterval(this.statusTimer);
-    if (this.field.value) drafts.set(this.context.channelId, this.field.value);
-    else drafts.delete(this.context.channelId);
+    removeEventListener("pagehide", this.#savePendingDraft);
+    this.#savePendingDraft();
     this.uploads.clear();
   }
 
@@ -172,6 +177,7 @@ class Composer extends LayoutPart {
     const reply = this.reply,
       mentionsAuthor = this.mentionsAuthor;
     this.field.value = "";
+    this.#saveDraft();
     this.#cancelReply();
     this.#updateLength();
     this.typingSentAt = 0;
@@ -221,6 +227,8 @@ class Composer extends LayoutPart {
 
   #onInput() {
     this.#updateLength();
+    clearTimeout(this.draftTimer);
+    this.draftTimer = setTimeout(() => this.#saveDraft(), DRAFT_DELAY_MS);
     const { api, channelId } = this.context;
     const now = Date.now();
     if (!this.field.value.trim() || this.field.value.startsWith("/") || now - this.typingSentAt < TYPING_INTERVAL_MS)
@@ -229,6 +237,17 @@ class Composer extends LayoutPart {
     // A lost typing notification does not matter.
     api.request("POST", `/channels/${channelId}/typing`).catch(() => {});
   }
+
+  #saveDraft() {
+    clearTimeout(this.draftTimer);
+    this.draftTimer = null;
+    saveDraft(this.context.channelId, { text: this.field.value, mentions: this.suggestions.mentions });
+  }
+
+  /** Save input that was not saved yet. Only input is saved, because another window may have changed the draft. */
+  #savePendingDraft = () => {
+    if (this.draftTimer !== null) this.#saveDraft();
+  };
 
   #updateLength() {
     growToContent(this.field);

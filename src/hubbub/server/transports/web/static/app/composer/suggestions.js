@@ -29,8 +29,12 @@ export class Suggestions {
   /** The mention of each selected name. @type {Map<string, string>} */
   #mentions = new Map();
 
-  /** `context` holds the `state` of the client, and the `guildId` and `channelId` of the composer. */
-  constructor(composer, context) {
+  /**
+   * `context` holds the `state` of the client, and the `guildId` and `channelId` of the composer; `mentions` are those of a
+   * stored draft.
+   */
+  constructor(composer, context, mentions = []) {
+    this.#mentions = new Map(mentions);
     this.#composer = composer;
     this.#context = context;
     this.#list = h("ul", {
@@ -53,6 +57,11 @@ export class Suggestions {
     };
     state.addEventListener("change", onChange);
     composer.node.addEventListener("keydown", event => this.#onKeydown(event), { capture: true });
+  }
+
+  /** Selected names and their mentions. @returns {[string, string][]} */
+  get mentions() {
+    return [...this.#mentions];
   }
 
   /** Return the text with names replaced by mentions. */

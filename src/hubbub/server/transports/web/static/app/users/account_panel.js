@@ -1,5 +1,6 @@
 /** The panel of the current user: name, status menu, settings and further pages. */
 
+import { clearStorage } from "../network/browser_storage.js";
 import { endPushSubscription } from "../network/push.js";
 import { iconButton } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
@@ -106,7 +107,7 @@ function customStatusText(custom) {
   return [custom.emoji_id ? null : custom.emoji_name, custom.text].filter(Boolean).join(" ");
 }
 
-/** End the push subscription of this browser, then submit the same logout form as the button on every page. */
+/** Remove drafts and the push subscription from this browser, then submit the logout form that every page has. */
 async function logOut() {
   const timeout = new Promise(resolve => setTimeout(resolve, PUSH_TIMEOUT_MS));
   await Promise.race([endPushSubscription().catch(() => {}), timeout]);
@@ -117,6 +118,9 @@ async function logOut() {
     h("input", { type: "hidden", name: "form_token", value: token }),
   );
   document.body.append(form);
+  // Leaving the page saves drafts, unless the composers were removed first.
+  document.querySelector(".client")?.remove();
+  clearStorage();
   form.submit();
 }
 

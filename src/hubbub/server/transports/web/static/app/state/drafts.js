@@ -1,0 +1,40 @@
+/** Unsent texts by channel or thread, which the browser keeps over a reload. Files are not kept. */
+
+import { CONTENT_MAX } from "../generated/limits.js";
+import { readStored, writeStored } from "../network/browser_storage.js";
+
+/** When another draft is saved, the oldest one is removed. */
+const DRAFTS_MAX = 50;
+/** Longest stored text in UTF-16 code units. A longer text stays in the field, but is not stored. */
+const DRAFT_LENGTH_MAX = 4 * CONTENT_MAX;
+const STORED_NAME = "drafts";
+
+/**
+ * The draft of a channel.
+ *
+ * @typedef {object} Draft
+ * @property {string} text
+ * @property {[string, string][]} mentions names in the text and the mentions that replace them
+ */
+
+/** Return the draft of a channel, or null. @returns {Draft | null} */
+export function readDraft(channelId) {
+  const draft = readDrafts().find(([id]) => id === channelId)?.[1];
+  return typeof draft?.text === "string" && Array.isArray(draft.mentions) ? draft : null;
+}
+
+/** Save the draft of a channel; an empty text removes it. @param {Draft} draft */
+export function saveDraft(channelId, { text, mentions }) {
+  const drafts = readDrafts();
+  const others = drafts.filter(([id]) => id !== channelId);
+  if (text.trim() && text.length <= DRAFT_LENGTH_MAX) {
+    const named = mentions.filter(([name]) => text.includes(name));
+    writeStored(STORED_NAME, [...others, [channelId, { text, mentions: named }]].slice(-DRAFTS_MAX));
+  } else if (others.length !== drafts.length) writeStored(STORED_NAME, others.length ? others : null);
+}
+
+/** Return the drafts as pairs of a channel ID and a draft, oldest first. */
+function readDrafts() {
+  const stored = readStored(STORED_NAME);
+  return Array.isArray(stored) ? stored.filter(Array.isArray) : [];
+}
