@@ -27,5 +27,23 @@ async def create_indexed_guild(world: World, *members: Actor) -> Guild:
 async def build_index(world: World, guild: Guild) -> None:
     """Build the index of a guild; the first search enqueues the job that builds it."""
     (await guild.owner.get(search_path(guild))).rejected(202, 110000)
+    await run_index_jobs(world)
+
+
+async def run_index_jobs(world: World) -> None:
+    """Run the jobs that build and update indexes."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
+
+
+def private_search_path(private_id: object, /, **query: Any) -> str:
+    """Return the path of a message search in a private channel with its query."""
+    return f"/channels/{private_id}/messages/search?" + "&".join(
+        f"{key}={quote(str(value))}" for key, value in query.items()
+    )
+
+
+async def search_private(actor: Actor, private_id: object, /, **query: Any) -> list[str]:
+    """Return the contents of the messages that a search in a private channel finds."""
+    results = (await actor.get(private_search_path(private_id, **query))).ok()
+    return [message["content"] for (message,) in results["messages"]]

@@ -87,7 +87,7 @@ async def test_both_stores_match_the_reference_function(database: Database, limi
     ):
         for slop in (0, 1, 2, 5, 100):
             query = Query(
-                guild_id=GUILD_ID, phrases=parse_query(query_text), slop=slop, required_groups=(("c1", "c2"),)
+                index_id=GUILD_ID, phrases=parse_query(query_text), slop=slop, required_groups=(("c1", "c2"),)
             )
             matches = [
                 message_id

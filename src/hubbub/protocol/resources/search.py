@@ -1,4 +1,4 @@
-"""Search: messages of a guild, and threads of a channel."""
+"""Search: messages of a guild or private channel, and threads of a channel."""
 
 from enum import StrEnum
 from typing import Annotated, Final
@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, TagId, UserId
-from hubbub.protocol.operation import Operation, RateLimit
+from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.channels import Thread
 from hubbub.protocol.resources.messages import Message
@@ -140,7 +140,7 @@ class SearchMessages(Struct, kw_only=True):
     max_id: MessageId | UnsetType = UNSET
     """Return messages with a smaller ID."""
     channel_id: Annotated[list[ChannelId], Meta(max_length=SEARCH_CHANNELS_MAX)] = []
-    """IDs of the channels to search; empty searches all channels of the guild."""
+    """IDs of the channels to search; empty searches all channels of the guild, or the private channel."""
     author_id: Annotated[list[UserId], Meta(max_length=SEARCH_VALUES_MAX)] = []
     """IDs of authors."""
     author_type: Annotated[list[AuthorType], Meta(max_length=6)] = []
@@ -245,6 +245,18 @@ GUILD_SEARCH = Operation(
     result=FoundMessages,
     query=SearchMessages,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.INDEX_NOT_AVAILABLE),
+    limit=RateLimit(10, 60.0),
+    other_statuses=(202,),
+)
+
+# Not part of the public API: the chat client searches direct messages and groups with it (decisions/0123).
+CHANNEL_SEARCH = Operation(
+    "GET",
+    "/channels/{channel_id}/messages/search",
+    result=FoundMessages,
+    query=SearchMessages,
+    auth=Auth.USER,
+    raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRONG_CHANNEL_TYPE, errors.INDEX_NOT_AVAILABLE),
     limit=RateLimit(10, 60.0),
     other_statuses=(202,),
 )

@@ -1,8 +1,8 @@
 """Search documents: the words of a message and marks for all its other searchable properties.
 
-Words and marks become terms of one index. A term begins with the prefix of its guild, so that a search never matches
-messages of other guilds. A mark is a letter and a value; values that are not IDs are hashed. Marks are stored, so the
-meaning of a letter never changes."""
+Words and marks become terms of one table. A term begins with the prefix of its index, so that a search never matches
+messages of other guilds or private channels. A mark is a letter and a value; values that are not IDs are hashed. Marks
+are stored, so the meaning of a letter never changes."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ from hubbub.server.talk.search.tokens import tokenize
 
 _BASE_36_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PREFIX_LENGTH: Final = 13
-"""Number of base 36 digits that hold any 64-bit number. The fixed width keeps guild prefixes distinct."""
+"""Number of base 36 digits that hold any 64-bit number. The fixed width keeps prefixes distinct."""
 
 _URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
 
@@ -62,6 +62,7 @@ class Document(NamedTuple):
 
     id: int
     guild_id: int
+    """ID of the index: the guild, or the private channel."""
     channel_id: int
     words: str
     """Words in order, separated by spaces."""
@@ -134,33 +135,38 @@ def _hash(text: str) -> str:
 # Terms
 
 
+def find_index_id(channel: ChannelRef) -> int:
+    """Return the ID of the index of a channel: the ID of its guild, or its own ID if it is private (decisions/0123)."""
+    return int(channel.id if channel.guild_id is None else channel.guild_id)
+
+
 @lru_cache(maxsize=1024)
-def build_guild_prefix(guild_id: int) -> str:
-    """Return the prefix of all terms of a guild. It is also a term of every message of the guild."""
+def build_index_prefix(index_id: int) -> str:
+    """Return the prefix of all terms of an index. It is also a term of every message of the index."""
     digits = ""
-    remaining = int(guild_id)
+    remaining = int(index_id)
     for _ in range(_PREFIX_LENGTH):
         remaining, digit = divmod(remaining, 36)
         digits = _BASE_36_DIGITS[digit] + digits
     return digits
 
 
-def word_term(guild_prefix: str, word: str) -> str:
-    """Return the term of a word; `guild_prefix` is the guild's prefix."""
-    return f"{guild_prefix}w{word}"
+def word_term(index_prefix: str, word: str) -> str:
+    """Return the term of a word; `index_prefix` is the prefix of the index."""
+    return f"{index_prefix}w{word}"
 
 
-def mark_term(guild_prefix: str, mark: str) -> str:
-    """Return the term of a mark; `guild_prefix` is the guild's prefix."""
-    return f"{guild_prefix}_{mark}"
+def mark_term(index_prefix: str, mark: str) -> str:
+    """Return the term of a mark; `index_prefix` is the prefix of the index."""
+    return f"{index_prefix}_{mark}"
 
 
 def build_terms(document: Document) -> list[str]:
     """Return all terms of a message, starting with its words in order."""
-    guild_prefix = build_guild_prefix(document.guild_id)
-    terms = [f"{guild_prefix}w{word}" for word in document.words.split()]
-    terms += [f"{guild_prefix}_{mark}" for mark in document.marks.split()]
-    terms.append(guild_prefix)
+    index_prefix = build_index_prefix(document.guild_id)
+    terms = [f"{index_prefix}w{word}" for word in document.words.split()]
+    terms += [f"{index_prefix}_{mark}" for mark in document.marks.split()]
+    terms.append(index_prefix)
     return terms
 
 
@@ -218,7 +224,7 @@ def build_document(
             marks.append(HAS_MARKS["poll"])
             texts += _poll_texts(extra.poll)
     words = [word for text in texts if text for word in tokenize(text)]
-    return Document(row.id, channel.guild_id or 0, channel.id, " ".join(words), " ".join(dict.fromkeys(marks)))
+    return Document(row.id, find_index_id(channel), channel.id, " ".join(words), " ".join(dict.fromkeys(marks)))
 
 
 def find_replied_id(row: MessageRow) -> int | None:

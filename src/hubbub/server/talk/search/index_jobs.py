@@ -1,8 +1,8 @@
 """Jobs and listeners that maintain the search index.
 
-A guild is indexed only after its first search. Messages that exist by then are indexed in steps; later changes are
-indexed by jobs that each process a batch. A search indexes pending changes before it runs, so it also finds the newest
-messages."""
+A guild or private channel is indexed only after its first search. Messages that exist by then are indexed in steps;
+later changes are indexed by jobs that each process a batch. A search indexes pending changes before it runs, so it also
+finds the newest messages."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -21,9 +21,9 @@ from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.search import documents, store
 
 BUILD_JOB: Final = "search.build"
-"""Kind of the job that indexes a guild's existing messages."""
+"""Kind of the job that indexes existing messages."""
 CATCH_UP_JOB: Final = "search.catch_up"
-"""Kind of the job that indexes a guild's pending changes."""
+"""Kind of the job that indexes pending changes."""
 REMOVE_JOB: Final = "search.remove"
 """Kind of the job that removes the documents of deleted channels."""
 
@@ -36,9 +36,10 @@ CATCH_UP_DELAY_MS: Final = 1000
 
 
 class BuildProgress(msgspec.Struct, kw_only=True):
-    """Payload of the job that indexes a guild's existing messages, with its progress."""
+    """Payload of the job that indexes existing messages, with its progress."""
 
     guild_id: GuildId
+    """ID of the index: the guild, or the private channel."""
     channel_id: ChannelId = ChannelId(0)
     """ID of the channel that was indexed last, or 0 before the first channel."""
     after: MessageId = MessageId(0)
@@ -46,9 +47,10 @@ class BuildProgress(msgspec.Struct, kw_only=True):
 
 
 class CatchUpPayload(msgspec.Struct, kw_only=True):
-    """Payload of the job that indexes a guild's pending changes."""
+    """Payload of the job that indexes pending changes."""
 
     guild_id: GuildId
+    """ID of the index: the guild, or the private channel."""
 
 
 class RemovalPayload(msgspec.Struct, kw_only=True):
@@ -64,58 +66,59 @@ def on_message_changed(
     call: Call,
     signal: messages.signals.MessageCreated | messages.signals.MessageChanged | messages.signals.MessagePinned,
 ) -> None:
-    """Record that a guild message was created, changed, pinned or unpinned, so that it is indexed again."""
+    """Record that a message was created, changed, pinned or unpinned, so that it is indexed again."""
     row = signal.row
-    if signal.channel.guild_id is not None and row.type in USER_MESSAGE_TYPES:
-        if store.record_change(call.tx, signal.channel.guild_id, row.channel_id, row.id):
-            _schedule_catch_up(call, signal.channel.guild_id)
+    if row.type in USER_MESSAGE_TYPES:
+        index_id = documents.find_index_id(signal.channel)
+        if store.record_change(call.tx, index_id, row.channel_id, row.id):
+            _schedule_catch_up(call, index_id)
 
 
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
-    """Record that guild messages were deleted, so that they are removed from the index."""
-    guild_id = signal.channel.guild_id
-    if guild_id is None:
-        return
+    """Record that messages were deleted, so that they are removed from the index."""
+    index_id = documents.find_index_id(signal.channel)
     needs_job = False
     for row in signal.rows:
-        if row.type in USER_MESSAGE_TYPES and store.record_change(call.tx, guild_id, row.channel_id, row.id):
+        if row.type in USER_MESSAGE_TYPES and store.record_change(call.tx, index_id, row.channel_id, row.id):
             needs_job = True
     if needs_job:
-        _schedule_catch_up(call, guild_id)
+        _schedule_catch_up(call, index_id)
 
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Schedule the removal of the documents of deleted channels."""
-    if signal.guild_id is not None:
-        indexed_ids = store.filter_indexed_channels(call.tx, signal.channel_ids)
-        if indexed_ids:
-            call.tx.enqueue(
-                REMOVE_JOB, RemovalPayload(channel_ids=[ChannelId(channel_id) for channel_id in indexed_ids])
-            )
+    if signal.guild_id is None:
+        for channel_id in signal.channel_ids:
+            store.delete_index(call.tx, channel_id)
+    indexed_ids = store.filter_indexed_channels(call.tx, signal.channel_ids)
+    if indexed_ids:
+        call.tx.enqueue(REMOVE_JOB, RemovalPayload(channel_ids=[ChannelId(channel_id) for channel_id in indexed_ids]))
 
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the index state of a deleted guild."""
-    store.delete_guild(call.tx, signal.guild_id)
+    store.delete_index(call.tx, signal.guild_id)
 
 
-def _schedule_catch_up(call: Call, guild_id: GuildId) -> None:
-    store.set_pending(call.tx, guild_id, True)
-    key = f"{CATCH_UP_JOB}:{int(guild_id)}"
-    call.tx.enqueue(CATCH_UP_JOB, CatchUpPayload(guild_id=guild_id), due_ms=call.now_ms + CATCH_UP_DELAY_MS, key=key)
+def _schedule_catch_up(call: Call, index_id: int) -> None:
+    store.set_pending(call.tx, index_id, True)
+    key = f"{CATCH_UP_JOB}:{index_id}"
+    call.tx.enqueue(
+        CATCH_UP_JOB, CatchUpPayload(guild_id=GuildId(index_id)), due_ms=call.now_ms + CATCH_UP_DELAY_MS, key=key
+    )
 
 
 # Jobs
 
 
-def start_build(call: Call, guild_id: GuildId) -> None:
-    """Start indexing a guild, from its first message on."""
-    if store.insert_guild(call.tx, guild_id):
-        call.tx.enqueue(BUILD_JOB, BuildProgress(guild_id=guild_id), key=f"{BUILD_JOB}:{int(guild_id)}")
+def start_build(call: Call, index_id: int) -> None:
+    """Start building an index, from the first message on."""
+    if store.insert_index(call.tx, index_id):
+        call.tx.enqueue(BUILD_JOB, BuildProgress(guild_id=GuildId(index_id)), key=f"{BUILD_JOB}:{index_id}")
 
 
 def build_index(call: Call, job: Job) -> None:
-    """Index a batch of existing messages of a guild and reschedule the job while there are more."""
+    """Index a batch of existing messages and reschedule the job while there are more."""
     next_progress = build_step(call, job.decode(BuildProgress))
     if next_progress is not None:
         call.tx.enqueue(BUILD_JOB, next_progress, key=job.key)
@@ -124,7 +127,7 @@ def build_index(call: Call, job: Job) -> None:
 def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
     """Index a batch of existing messages, starting at `progress`.
 
-    Return the progress to continue from, or None if all messages are indexed or the guild was deleted."""
+    Return the progress to continue from, or None if all messages are indexed or the index was deleted."""
     if not store.is_building(call.tx, progress.guild_id):
         return None
     rows: list[MessageRow] = []
@@ -153,16 +156,16 @@ def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
 
 def index_pending_changes(call: Call, job: Job) -> None:
     """Index pending changes and reschedule the job while there are more."""
-    guild_id = job.decode(CatchUpPayload).guild_id
-    if index_changes(call, guild_id) == BATCH_SIZE:
-        call.tx.enqueue(CATCH_UP_JOB, CatchUpPayload(guild_id=guild_id), key=job.key)
+    index_id = job.decode(CatchUpPayload).guild_id
+    if index_changes(call, index_id) == BATCH_SIZE:
+        call.tx.enqueue(CATCH_UP_JOB, CatchUpPayload(guild_id=GuildId(index_id)), key=job.key)
     else:
-        store.set_pending(call.tx, guild_id, False)
+        store.set_pending(call.tx, index_id, False)
 
 
-def index_changes(call: Call, guild_id: int) -> int:
+def index_changes(call: Call, index_id: int) -> int:
     """Index a batch of changed messages and return its size."""
-    changes = store.take_changes(call.tx, guild_id, BATCH_SIZE)
+    changes = store.take_changes(call.tx, index_id, BATCH_SIZE)
     ids_by_channel: dict[int, list[int]] = {}
     for channel_id, message_id in changes:
         ids_by_channel.setdefault(channel_id, []).append(message_id)
@@ -171,7 +174,7 @@ def index_changes(call: Call, guild_id: int) -> int:
         for channel_id, ids in ids_by_channel.items()
         for row in messages.history.find_many(call.tx, channel_id, ids).values()
     ]
-    _update_index(call, guild_id, [message_id for _, message_id in changes], rows)
+    _update_index(call, index_id, [message_id for _, message_id in changes], rows)
     return len(changes)
 
 
@@ -188,12 +191,12 @@ def remove_channel_documents(call: Call, job: Job) -> None:
         call.tx.enqueue(REMOVE_JOB, RemovalPayload(channel_ids=channel_ids))
 
 
-def _update_index(call: Call, guild_id: int, message_ids: Sequence[int], rows: Iterable[MessageRow]) -> None:
+def _update_index(call: Call, index_id: int, message_ids: Sequence[int], rows: Iterable[MessageRow]) -> None:
     """Update the index for messages.
 
     IDs without a row in `rows`, and system messages, are removed from the index."""
     indexable_rows = [row for row in rows if row.type in USER_MESSAGE_TYPES]
-    channels_by_id = _find_channels(call, guild_id, {row.channel_id for row in indexable_rows})
+    channels_by_id = _find_channels(call, index_id, {row.channel_id for row in indexable_rows})
     bot_ids = store.filter_bots(call.tx, (row.author_id for row in indexable_rows))
     author_ids_by_message = _find_replied_author_ids(call, indexable_rows)
     new_documents = [
@@ -204,12 +207,12 @@ def _update_index(call: Call, guild_id: int, message_ids: Sequence[int], rows: I
     store.replace_documents(call.tx, message_ids, new_documents)
 
 
-def _find_channels(call: Call, guild_id: int, channel_ids: Iterable[int]) -> dict[int, ChannelRef]:
-    """Return the channels that still exist in the guild, by ID."""
+def _find_channels(call: Call, index_id: int, channel_ids: Iterable[int]) -> dict[int, ChannelRef]:
+    """Return the channels of an index that still exist, by ID."""
     channels_by_id: dict[int, ChannelRef] = {}
     for channel_id in channel_ids:
         channel = access.find_channel(call.tx, channel_id)
-        if channel is not None and channel.guild_id == guild_id:
+        if channel is not None and documents.find_index_id(channel) == index_id:
             channels_by_id[channel_id] = channel
     return channels_by_id
 

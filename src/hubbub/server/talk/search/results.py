@@ -35,8 +35,10 @@ THREAD_PARENT_TYPES: Final = FORUM_TYPES | {ChannelType.GUILD_TEXT, ChannelType.
 # Messages
 
 
-def find_messages(call: Call, guild_id: GuildId, scope: SearchScope, params: wire.SearchMessages) -> wire.FoundMessages:
-    """Return a page of matching messages."""
+def find_messages(
+    call: Call, guild_id: GuildId | None, scope: SearchScope, params: wire.SearchMessages
+) -> wire.FoundMessages:
+    """Return a page of matching messages of a guild, or of a private channel if `guild_id` is None."""
     query = _build_query(call, guild_id, scope, params)
     message_ids = [] if query is None else _find_ordered_ids(call, query, params)
     page_ids = message_ids[params.offset : params.offset + params.limit]
@@ -52,7 +54,7 @@ def find_messages(call: Call, guild_id: GuildId, scope: SearchScope, params: wir
     return result
 
 
-def _build_query(call: Call, guild_id: GuildId, scope: SearchScope, params: wire.SearchMessages) -> Query | None:
+def _build_query(call: Call, guild_id: GuildId | None, scope: SearchScope, params: wire.SearchMessages) -> Query | None:
     """Build the index query, or return None if nothing can match."""
     if not scope.readable_channels:
         return None
@@ -89,7 +91,7 @@ def _build_query(call: Call, guild_id: GuildId, scope: SearchScope, params: wire
         # The text has only punctuation, which contains no words.
         return None
     return Query(
-        guild_id=guild_id,
+        index_id=scope.index_id,
         phrases=phrases,
         slop=params.slop,
         required_groups=tuple(required_groups),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId
@@ -17,16 +17,40 @@ from hubbub.server.talk.search.index_jobs import BuildProgress
 ResultT = TypeVar("ResultT")
 
 
+class OutdatedIndex(NamedTuple):
+    """An index that must be built or updated before a search."""
+
+    index_id: int
+    """ID of the guild or private channel."""
+
+
 @handles(wire.GUILD_SEARCH, long=True)
 async def guild_search(operation: AsyncOperation, guild_id: GuildId, query: wire.SearchMessages) -> wire.FoundMessages:
     """Search the messages of a guild.
 
     The first search in a guild starts building its index; until it is ready, the response is 202."""
 
-    def search(call: Call, ignores_changes: bool) -> wire.FoundMessages | GuildId:
+    def search(call: Call, ignores_changes: bool) -> wire.FoundMessages | OutdatedIndex:
         search_scope = scope.require_scope(call, guild_id, include_nsfw=query.include_nsfw)
-        return _find_guild_to_index(call, guild_id, ignores_changes) or results.find_messages(
+        return _find_outdated_index(call, search_scope.index_id, ignores_changes) or results.find_messages(
             call, guild_id, search_scope, query
+        )
+
+    return await _search_with_index(operation, search)
+
+
+@handles(wire.CHANNEL_SEARCH, long=True)
+async def channel_search(
+    operation: AsyncOperation, channel_id: ChannelId, query: wire.SearchMessages
+) -> wire.FoundMessages:
+    """Search the messages of a private channel.
+
+    The first search in a channel starts building its index; until it is ready, the response is 202."""
+
+    def search(call: Call, ignores_changes: bool) -> wire.FoundMessages | OutdatedIndex:
+        search_scope = scope.require_private_scope(call, channel_id)
+        return _find_outdated_index(call, search_scope.index_id, ignores_changes) or results.find_messages(
+            call, None, search_scope, query
         )
 
     return await _search_with_index(operation, search)
@@ -38,55 +62,57 @@ async def thread_search(
 ) -> wire.FoundThreads:
     """Search the threads of a channel."""
 
-    def search(call: Call, _ignores_changes: bool) -> wire.FoundThreads | GuildId:
+    def search(call: Call, _ignores_changes: bool) -> wire.FoundThreads | OutdatedIndex:
         channel_access = access.get_channel_standing(call, channel_id)
         guild_id = results.require_thread_parent(channel_access)
         # Threads are not in the message index, so pending changes do not matter.
-        return _find_guild_to_index(call, guild_id, True) or results.find_threads(call, channel_access, query)
+        return _find_outdated_index(call, guild_id, True) or results.find_threads(call, channel_access, query)
 
     return await _search_with_index(operation, search)
 
 
-def _find_guild_to_index(call: Call, guild_id: GuildId, ignores_changes: bool) -> GuildId | None:
-    """Return the guild ID if its index must be built or updated first, otherwise None.
+def _find_outdated_index(call: Call, index_id: int, ignores_changes: bool) -> OutdatedIndex | None:
+    """Return an index that must be built or updated first, otherwise None.
 
     With `ignores_changes`, an index with pending changes counts as up to date."""
-    state = store.find_state(call.tx, guild_id)
+    state = store.find_state(call.tx, index_id)
     if state is None or not state.is_ready or (state.has_pending_changes and not ignores_changes):
-        return guild_id
+        return OutdatedIndex(index_id)
     return None
 
 
-async def _search_with_index(operation: AsyncOperation, search: Callable[[Call, bool], ResultT | GuildId]) -> ResultT:
+async def _search_with_index(
+    operation: AsyncOperation, search: Callable[[Call, bool], ResultT | OutdatedIndex]
+) -> ResultT:
     """Return the result of `search`; if the index is outdated, update the index once and search again.
 
-    `search` returns the guild ID if the index is outdated. Its second argument is whether to ignore pending changes."""
+    `search` returns the index if it is outdated. Its second argument is whether to ignore pending changes."""
     result = await operation.read(lambda call: search(call, False), long=True)
-    if isinstance(result, GuildId):
-        await _prepare_index(operation, result)
+    if isinstance(result, OutdatedIndex):
+        await _prepare_index(operation, result.index_id)
         result = await operation.read(lambda call: search(call, True), long=True)
-    if isinstance(result, GuildId):
+    if isinstance(result, OutdatedIndex):
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=0, retry_after=wire.RETRY_AFTER_SECONDS)
     return result
 
 
-async def _prepare_index(operation: AsyncOperation, guild_id: GuildId) -> None:
+async def _prepare_index(operation: AsyncOperation, index_id: int) -> None:
     """Index pending changes.
 
-    For a guild without an index, start building one and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
+    If the index does not exist, start building it and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
     to build it at once."""
 
     def start_or_update(call: Call) -> tuple[store.IndexState | None, bool]:
-        index_jobs.start_build(call, guild_id)
-        state = store.find_state(call.tx, guild_id)
+        index_jobs.start_build(call, index_id)
+        state = store.find_state(call.tx, index_id)
         if state is not None and state.is_ready:
-            index_jobs.index_changes(call, guild_id)
+            index_jobs.index_changes(call, index_id)
         return state, call.config.search_waits_for_index
 
     state, builds_at_once = await operation.write(start_or_update)
     if state is None or state.is_ready:
         return
-    progress: BuildProgress | None = BuildProgress(guild_id=guild_id) if builds_at_once else None
+    progress: BuildProgress | None = BuildProgress(guild_id=GuildId(index_id)) if builds_at_once else None
     while progress is not None:
         progress = await operation.write(partial(index_jobs.build_step, progress=progress))
     if not builds_at_once:

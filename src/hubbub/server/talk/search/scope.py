@@ -1,4 +1,4 @@
-"""The channels that a caller may search: visible channels with readable history.
+"""The channels that a caller may search: visible channels of a guild with readable history, or one private channel.
 
 Age-restricted channels are included only on request."""
 
@@ -35,6 +35,8 @@ class ScopeMarks(NamedTuple):
 class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     """The channels that a search covers. Threads have the permissions of their parents."""
 
+    index_id: int
+    """ID of the index: the guild, or the private channel."""
     readable_channels: dict[int, int]
     """The caller's permissions in each readable channel, by channel ID."""
     hidden_channel_ids: frozenset[int]
@@ -107,9 +109,25 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
     }
     private_thread_ids = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
     return SearchScope(
+        index_id=int(guild_id),
         readable_channels=searchable_channels,
         hidden_channel_ids=frozenset(message_channel_ids - searchable_channels.keys()),
         private_thread_ids=frozenset(private_thread_ids),
+    )
+
+
+def require_private_scope(call: Call, channel_id: int) -> SearchScope:
+    """Return the caller's scope in a private channel.
+
+    Raise MISSING_ACCESS if the caller is not a recipient, and WRONG_CHANNEL_TYPE for a guild channel."""
+    channel_access = access.get_channel_standing(call, channel_id)
+    if channel_access.guild is not None:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return SearchScope(
+        index_id=int(channel_id),
+        readable_channels={int(channel_id): int(channel_access.permissions)},
+        hidden_channel_ids=frozenset(),
+        private_thread_ids=frozenset(),
     )
 
 

@@ -1,4 +1,7 @@
-"""SQL for the search index (FTS5 on SQLite, tsvector and GIN on PostgreSQL) and for its state."""
+"""SQL for the search index (FTS5 on SQLite, tsvector and GIN on PostgreSQL) and for its state.
+
+A guild has an index, and so has each private channel. The ID of an index, in columns named `guild_id`, is the ID of the
+guild or private channel (decisions/0123)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -39,9 +42,9 @@ _POSITION_MAX: Final = 1 << 30
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """A query for messages of one guild."""
+    """A query for messages of one index."""
 
-    guild_id: int
+    index_id: int
     phrases: tuple[Phrase, ...] = ()
     """Words and phrases that must all be present."""
     slop: int = 0
@@ -64,7 +67,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IndexState(NamedTuple):
-    """The state of a guild's index."""
+    """The progress of an index: whether it is built, and whether it is up to date."""
 
     is_ready: bool
     """Whether all existing messages are indexed."""
@@ -74,51 +77,53 @@ class IndexState(NamedTuple):
     """Whether there are changes that are not indexed yet."""
 
 
-# Guilds
+# Indexes
 
 
-def find_state(tx: Tx, guild_id: int) -> IndexState | None:
-    """Return the state of a guild's index, or None if the guild was never searched."""
+def find_state(tx: Tx, index_id: int) -> IndexState | None:
+    """Return the state of an index, or None if it was never searched."""
     row = tx.one(
         "SELECT b.guild_id, b.documents, EXISTS (SELECT 1 FROM search_changes c WHERE c.guild_id = g.guild_id) "
         "FROM search_guilds g LEFT JOIN search_builds b ON b.guild_id = g.guild_id WHERE g.guild_id = ?",
-        guild_id,
+        index_id,
     )
     return None if row is None else IndexState(row[0] is None, row[1] or 0, bool(row[2]))
 
 
-def insert_guild(tx: Tx, guild_id: int) -> bool:
-    """Insert a guild whose messages are to be indexed, and return whether it is new."""
-    if not tx.run("INSERT INTO search_guilds (guild_id) VALUES (?) ON CONFLICT (guild_id) DO NOTHING", guild_id):
+def insert_index(tx: Tx, index_id: int) -> bool:
+    """Insert an index that is to be built, and return whether it is new."""
+    if not tx.run("INSERT INTO search_guilds (guild_id) VALUES (?) ON CONFLICT (guild_id) DO NOTHING", index_id):
         return False
-    tx.run("INSERT INTO search_builds (guild_id) VALUES (?)", guild_id)
+    tx.run("INSERT INTO search_builds (guild_id) VALUES (?)", index_id)
     return True
 
 
-def add_indexed_count(tx: Tx, guild_id: int, message_count: int) -> None:
-    """Add `message_count` to the number of indexed messages of a guild."""
-    tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", message_count, guild_id)
+def add_indexed_count(tx: Tx, index_id: int, message_count: int) -> None:
+    """Add `message_count` to the number of indexed messages of an index."""
+    tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", message_count, index_id)
 
 
-def finish_build(tx: Tx, guild_id: int) -> None:
-    """Mark the index of a guild as complete."""
-    tx.run("DELETE FROM search_builds WHERE guild_id = ?", guild_id)
+def finish_build(tx: Tx, index_id: int) -> None:
+    """Mark an index as complete."""
+    tx.run("DELETE FROM search_builds WHERE guild_id = ?", index_id)
 
 
-def is_building(tx: Tx, guild_id: int) -> bool:
-    """Return whether existing messages of a guild are still to be indexed."""
-    return tx.value("SELECT 1 FROM search_builds WHERE guild_id = ?", guild_id) is not None
+def is_building(tx: Tx, index_id: int) -> bool:
+    """Return whether existing messages are still to be indexed."""
+    return tx.value("SELECT 1 FROM search_builds WHERE guild_id = ?", index_id) is not None
 
 
-def delete_guild(tx: Tx, guild_id: int) -> None:
-    """Delete the index state of a guild. Its documents are deleted with its channels."""
+def delete_index(tx: Tx, index_id: int) -> None:
+    """Delete the state of an index. Its documents are deleted with its channels."""
     for table in ("search_guilds", "search_builds", "search_changes"):
-        tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
+        tx.run(f"DELETE FROM {table} WHERE guild_id = ?", index_id)
 
 
-def find_next_channel_id(tx: Tx, guild_id: int, after_id: int) -> int | None:
-    """Return the guild's channel or thread with the next higher ID, or None."""
-    channel_id: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after_id)
+def find_next_channel_id(tx: Tx, index_id: int, after_id: int) -> int | None:
+    """Return the channel or thread of an index with the next higher ID, or None."""
+    channel_id: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", index_id, after_id)
+    if channel_id is None and after_id < index_id:
+        channel_id = tx.value("SELECT id FROM channels WHERE id = ? AND guild_id IS NULL", index_id)
     return channel_id
 
 
@@ -131,30 +136,30 @@ _INSERT_CHANGE: Final = (
 )
 
 
-def record_change(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bool:
-    """Record a changed message if its guild is indexed; return whether a job must be scheduled.
+def record_change(tx: Tx, index_id: int, channel_id: int, message_id: int) -> bool:
+    """Record a changed message if its index exists; return whether a job must be scheduled.
 
-    This runs for every message, so a guild without an index costs one small query only."""
-    pending = tx.value(_SELECT_PENDING, guild_id)
+    This runs for every message, so a message without an index costs one small query only."""
+    pending = tx.value(_SELECT_PENDING, index_id)
     if pending is None:
         return False
-    return tx.run(_INSERT_CHANGE, guild_id, message_id, channel_id) > 0 and not pending
+    return tx.run(_INSERT_CHANGE, index_id, message_id, channel_id) > 0 and not pending
 
 
-def set_pending(tx: Tx, guild_id: int, is_pending: bool) -> None:
+def set_pending(tx: Tx, index_id: int, is_pending: bool) -> None:
     """Record whether a job to index changes is scheduled."""
-    tx.run("UPDATE search_guilds SET pending = ? WHERE guild_id = ?", int(is_pending), guild_id)
+    tx.run("UPDATE search_guilds SET pending = ? WHERE guild_id = ?", int(is_pending), index_id)
 
 
-def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
+def take_changes(tx: Tx, index_id: int, limit: int) -> list[tuple[int, int]]:
     """Delete a batch of recorded changes and return them as (channel ID, message ID)."""
     rows = tx.all(
         "SELECT channel_id, message_id FROM search_changes WHERE guild_id = ? ORDER BY message_id LIMIT ?",
-        guild_id,
+        index_id,
         limit,
     )
     for ids in batches([message_id for _, message_id in rows]):
-        tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({placeholders(ids)})", guild_id, *ids)
+        tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({placeholders(ids)})", index_id, *ids)
     return [(channel_id, message_id) for channel_id, message_id in rows]
 
 
@@ -263,7 +268,7 @@ def find_message_ids(tx: Tx, query: Query, *, newest_first: bool, limit: int) ->
     condition = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + (
         "" if query.before_id is None else " AND id < ?"
     )
-    parameters: tuple[Any, ...] = (query.guild_id, _to_tsquery(query), *_id_bounds(query))
+    parameters: tuple[Any, ...] = (query.index_id, _to_tsquery(query), *_id_bounds(query))
     if query.needs_proximity:
         # tsquery supports exact distances only, so proximity is checked for each message that has all words, in order
         # of time until enough are found: the limit counts hits (decisions/0023).
@@ -304,15 +309,15 @@ def _id_bounds(query: Query) -> tuple[int, ...]:
 
 def _to_fts5(query: Query) -> str:
     """Return the query in FTS5 syntax."""
-    guild_prefix = documents.build_guild_prefix(query.guild_id)
+    index_prefix = documents.build_index_prefix(query.index_id)
 
     def mark(value: str) -> str:
-        return f'"{documents.mark_term(guild_prefix, value)}"'
+        return f'"{documents.mark_term(index_prefix, value)}"'
 
     parts = []
     if query.phrases:
         phrases = [
-            f'"{" ".join(documents.word_term(guild_prefix, word) for word in phrase)}"' for phrase in query.phrases
+            f'"{" ".join(documents.word_term(index_prefix, word) for word in phrase)}"' for phrase in query.phrases
         ]
         if len(phrases) == 1:
             parts += phrases
@@ -320,7 +325,7 @@ def _to_fts5(query: Query) -> str:
             parts.append(f"NEAR({' '.join(phrases)}, {window_size(query.phrases, query.slop)})")
     parts += [f"({' OR '.join(mark(value) for value in group)})" for group in query.required_groups]
     if not parts:
-        parts.append(f'"{guild_prefix}"')
+        parts.append(f'"{index_prefix}"')
     text = " AND ".join(parts)
     excluded = [mark(value) for value in query.excluded]
     if query.private_thread_marks is not None:
@@ -333,15 +338,15 @@ def _to_fts5(query: Query) -> str:
 
 def _to_tsquery(query: Query) -> str:
     """Return the query as a PostgreSQL tsquery, without proximity."""
-    guild_prefix = documents.build_guild_prefix(query.guild_id)
+    index_prefix = documents.build_index_prefix(query.index_id)
 
     def mark(value: str) -> str:
-        return f"'{documents.mark_term(guild_prefix, value)}'"
+        return f"'{documents.mark_term(index_prefix, value)}'"
 
-    parts = [f"'{documents.word_term(guild_prefix, word)}'" for phrase in query.phrases for word in phrase]
+    parts = [f"'{documents.word_term(index_prefix, word)}'" for phrase in query.phrases for word in phrase]
     parts += [f"({' | '.join(mark(value) for value in group)})" for group in query.required_groups]
     if not parts:
-        parts.append(f"'{guild_prefix}'")
+        parts.append(f"'{index_prefix}'")
     parts += [f"!{mark(value)}" for value in query.excluded]
     if query.private_thread_marks is not None:
         private = mark(documents.PRIVATE_THREAD_MARK)

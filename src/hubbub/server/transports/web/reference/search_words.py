@@ -166,6 +166,7 @@ KEYWORDS: Final[dict[str, str]] = {
     "bulk_update_guild_channels": "move reorder sort position",
     "bulk_update_guild_roles": "move reorder sort position",
     "cancel_my_subscription": "unsubscribe end",
+    "channel_search": "find messages direct message group dm history",
     "create_application_asset": "upload picture image art",
     "create_application_command": "slash register",
     "create_channel_invite": "invite user member people link guild server",

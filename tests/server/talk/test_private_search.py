@@ -1,0 +1,104 @@
+"""Search in direct messages and groups: the index of each private channel, its filters and its permissions."""
+
+from typing import Any
+
+from tests.server.talk.message_search import (
+    create_indexed_guild,
+    private_search_path,
+    run_index_jobs,
+    search_messages,
+    search_private,
+)
+from tests.server.talk.private_channels import create_group, open_dm, send_message
+from tests.world import World, befriend
+
+
+async def test_the_first_search_of_a_private_channel_builds_its_index(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    channel = (await open_dm(alice, bob))["id"]
+    for number in range(3):
+        await send_message(alice, channel, f"hello {number}")
+
+    (await bob.get(private_search_path(channel, content="hello"))).rejected(202, 110000)
+    await run_index_jobs(world)
+
+    assert await search_private(bob, channel, content="hello") == ["hello 2", "hello 1", "hello 0"]
+    assert await search_private(alice, channel, content="hello", sort_order="asc", limit=2) == ["hello 0", "hello 1"]
+
+
+async def test_changes_in_a_private_channel_are_found_at_once(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    channel = (await open_dm(alice, bob))["id"]
+    await alice.get(private_search_path(channel))
+    await run_index_jobs(world)
+
+    first = await send_message(alice, channel, "a green apple")
+    second = await send_message(bob, channel, f"see <@{alice.id}> https://a.example/pear")
+    (await alice.patch(f"/channels/{channel}/messages/{first['id']}", json={"content": "a red apple"})).ok()
+    (await alice.put(f"/channels/{channel}/messages/pins/{first['id']}")).ok()
+
+    assert await search_private(bob, channel, content="green") == []
+    assert await search_private(bob, channel, content="red") == ["a red apple"]
+    assert await search_private(bob, channel, pinned="true") == ["a red apple"]
+    assert await search_private(bob, channel, author_id=bob.id) == [second["content"]]
+    assert await search_private(bob, channel, mentions=alice.id) == [second["content"]]
+    assert await search_private(bob, channel, has="link") == [second["content"]]
+    assert await search_private(bob, channel, channel_id=channel, min_id=first["id"]) == [second["content"]]
+    (await alice.delete(f"/channels/{channel}/messages/{first['id']}")).ok()
+    assert await search_private(bob, channel, content="apple") == []
+
+
+async def test_a_private_search_finds_no_messages_of_other_channels(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    guild = await create_indexed_guild(world, alice)
+    await guild.send_message(guild.owner, "hello guild")
+    first, second = (await open_dm(alice, bob))["id"], (await open_dm(alice, carol))["id"]
+    for channel in (first, second):
+        await send_message(alice, channel, f"hello {channel}")
+        await alice.get(private_search_path(channel))
+    await run_index_jobs(world)
+
+    assert await search_private(alice, first, content="hello") == [f"hello {first}"]
+    assert await search_private(alice, first, channel_id=second) == []
+    found = (await search_messages(guild.owner, guild, content="hello"))["messages"]
+    assert [message["content"] for (message,) in found] == ["hello guild"]
+
+
+async def test_only_recipients_search_a_private_channel(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    await befriend(alice, bob)
+    await befriend(alice, carol)
+    group = (await create_group(alice, bob, carol))["id"]
+    await send_message(alice, group, "a secret")
+    await bob.get(private_search_path(group))
+    await run_index_jobs(world)
+    assert await search_private(bob, group, content="secret") == ["a secret"]
+
+    (await bob.delete(f"/channels/{group}")).ok()
+
+    (await bob.get(private_search_path(group, content="secret"))).rejected(403, 50001)
+    (await (await world.user()).get(private_search_path(group))).rejected(403, 50001)
+    (await bob.get(private_search_path(1))).rejected(404, 10003)
+    guild = await world.guild()
+    (await guild.owner.get(private_search_path(guild.general))).rejected(400, 50024)
+    assert (await alice.get(private_search_path(group, limit=26))).errors("limit") == ["NUMBER_TYPE_MAX"]
+
+
+async def test_deleting_a_group_deletes_its_index(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    await befriend(alice, bob)
+    await befriend(alice, carol)
+    group = (await create_group(alice, bob, carol))["id"]
+    await send_message(alice, group, "hello")
+    await alice.get(private_search_path(group))
+    await run_index_jobs(world)
+    await send_message(alice, group, "hello again")
+    for user in (alice, bob, carol):
+        (await user.delete(f"/channels/{group}")).ok()
+    await run_index_jobs(world)
+
+    def count_rows(call: Any) -> int:
+        tables = ("search_documents", "search_guilds", "search_changes", "search_builds")
+        return sum(call.tx.value(f"SELECT COUNT(*) FROM {table}") for table in tables)
+
+    assert await world.write(count_rows) == 0
