@@ -29,6 +29,7 @@ FOLDERS = (
     "channels",
     "messages",
     "composer",
+    "finding",
     "",
 )
 """The folders from bottom to top; the last one is the root. A module imports its own folder and the folders before it."""

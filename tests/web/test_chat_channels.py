@@ -242,11 +242,11 @@ async def test_messages_are_pinned_searched_and_opened(platform: ChatPlatform) -
         await page.locator(".message.marked", has_text="The lantern").wait_for()
 
         await page.get_by_role("button", name="Newest messages").click()
-        await page.get_by_role("button", name="Search").click()
-        await page.get_by_role("searchbox", name="Search messages").fill("lantern")
+        await page.get_by_role("button", name="Search").first.click()
+        await page.get_by_role("combobox", name="Search messages").fill("lantern")
         await page.keyboard.press("Enter")
-        await page.get_by_role("dialog").get_by_text("1 message").wait_for()
-        await page.get_by_role("dialog").get_by_role("link", name="Jump to message").click()
+        await page.get_by_text("1 message", exact=True).wait_for()
+        await page.locator(".search-pane").get_by_role("link", name="Jump to message").click()
         await page.locator(".message.marked", has_text="The lantern").wait_for()
 
 

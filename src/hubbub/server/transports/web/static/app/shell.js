@@ -21,8 +21,9 @@ import { applyAppearance } from "./ui/appearance.js";
 import { loadModule } from "./ui/lazy_modules.js";
 import { closePopup } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
-import { openMentions } from "./channels/mentions.js";
+import { createConnectionBar } from "./connection_bar.js";
 import { drawPageTitle } from "./page_title.js";
+import { SearchArea } from "./search_area.js";
 import { ThreadPane } from "./thread_pane.js";
 import { createUnavailableView, formerGuildText } from "./unavailable_view.js";
 
@@ -41,7 +42,6 @@ export class Shell {
   /** Replace the page with the client. */
   mount() {
     const { context, router } = this;
-    this.connection = h("p", { class: "connection", role: "status", hidden: true });
     this.view = h(
       "main",
       { class: "view", id: "view", tabindex: "-1" },
@@ -51,6 +51,7 @@ export class Shell {
     this.callStrip = h("div", { class: "call-strip", hidden: true });
     this.members = h("div", { class: "members-area" });
     this.threadPane = new ThreadPane(context);
+    this.search = new SearchArea(context, () => this.#onSearchToggle());
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-area" });
     this.backdrop = h("button", {
@@ -75,12 +76,13 @@ export class Shell {
         },
         "Skip to the conversation",
       ),
-      this.connection,
+      createConnectionBar(context.gateway),
       this.callStrip,
       this.rail,
       this.side,
       this.view,
       this.threadPane.node,
+      this.search.node,
       this.members,
       this.backdrop,
       createLiveRegion(),
@@ -94,14 +96,14 @@ export class Shell {
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
     this.root.addEventListener("account-settings", event => this.#openAccountSettings(event));
     this.root.addEventListener("open-member-menu", event => this.#openMemberMenu(event));
-    this.root.addEventListener("open-mentions", () => openMentions(context));
+    this.root.addEventListener("open-mentions", () => this.#openMentions());
+    this.root.addEventListener("open-search", () => this.search.open());
     document.addEventListener("keydown", event => this.#onKeydown(event));
     router.addEventListener("navigate", () => {
       // Navigating to the same message again scrolls to it again.
       this.shownMessageId = null;
       this.show();
     });
-    context.gateway.addEventListener("connection", ({ detail }) => this.#drawConnection(detail));
     context.state.addEventListener("change", ({ detail }) => this.#onStateChange(detail));
     this.#wideScreen = window.matchMedia("(min-width: 64rem)");
     this.#wideScreen.addEventListener("change", () => {
@@ -135,6 +137,19 @@ export class Shell {
   async #openMemberMenu({ detail: { anchor, context, userId } }) {
     const module = await loadModule(() => import("./guilds/member_menu.js"));
     module?.openMemberMenu(anchor, context, userId);
+  }
+
+  async #openMentions() {
+    (await loadModule(() => import("./channels/mentions.js")))?.openMentions(this.context);
+  }
+
+  /** Give the place of a thread and of the members to the search pane, or back to them. */
+  #onSearchToggle() {
+    this.root.classList.toggle("has-search", this.search.isOpen);
+    this.threadPane.isBlocked = this.search.isOpen;
+    this.shownMessageId = this.router.route.messageId;
+    this.show();
+    this.#drawMembers();
   }
 
   #onReady() {
@@ -178,6 +193,7 @@ export class Shell {
     context.channelId = channelId;
     const channel = context.state.channels.get(channelId);
     if (guildId && channel) this.#lastChannelIds.set(guildId, isThread(channel) ? channel.parent_id : channelId);
+    this.search.follow();
     context.state.emitChange("route");
   }
 
@@ -346,6 +362,7 @@ export class Shell {
       channel !== undefined &&
       channel.type !== ChannelType.DM &&
       !this.threadPane.isOpen &&
+      !(this.search.isOpen && this.#wideScreen.matches) &&
       (this.#wideScreen.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
     const key = showsMembers ? (channel.guild_id ?? channel.id) : "";
     if (!showsMembers) this.root.classList.remove("show-members");
@@ -353,23 +370,6 @@ export class Shell {
     if (this.members.dataset.of === key) return;
     this.members.dataset.of = key;
     setChildren(this.members, showsMembers ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
-  }
-
-  #drawConnection({ state, code }) {
-    const text = {
-      lost: "Connection lost. Reconnecting…",
-      ended: `The server closed the connection (${code}). Reload the page to try again.`,
-    }[state];
-    // A socket that reconnects at once needs no message.
-    clearTimeout(this.connectionTimer);
-    if (text === undefined) this.connection.hidden = true;
-    else if (state === "ended" && code !== 1000) this.#showConnection(text);
-    else if (state === "lost") this.connectionTimer = setTimeout(() => this.#showConnection(text), 300);
-  }
-
-  #showConnection(text) {
-    this.connection.textContent = text;
-    this.connection.hidden = false;
   }
 
   #focusView() {

@@ -12,6 +12,8 @@ export class ThreadPane {
   /** The thread in the pane, or null. */
   #thread = null;
   #messageId = null;
+  /** Whether another pane has the place, so that a thread is shown as the view. */
+  isBlocked = false;
 
   constructor(context) {
     this.#context = context;
@@ -31,7 +33,7 @@ export class ThreadPane {
   /** Return whether a channel is shown in the pane, beside its parent channel. */
   accepts(channel) {
     const parent = isThread(channel) ? this.#context.state.channels.get(channel.parent_id) : undefined;
-    return this.wideScreen.matches && parent !== undefined && !isForum(parent);
+    return this.wideScreen.matches && !this.isBlocked && parent !== undefined && !isForum(parent);
   }
 
   /** Show a thread and focus its composer, or highlight one of its messages. */

@@ -18,7 +18,6 @@ import { startPrivateCall } from "../calls/private_calls.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
 import { channelNotificationItems } from "../guilds/mutes.js";
-import { openPinnedMessages, openSearch } from "./pins_and_search.js";
 import { toggleThreadMembership, openThreadList } from "./threads.js";
 
 /** Return the header of a channel; `onClose` closes the pane that shows it beside its parent channel, or is null. */
@@ -56,12 +55,8 @@ export function channelHeader(context, channel, onClose = null) {
         ? iconButton("voice", "Start call", () => startPrivateCall(context, channel))
         : null,
       hasThreads ? iconButton("thread", "Threads", () => openThreadList(context)) : null,
-      isForum(channel)
-        ? null
-        : iconButton("pin", "Pinned messages", () =>
-            openPinnedMessages(context, state.can(channel.id, Permissions.PIN_MESSAGES)),
-          ),
-      channel.guild_id && onClose === null ? iconButton("search", "Search", () => openSearch(context)) : null,
+      isForum(channel) ? null : iconButton("pin", "Pinned messages", () => openPins(context, channel)),
+      onClose === null ? iconButton("search", "Search", dispatch("open-search")) : null,
       (other === null || channel.guild_id) && onClose === null
         ? iconButton("people", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
         : null,
@@ -71,6 +66,11 @@ export function channelHeader(context, channel, onClose = null) {
       onClose === null ? null : iconButton("close", "Close thread", onClose),
     ),
   );
+}
+
+async function openPins(context, channel) {
+  const module = await loadModule(() => import("./pinned_messages.js"));
+  module?.openPinnedMessages(context, context.state.can(channel.id, Permissions.PIN_MESSAGES));
 }
 
 /** Return a button with the short line about the activities of a user, which opens their cards; null if there are none. */

@@ -6,7 +6,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { channelTitle } from "../content/avatars.js";
-import { buildMessageResult } from "./pins_and_search.js";
+import { buildMessageResult } from "./message_results.js";
 
 const PAGE_SIZE = 25;
 

@@ -1,0 +1,24 @@
+/** The bar that reports a lost connection. */
+
+import { h } from "./ui/dom.js";
+
+/** Delay before a lost connection is shown; a socket that reconnects at once needs no message. */
+const DELAY_MS = 300;
+
+/** Return the bar; it shows itself while the gateway is not connected. */
+export function createConnectionBar(gateway) {
+  const bar = h("p", { class: "connection", role: "status", hidden: true });
+  let timer;
+  const show = text => {
+    bar.textContent = text;
+    bar.hidden = false;
+  };
+  gateway.addEventListener("connection", ({ detail: { state, code } }) => {
+    clearTimeout(timer);
+    if (state === "ended" && code !== 1000)
+      show(`The server closed the connection (${code}). Reload the page to try again.`);
+    else if (state === "lost") timer = setTimeout(() => show("Connection lost. Reconnecting…"), DELAY_MS);
+    else if (state !== "ended") bar.hidden = true;
+  });
+  return bar;
+}

@@ -1,0 +1,95 @@
+/** Completion in the search field: names of filters and their values. */
+
+import { icon } from "../ui/dom.js";
+import { channelIconName, userAvatar } from "../content/avatars.js";
+import { SUGGESTED_DATES, parseDateRange } from "./search_dates.js";
+import {
+  CONTENT_KINDS,
+  SEARCH_FILTERS,
+  findOpenToken,
+  searchableChannels,
+  searchableUsers,
+  userFilter,
+} from "./search_filters.js";
+
+const RESULTS_MAX = 8;
+
+/**
+ * Return the options for the text before the cursor.
+ *
+ * @param {any} context
+ * @param {string} text
+ * @param {{complete: (start: number, text: string) => void, add: (start: number, filter: any) => void}} actions
+ *   `complete` replaces the text from a position on; `add` removes it and adds a filter
+ * @returns {import("../ui/option_list.js").Option[]}
+ */
+export function completeSearch(context, text, actions) {
+  const token = findOpenToken(text);
+  if (token === null) return [];
+  const { key, value, start } = token;
+  if (key === null) {
+    const typed = value.toLowerCase();
+    return SEARCH_FILTERS.filter(
+      filter => filter.key.startsWith(typed) && (context.guildId || !filter.isGuildOnly),
+    ).map(filter => ({
+      label: `${filter.key}:`,
+      hint: filter.hint,
+      choose: () => actions.complete(start, `${filter.key}:`),
+    }));
+  }
+  return valueFilters(context, key, value.toLowerCase())
+    .slice(0, RESULTS_MAX)
+    .map(({ filter, ...option }) => ({ label: filter.label, ...option, choose: () => actions.add(start, filter) }));
+}
+
+function valueFilters(context, key, typed) {
+  if (key === "from" || key === "mentions") return userOptions(context, key, typed.replace(/^@/, ""));
+  if (key === "in") {
+    if (!context.guildId) return [];
+    const name = typed.replace(/^#/, "");
+    return searchableChannels(context)
+      .filter(channel => channel.name.toLowerCase().includes(name))
+      .sort((a, b) => (b.id === context.channelId) - (a.id === context.channelId))
+      .map(channel => ({
+        filter: { key, value: channel.id, label: `#${channel.name}` },
+        label: channel.name,
+        icon: icon(channelIconName(channel)),
+      }));
+  }
+  const values = { has: CONTENT_KINDS, pinned: ["true", "false"] }[key] ?? [
+    ...(parseDateRange(typed) ? [typed] : []),
+    ...SUGGESTED_DATES.filter(date => date !== typed),
+  ];
+  return values
+    .filter(value => value.startsWith(typed))
+    .map(value => ({ filter: { key, value, label: value }, hint: dateHint(key, value) }));
+}
+
+/** Return the days that a relative date means, so that the user can check it. */
+function dateHint(key, value) {
+  if (!SUGGESTED_DATES.includes(value) || key === "has") return undefined;
+  return new Date(parseDateRange(value).startMs).toLocaleDateString();
+}
+
+function userOptions(context, key, typed) {
+  const { state, guildId, me } = context;
+  const names = user => [user.username, user.global_name, state.displayName(user, guildId)];
+  const isMatch = user => names(user).some(name => name?.toLowerCase().includes(typed));
+  const rank = user => names(user).some(name => name?.toLowerCase().startsWith(typed));
+  const ownOption = "me".startsWith(typed)
+    ? [{ filter: userFilter(context, key, me), label: "me", hint: me.username, icon: userAvatar(me, me.username) }]
+    : [];
+  return [
+    ...ownOption,
+    ...searchableUsers(context)
+      .filter(user => user.id !== me.id || !ownOption.length)
+      .filter(isMatch)
+      .sort((a, b) => Number(rank(b)) - Number(rank(a)))
+      .slice(0, RESULTS_MAX)
+      .map(user => ({
+        filter: userFilter(context, key, user),
+        hint: user.username,
+        icon: userAvatar(user, state.displayName(user, guildId)),
+      })),
+  ];
+}

@@ -1,0 +1,199 @@
+"""Finding and moving in the chat client: search with filters, the quick switcher and keyboard shortcuts."""
+
+from typing import Any
+
+from hubbub.protocol.enums import ChannelType
+from tests.server.talk.private_channels import open_dm, send_message
+from tests.web.chat import ChatPlatform, ChatWindow, general_path
+from tests.web.conftest import PHONE_WIDTH
+from tests.world import befriend
+
+
+def results(window: ChatWindow) -> Any:
+    """Return the locator of the search results."""
+    return window.page.get_by_role("list", name="Results").get_by_role("listitem")
+
+
+async def open_search(window: ChatWindow) -> Any:
+    """Open the search pane and return its field."""
+    await window.page.get_by_role("button", name="Search", exact=True).first.click()
+    field = window.page.get_by_role("combobox", name="Search messages")
+    await field.wait_for()
+    return field
+
+
+async def test_messages_are_found_with_typed_filters_and_opened_beside_the_results(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    harbor = await guild.channel("harbor")
+    await guild.send_message(nora, "The lantern is mine")
+    target = await guild.send_message(tom, f"The lantern of <@{nora.id}>: https://a.example/lantern", channel=harbor)
+    for number in range(60):
+        await guild.send_message(tom, f"number {number}", channel=harbor)
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, f"/app/channels/{guild.id}/{harbor}") as tom_window,
+    ):
+        page = nora_window.page
+        field = await open_search(nora_window)
+        await field.fill("lantern")
+        await field.press("Enter")
+        # The first search of a guild builds the index; the pane repeats the search until it is ready.
+        await page.get_by_text("2 messages").wait_for()
+
+        await field.fill(f"lantern from:tom in:harbor has:link mentions:nora after:2015 before:{await next_year(page)}")
+        await field.press("Enter")
+        await page.get_by_text("1 message", exact=True).wait_for()
+        chips = page.get_by_role("list", name="Filters").get_by_role("listitem")
+        assert await chips.count() == 6
+        assert await field.input_value() == "lantern"
+        await results(nora_window).get_by_role("link", name="Jump to message of tom").click()
+        await page.locator(".message.marked", has_text="The lantern of").wait_for()
+        assert page.url.endswith(f"/{guild.id}/{harbor}/{target['id']}")
+        await page.locator("a.search-result-link[aria-current]").wait_for()
+
+        # A message that another user sends now is found by the next search.
+        await tom_window.send("A new lantern: https://a.example/new")
+        await tom_window.wait_message("A new lantern")
+        await page.get_by_role("button", name="Remove filter mentions: nora").click()
+        await page.get_by_text("2 messages").wait_for()
+        await page.get_by_label("Order of results").select_option("oldest")
+        await nora_window.wait_until(
+            "() => document.querySelector('.search-result')?.textContent.includes('The lantern of')"
+        )
+        await field.focus()
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("Escape")
+        await field.wait_for(state="hidden")
+
+
+async def next_year(page: Any) -> int:
+    """Return the year after the current one of the browser."""
+    return int(await page.evaluate("new Date().getFullYear() + 1"))
+
+
+async def test_filters_are_completed_by_keyboard_and_wrong_ones_explained(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.send_message(tom, "A pear")
+    message = await guild.send_message(nora, "An apple")
+    (await nora.put(f"/channels/{guild.general}/messages/pins/{message['id']}")).ok()
+    async with platform.open_window(nora, general_path(guild)) as nora_window:
+        page = nora_window.page
+        field = await open_search(nora_window)
+        await page.get_by_role("option", name="pinned:").wait_for()
+        await field.press_sequentially("fr")
+        await field.press("ArrowDown")
+        await field.press("Enter")
+        assert await field.input_value() == "from:"
+        await field.press_sequentially("to")
+        await page.get_by_role("option", name="tom").wait_for()
+        await field.press("Enter")
+        await page.get_by_role("button", name="Remove filter from: tom").wait_for()
+        assert await field.input_value() == ""
+        await page.keyboard.press("Escape")
+        await field.press("Enter")
+        await page.get_by_text("1 message", exact=True).wait_for()
+        # The keyboard reaches the results and returns to the field.
+        await field.press("ArrowDown")
+        await field.press("Escape")
+        await field.press("ArrowDown")
+        assert await page.evaluate("document.activeElement.matches('.search-result-link')")
+        await page.keyboard.press("ArrowUp")
+        assert await page.evaluate("document.activeElement.getAttribute('role')") == "combobox"
+
+        await field.press("Backspace")
+        await page.get_by_role("button", name="Remove filter from: tom").wait_for(state="detached")
+        await field.fill("pinned:true ")
+        await field.press("Enter")
+        await results(nora_window).filter(has_text="An apple").wait_for()
+        await field.fill("has:link ")
+        await field.press("Enter")
+        await page.get_by_text("Nothing matches all filters.").wait_for()
+        await page.get_by_role("button", name="Remove all filters").click()
+        for text, sentence in (
+            ("from:ghost ", "No user is named “ghost” here."),
+            ("in:nowhere ", "No channel that you can read is named “nowhere”."),
+            ("before:soon ", "“soon” is not a date."),
+            ("has:smell ", "“has:smell” is unknown."),
+        ):
+            await field.fill(text)
+            await field.press("Enter")
+            await page.get_by_role("alert").filter(has_text=sentence).wait_for()
+        await field.fill("zebra")
+        await field.press("Enter")
+        await page.get_by_text("Check the spelling, or use fewer words.").wait_for()
+
+
+async def test_direct_messages_are_searched_and_results_have_pages(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    await befriend(nora, tom)
+    channel = (await open_dm(nora, tom))["id"]
+    for number in range(30):
+        await send_message(tom, channel, f"shell {number}")
+    await send_message(nora, channel, "my shell")
+    async with (
+        platform.open_window(nora, f"/app/channels/@me/{channel}") as nora_window,
+        platform.open_window(tom, f"/app/channels/@me/{channel}", width=PHONE_WIDTH) as tom_window,
+    ):
+        page = nora_window.page
+        field = await open_search(nora_window)
+        await page.get_by_role("heading", name="Search in tom").wait_for()
+        await field.fill("shell from:tom")
+        await field.press("Enter")
+        await page.get_by_text("30 messages").wait_for()
+        await page.get_by_text("Page 1 of 2").wait_for()
+        await page.get_by_role("button", name="Next").click()
+        await page.get_by_text("Page 2 of 2").wait_for()
+        assert await results(nora_window).count() == 5
+        await results(nora_window).filter(has_text="shell 0").get_by_role("link", name="Jump to message").click()
+        await page.locator(".message.marked", has_text="shell 0").wait_for()
+        await page.get_by_role("link", name="Friends").click()
+        await field.wait_for(state="hidden")
+
+        # On a phone, the pane covers the view until a result is opened, and keeps its results.
+        phone = tom_window.page
+        field = await open_search(tom_window)
+        await field.fill("my from:nora")
+        await field.press("Enter")
+        await phone.get_by_text("1 message", exact=True).wait_for()
+        await results(tom_window).get_by_role("link", name="Jump to message").click()
+        await phone.locator(".message.marked", has_text="my shell").wait_for()
+        await field.wait_for(state="hidden")
+        await open_search(tom_window)
+        assert await results(tom_window).count() == 1
+
+
+async def test_results_in_threads_replace_the_view_while_the_search_is_open(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    thread = (
+        await tom.post(f"/channels/{guild.general}/threads", json={"name": "tides", "type": ChannelType.PUBLIC_THREAD})
+    ).ok()
+    await guild.send_message(tom, "The tide is high", channel=int(thread["id"]))
+    async with platform.open_window(nora, general_path(guild)) as nora_window:
+        page = nora_window.page
+        field = await open_search(nora_window)
+        await field.fill("tide in:tides")
+        await field.press("Enter")
+        await results(nora_window).get_by_role("link", name="Jump to message").click()
+        await page.locator(".view .message.marked", has_text="The tide is high").wait_for()
+        await page.get_by_role("button", name="Close search").click()
+        await page.locator(".thread-pane .message", has_text="The tide is high").wait_for()
+
+
+async def test_errors_of_a_search_offer_to_try_again(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    await guild.send_message(nora, "A lantern")
+    await platform.inject_fault(
+        transport="http", effect="status", status=503, method="GET", route="/guilds/{guild_id}/messages/search", times=4
+    )
+    async with platform.open_window(nora, general_path(guild)) as nora_window:
+        nora_window.expected_errors = ("503",)
+        page = nora_window.page
+        field = await open_search(nora_window)
+        await field.fill("lantern")
+        await field.press("Enter")
+        await page.get_by_role("button", name="Try again").click()
+        await page.get_by_text("1 message", exact=True).wait_for()
