@@ -138,6 +138,15 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_settings(backup, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     backup.set_defaults(run=_store_command("commands.backup", "run"))
 
+    export = commands.add_parser(
+        "export", help="write a guild with its messages and files to an archive, also while the server is running"
+    )
+    export.add_argument("guild_id", metavar="GUILD_ID")
+    export.add_argument("--output", required=True, metavar="FILE", help="archive to create (.zip)")
+    export.add_argument("--invites", action="store_true", help="include the invites of the guild")
+    _add_settings(export, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    export.set_defaults(run=_store_command("commands.export", "run"))
+
     doctor = commands.add_parser(
         "doctor",
         help="check a configuration, or a deployment from outside, and suggest fixes",

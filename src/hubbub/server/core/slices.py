@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hubbub.protocol.operation import Command, Operation
+from hubbub.server.core.archives import ArchiveTable
 from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.store import Tx
@@ -98,6 +99,8 @@ class Slice:
     """Function that returns the fields that the slice adds to GUILD_CREATE; None if it adds none."""
     assets: Mapping[str, FindAsset] = field(default_factory=dict)
     """CDN assets that are served by ID, by the first segment of their URL."""
+    archive: tuple[ArchiveTable, ...] = ()
+    """Tables of the slice whose rows are in the archive of a guild."""
     session_began: Callable[[Call, int, str], None] | None = None
     """Called in a write transaction with user ID and session ID, before READY of an OAuth2 session is read."""
     session_ended: Callable[[Call, int, str], None] | None = None

@@ -14,10 +14,12 @@ from hubbub.server.places.channels import (
     views,
 )
 from hubbub.server.places.channels.actions import on_guild_deleted, on_role_deleted
+from hubbub.server.places.channels.archive import ARCHIVE
 from hubbub.server.places.channels.store import ChannelRow, find, find_many, list_guild_channels, update
 
 SLICE = Slice(
     name="channels",
+    archive=ARCHIVE,
     modules=(routes,),
     listeners={roles.RoleDeleted: on_role_deleted, guilds.GuildDeleted: on_guild_deleted},
 )

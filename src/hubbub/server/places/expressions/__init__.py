@@ -6,6 +6,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places.expressions import actions, emojis, sounds, stickers
 from hubbub.server.places.expressions.actions import delete_guild_expressions
+from hubbub.server.places.expressions.archive import ARCHIVE
 from hubbub.server.places.expressions.emojis import routes as emoji_routes
 from hubbub.server.places.expressions.signals import EmojiDeleted
 from hubbub.server.places.expressions.sounds import routes as sound_routes
@@ -14,6 +15,7 @@ from hubbub.server.places.roles import RoleDeleted
 
 SLICE = Slice(
     name="expressions",
+    archive=ARCHIVE,
     modules=(emoji_routes, sticker_routes, sound_routes),
     tags={emoji_routes: "emojis", sticker_routes: "stickers", sound_routes: "soundboard"},
     listeners={

@@ -2,12 +2,14 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guild_tags import actions, routes
+from hubbub.server.places.guild_tags.archive import ARCHIVE
 from hubbub.server.places.guild_tags.jobs import JOBS
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members.signals import MemberRemoved
 
 SLICE = Slice(
     name="guild_tags",
+    archive=ARCHIVE,
     modules=(routes,),
     jobs=JOBS,
     listeners={GuildDeleted: actions.on_guild_deleted, MemberRemoved: actions.on_member_removed},

@@ -3,16 +3,18 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import creation, maintenance, membership, ports, routes
 from hubbub.server.places.guilds.actions import publish_update, update
+from hubbub.server.places.guilds.archive import ARCHIVE
 from hubbub.server.places.guilds.rules import reject_guild_owner
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported
 from hubbub.server.places.guilds.store import GuildRow, find, find_many
 from hubbub.server.places.guilds.views import guild
 
-SLICE = Slice(name="guilds", modules=(routes, ports))
+SLICE = Slice(name="guilds", archive=ARCHIVE, modules=(routes, ports))
 
 __all__ = [
     "FeaturesRemoved",
     "GuildDeleted",
+    "GuildImported",
     "GuildRow",
     "SLICE",
     "creation",

@@ -5,7 +5,7 @@ from typing import Any
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
-from hubbub.protocol.ids import GuildId
+from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.batches import batches
@@ -14,7 +14,7 @@ from hubbub.server.core.event_dispatch import GuildAudience, UserAudience
 from hubbub.server.places import roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import initial_contents, ports, rules, store, views
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported
 from hubbub.server.places.guilds.store import GuildRow
 
 _DELETE_BATCH_SIZE = 1000
@@ -58,6 +58,13 @@ def create(
     # The gateway builds each session's own GUILD_CREATE from the guild's state.
     call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, UserAudience.of(owner_id))
     return row
+
+
+def complete_import(call: Call, guild_id: GuildId, owner_id: UserId) -> None:
+    """Count the members of an imported guild and publish the guild to its owner, who is a member already."""
+    store.count_members(call.tx, guild_id)
+    call.notify(GuildImported(guild_id, owner_id))
+    call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, UserAudience.of(owner_id))
 
 
 def update(call: Call, before: GuildRow, after: GuildRow, extra_changes: Sequence[AuditLogChange] = ()) -> wire.Guild:

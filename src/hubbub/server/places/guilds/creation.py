@@ -1,6 +1,6 @@
 """Creation of guilds."""
 
-from hubbub.server.places.guilds.actions import create
+from hubbub.server.places.guilds.actions import complete_import, create
 from hubbub.server.places.guilds.initial_contents import InitialContents
 from hubbub.server.places.guilds.rules import clean_name, require_creation, require_image_features
 from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
@@ -10,6 +10,7 @@ __all__ = [
     "NewChannel",
     "NewOverwrite",
     "clean_name",
+    "complete_import",
     "create",
     "require_creation",
     "require_image_features",

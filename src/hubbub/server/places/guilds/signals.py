@@ -2,13 +2,20 @@
 
 import msgspec
 
-from hubbub.protocol.ids import GuildId
+from hubbub.protocol.ids import GuildId, UserId
 
 
 class GuildDeleted(msgspec.Struct, frozen=True):
     """A guild is about to be deleted; its rows still exist. Listeners delete the data that belongs to it."""
 
     guild_id: GuildId
+
+
+class GuildImported(msgspec.Struct, frozen=True):
+    """The import of a guild is complete, and its owner is a member. Listeners schedule jobs for the imported objects."""
+
+    guild_id: GuildId
+    owner_id: UserId
 
 
 class FeaturesRemoved(msgspec.Struct, frozen=True):

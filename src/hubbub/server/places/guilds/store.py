@@ -219,6 +219,14 @@ def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
     return tx.run(f"UPDATE guilds SET {assignments} WHERE id = ? AND ({condition})", *ids, guild_id, *ids) > 0
 
 
+def count_members(tx: Tx, guild_id: int) -> None:
+    """Set the member count of a guild to the number of its members."""
+    tx.run(
+        "UPDATE guilds SET member_count = (SELECT COUNT(*) FROM members m WHERE m.guild_id = guilds.id) WHERE id = ?",
+        guild_id,
+    )
+
+
 def adjust_member_count(tx: Tx, guild_id: int, change: int) -> None:
     """Add `change`, which may be negative, to the member count of a guild."""
     tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", change, guild_id)

@@ -3,10 +3,12 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.join_requests import actions, routes
+from hubbub.server.places.join_requests.archive import ARCHIVE
 from hubbub.server.places.members.signals import MemberRemoved
 
 SLICE = Slice(
     name="join_requests",
+    archive=ARCHIVE,
     modules=(routes,),
     listeners={GuildDeleted: actions.on_guild_deleted, MemberRemoved: actions.on_member_removed},
 )

@@ -4,6 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.places.members import actions, commands, membership, ports, routes, signals, views
+from hubbub.server.places.members.archive import ARCHIVE
 from hubbub.server.places.members.store import (
     VIEW_COLUMNS,
     MemberRow,
@@ -17,6 +18,7 @@ from hubbub.server.places.members.store import (
 
 SLICE = Slice(
     name="members",
+    archive=ARCHIVE,
     modules=(routes, commands, ports),
     listeners={
         UserChanged: actions.on_user_changed,

@@ -4,10 +4,12 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.onboarding import actions, routes
+from hubbub.server.places.onboarding.archive import ARCHIVE
 from hubbub.server.places.onboarding.views import export_data
 
 SLICE = Slice(
     name="onboarding",
+    archive=ARCHIVE,
     modules=(routes,),
     listeners={
         GuildDeleted: actions.on_guild_deleted,

@@ -3,6 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.roles import assignments, routes, views
 from hubbub.server.places.roles.actions import create, delete, update
+from hubbub.server.places.roles.archive import ARCHIVE
 from hubbub.server.places.roles.signals import RoleDeleted
 from hubbub.server.places.roles.store import (
     RoleRow,
@@ -15,7 +16,7 @@ from hubbub.server.places.roles.store import (
 )
 from hubbub.server.places.roles.views import partial_role, role
 
-SLICE = Slice(name="roles", modules=(routes,), guild=views.guild_create_fields)
+SLICE = Slice(name="roles", archive=ARCHIVE, modules=(routes,), guild=views.guild_create_fields)
 
 __all__ = [
     "RoleDeleted",

@@ -13,10 +13,11 @@ from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleted, GuildImported
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import actions, routes, store, views
 from hubbub.server.places.scheduled_events.actions import start_with_stage
+from hubbub.server.places.scheduled_events.archive import ARCHIVE
 from hubbub.server.places.scheduled_events.jobs import JOBS
 from hubbub.server.places.scheduled_events.store import EventRow, find_many
 from hubbub.server.places.scheduled_events.views import scheduled_events
@@ -60,11 +61,13 @@ def find_for_invite(call: Call, invite: Invite, event_id: int) -> ScheduledEvent
 
 SLICE = Slice(
     name="scheduled_events",
+    archive=ARCHIVE,
     modules=(routes,),
     jobs=JOBS,
     listeners={
         ChannelsDeleted: actions.on_channels_deleted,
         GuildDeleted: actions.on_guild_deleted,
+        GuildImported: actions.on_guild_imported,
         MemberRemoved: actions.on_member_removed,
         StageInstanceClosed: actions.on_stage_instance_closed,
         VoiceChannelChanged: actions.on_voice_channel_changed,

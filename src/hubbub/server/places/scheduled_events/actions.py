@@ -17,7 +17,7 @@ from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import stage_instances, voice_states
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleted, GuildImported
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import recurrence, store, views
 from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
@@ -301,6 +301,14 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
         status = EventStatus.COMPLETED if row.status == EventStatus.ACTIVE else EventStatus.CANCELED
         after = row._replace(status=int(status), channel_id=None, entity_id=None)
         _store_update(call, row, after, _list_exceptions(call, row))
+
+
+def on_guild_imported(call: Call, signal: GuildImported) -> None:
+    """Schedule the automatic changes of imported events."""
+    rows = store.list_open(call.tx, signal.guild_id)
+    exceptions = store.list_exceptions(call.tx, [row.id for row in rows])
+    for row in rows:
+        _schedule_job(call, row, exceptions.get(row.id, []))
 
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:

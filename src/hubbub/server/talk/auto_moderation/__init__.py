@@ -5,10 +5,12 @@ from hubbub.server.identity import users
 from hubbub.server.places import guilds, members
 from hubbub.server.talk.auto_moderation import jobs, listeners, routes
 from hubbub.server.talk.auto_moderation.actions import REVIEW_JOB
+from hubbub.server.talk.auto_moderation.archive import ARCHIVE
 from hubbub.server.talk.auto_moderation.listeners import check_message, check_names, check_title, find_referenced
 
 SLICE = Slice(
     name="auto_moderation",
+    archive=ARCHIVE,
     modules=(routes,),
     jobs={REVIEW_JOB: jobs.review_quarantined_members},
     listeners={

@@ -21,11 +21,13 @@ from hubbub.server.talk.messages import (
     views,
 )
 from hubbub.server.talk.messages.actions import audience
+from hubbub.server.talk.messages.archive import ARCHIVE
 from hubbub.server.talk.messages.content.records import Author, MessageRow
 from hubbub.server.talk.messages.rules import require_send
 
 SLICE = Slice(
     name="messages",
+    archive=ARCHIVE,
     modules=(routes, data_export, ports),
     jobs={jobs.DELETE_CHANNEL_MESSAGES_JOB: jobs.delete_channel_messages, jobs.DELETE_FILES_JOB: jobs.delete_files},
     listeners={

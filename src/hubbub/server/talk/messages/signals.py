@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.protocol.ids import RoleId, UserId
+from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages.content.records import MessageRow
 
@@ -44,6 +44,13 @@ class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
 
     channel: ChannelRef
     row: MessageRow
+
+
+class MessagesImported(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages with mentions or polls were imported into a guild without members, so there are no events."""
+
+    guild_id: GuildId
+    rows: tuple[MessageRow, ...]
 
 
 class MessagesDeleted(msgspec.Struct, frozen=True, kw_only=True):

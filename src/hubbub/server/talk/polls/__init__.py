@@ -3,14 +3,17 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.talk import messages
 from hubbub.server.talk.polls import actions, jobs, routes
+from hubbub.server.talk.polls.archive import ARCHIVE
 
 SLICE = Slice(
     name="polls",
+    archive=ARCHIVE,
     modules=(routes,),
     jobs={actions.EXPIRE_JOB: jobs.expire_poll},
     listeners={
         messages.signals.MessageCreated: actions.schedule_end,
         messages.signals.DeferredMessageCompleted: actions.schedule_end,
+        messages.signals.MessagesImported: actions.on_messages_imported,
         messages.signals.MessagesDeleted: actions.on_messages_deleted,
     },
 )

@@ -36,11 +36,22 @@ def schedule_end(
     call: Call, signal: messages.signals.MessageCreated | messages.signals.DeferredMessageCompleted
 ) -> None:
     """Schedule the end of the poll of a new message or of a completed deferred response, if it has one."""
-    poll = rules.find_poll(signal.row)
+    _schedule_end(call, signal.row, earliest_ms=0)
+
+
+def on_messages_imported(call: Call, signal: messages.signals.MessagesImported) -> None:
+    """Schedule the end of imported polls. Polls that ended before the import have no end of their own."""
+    for row in signal.rows:
+        _schedule_end(call, row, earliest_ms=call.now_ms)
+
+
+def _schedule_end(call: Call, row: MessageRow, *, earliest_ms: int) -> None:
+    poll = rules.find_poll(row)
     if poll is not None:
         due_ms = codec.milliseconds(datetime.fromisoformat(poll.expiry))
-        expiry = PollExpiry(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
-        call.tx.enqueue(EXPIRE_JOB, expiry, due_ms=due_ms, key=_expiry_job_key(signal.row.id))
+        if due_ms >= earliest_ms:
+            expiry = PollExpiry(channel_id=ChannelId(row.channel_id), message_id=MessageId(row.id))
+            call.tx.enqueue(EXPIRE_JOB, expiry, due_ms=due_ms, key=_expiry_job_key(row.id))
 
 
 def set_votes(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[int]) -> None:

@@ -3,9 +3,11 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.talk import messages
 from hubbub.server.talk.reactions import actions, routes
+from hubbub.server.talk.reactions.archive import ARCHIVE
 
 SLICE = Slice(
     name="reactions",
+    archive=ARCHIVE,
     modules=(routes,),
     listeners={messages.signals.MessagesDeleted: actions.on_messages_deleted},
 )

@@ -6,8 +6,8 @@ from hubbub.protocol.resources import read_states as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import users
-from hubbub.server.places import channels
-from hubbub.server.talk.messages.signals import MessageCreated, MessagesDeleted
+from hubbub.server.places import channels, guilds
+from hubbub.server.talk.messages.signals import MessageCreated, MessagesDeleted, MessagesImported
 from hubbub.server.talk.read_states import actions, mentions, routes
 from hubbub.server.talk.read_states.actions import export_data
 from hubbub.server.talk.read_states.store import find_many
@@ -25,6 +25,8 @@ SLICE = Slice(
     modules=(routes,),
     listeners={
         MessageCreated: mentions.on_message_created,
+        MessagesImported: actions.on_messages_imported,
+        guilds.GuildImported: actions.on_guild_imported,
         MessagesDeleted: mentions.on_messages_deleted,
         channels.signals.ChannelsDeleted: actions.on_channels_deleted,
         users.signals.UserDeleted: actions.on_user_deleted,

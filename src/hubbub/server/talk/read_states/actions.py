@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol import codec
+from hubbub.protocol.ids import ChannelId, MessageId, UserId
 from hubbub.protocol.resources import read_states as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import users
-from hubbub.server.places import channels
+from hubbub.server.places import channels, guilds
+from hubbub.server.talk import messages
 from hubbub.server.talk.read_states import mentions, store
 
 
@@ -34,6 +36,25 @@ def mark_read(
             payload.manual = True
             payload.mention_count = sum(state.mention_count for state in mentions.list_read_states(call, channel_id))
         call.tx.emit(wire.MESSAGE_ACK, payload, UserAudience.of(call.user_id))
+
+
+def on_guild_imported(call: Call, signal: guilds.GuildImported) -> None:
+    """Mark the messages of an imported guild as read by its owner."""
+    last_ids = {
+        ChannelId(row.id): MessageId(row.last_message_id)
+        for row in channels.list_guild_channels(call.tx, signal.guild_id)
+        if row.last_message_id is not None
+    }
+    store.put(call.tx, signal.owner_id, last_ids)
+
+
+def on_messages_imported(call: Call, signal: messages.signals.MessagesImported) -> None:
+    """Store the mentions of users in imported messages.
+
+    Mentions of roles are older than every membership with a login, so they are never unread."""
+    for row in signal.rows:
+        if row.mentions is not None:
+            store.insert_mentions(call.tx, codec.decode(row.mentions, list[UserId]), row, signal.guild_id)
 
 
 def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:

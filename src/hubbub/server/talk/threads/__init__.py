@@ -7,11 +7,12 @@ from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.places import channels, members
+from hubbub.server.places import channels, guilds, members
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import edits, jobs, listeners, ports, routes, views
 from hubbub.server.talk.threads.actions import ARCHIVE_JOB
+from hubbub.server.talk.threads.archive import ARCHIVE
 from hubbub.server.talk.threads.posts import create_post_without_member
 
 _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
@@ -27,12 +28,14 @@ def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
 
 SLICE = Slice(
     name="threads",
+    archive=ARCHIVE,
     modules=(routes, edits, ports),
     jobs={ARCHIVE_JOB: jobs.archive},
     listeners={
         messages.signals.MessageCreated: listeners.on_message_created,
         messages.signals.MessagesDeleted: listeners.on_messages_deleted,
         channels.signals.ChannelsDeleted: listeners.on_channels_deleted,
+        guilds.GuildImported: listeners.on_guild_imported,
         members.signals.MemberRemoved: listeners.on_member_removed,
     },
     guild=views.guild_create_fields,

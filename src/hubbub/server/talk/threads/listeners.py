@@ -4,7 +4,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import USER_MESSAGE_TYPES, MessageType
 from hubbub.protocol.resources.threads import THREAD_MEMBERS_MAX
 from hubbub.server.core.call import Call
-from hubbub.server.places import channels, members
+from hubbub.server.places import channels, guilds, members
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import actions, rules, store
 
@@ -33,6 +33,12 @@ def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> N
         if row.member_count >= THREAD_MEMBERS_MAX:
             raise errors.MAX_THREAD_PARTICIPANTS()
         actions.add_member(call, row, message.author_id)
+
+
+def on_guild_imported(call: Call, signal: guilds.GuildImported) -> None:
+    """Schedule the archiving of the active threads of an imported guild."""
+    for row in store.list_active(call.tx, signal.guild_id):
+        actions.schedule_archive(call.tx, row)
 
 
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:

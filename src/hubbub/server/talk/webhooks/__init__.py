@@ -13,6 +13,7 @@ from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.talk.webhooks import actions, execution, jobs, ports, routes, store, views
 from hubbub.server.talk.webhooks.actions import create
+from hubbub.server.talk.webhooks.archive import ARCHIVE
 from hubbub.server.talk.webhooks.ports import WebhookAuthor
 from hubbub.server.talk.webhooks.rules import require_webhook_channel
 from hubbub.server.talk.webhooks.store import WebhookRow, find
@@ -35,6 +36,7 @@ def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
 
 SLICE = Slice(
     name="webhooks",
+    archive=ARCHIVE,
     modules=(routes, execution, ports),
     jobs=jobs.JOBS,
     listeners={

@@ -1,0 +1,96 @@
+"""`hubbub export`: writes a guild with its messages and files to an archive.
+
+With the embedded database the command reads its own snapshot of the database file, also beside a running server, which
+then has no additional work (decisions/0129)."""
+
+import argparse
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hubbub.server.commands.progress import ProgressBar
+from hubbub.server.core import backends, migrations
+from hubbub.server.core.backends import DATABASE_FILE
+from hubbub.server.core.config import Config
+from hubbub.server.core.files import Files
+from hubbub.server.core.migrations import MigrationError
+from hubbub.server.core.sqlite_tx import SqliteReadTx
+from hubbub.server.core.store import StoreUnavailable, Tx
+from hubbub.server.moving.export import ExportError, ExportSummary, export_guild
+from hubbub.server.terminal import print_error
+
+
+def run(config: Config, arguments: argparse.Namespace) -> int:
+    """Export a guild and print what the archive contains."""
+    output = Path(arguments.output)
+    if not (arguments.guild_id.isascii() and arguments.guild_id.isdigit() and len(arguments.guild_id) < 20):
+        return print_error(f"{arguments.guild_id} is not the ID of a guild")
+    if output.exists():
+        return print_error(f"{output} already exists; choose another file")
+    try:
+        summary = asyncio.run(_export(config, int(arguments.guild_id), output, arguments.invites))
+    except (ExportError, MigrationError, StoreUnavailable) as error:
+        return print_error(error)
+    except (OSError, sqlite3.Error) as error:
+        return print_error(f"the export failed: {error}")
+    print(f"Exported {summary.guild_name} to {output}:")
+    for name, count in summary.counts.items():
+        print(f"  {name}: {count}")
+    if summary.missing_files:
+        print(f"{summary.missing_files} files are missing in the file store, so the archive does not contain them.")
+    print(f"To import it on another server: hubbub import {output} --owner USERNAME")
+    return 0
+
+
+async def _export(config: Config, guild_id: int, output: Path, with_invites: bool) -> ExportSummary:
+    clock = backends.new_clock(config)
+    with ProgressBar() as progress:
+
+        async def export(read: Callable[[Callable[[Tx], Any]], Awaitable[Any]], files: Files) -> ExportSummary:
+            return await export_guild(
+                read,
+                files,
+                guild_id,
+                output,
+                now_ms=clock.now_ms(),
+                with_invites=with_invites,
+                progress=progress.update,
+            )
+
+        if config.database_url is None:
+            path = Path(config.data or "") / DATABASE_FILE
+            if not path.is_file():
+                raise ExportError(f"{path} does not exist; set --data to the data folder")
+            files = backends.open_files(config)
+            with _open_snapshot(path) as tx:
+
+                async def read_snapshot(work: Callable[[Tx], Any]) -> Any:
+                    return work(tx)
+
+                return await export(read_snapshot, files)
+        database = backends.open_database(config)
+        await database.start()
+        try:
+            return await export(lambda work: database.read(work, long=True), backends.open_files(config))
+        finally:
+            await database.close()
+
+
+@contextlib.contextmanager
+def _open_snapshot(path: Path) -> Iterator[Tx]:
+    """Open a read transaction on a database file, which a server may be using."""
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
+    try:
+        connection.execute("BEGIN")
+        (schema,) = connection.execute("SELECT MAX(number) FROM schema_migrations").fetchone()
+        if schema != migrations.shipped_migrations()[-1].number:
+            raise ExportError(
+                f"{path} has schema {schema}, but this program uses another one; "
+                "start the server with this version of Hubbub once"
+            )
+        yield SqliteReadTx(connection.cursor(), None)
+    finally:
+        connection.close()

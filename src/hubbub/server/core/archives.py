@@ -1,0 +1,133 @@
+"""Declarations of the tables that an archive of a guild contains.
+
+A slice lists its tables in `archive=` of its `Slice`. `hubbub.server.moving` writes them to archives and reads them again,
+so a slice needs no code of its own for it (decisions/0129).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol.ids import LATEST_MS
+
+TEXT_MAX: Final = 4000
+"""Default maximum length of a text in an archive."""
+
+
+class ColumnKind(StrEnum):
+    """How a value is written to an archive, and how it changes when it is imported."""
+
+    ID = "id"
+    """ID of the row itself, or of an object that need not be in the archive. It is replaced by a new ID."""
+    REFERENCE = "reference"
+    """ID of another row of the archive. It is replaced by the new ID of that row."""
+    USER = "user"
+    """ID of a user. The archive contains the user, and an import creates a placeholder account."""
+    GUILD = "guild"
+    """ID of the guild. It is not in the archive."""
+    NUMBER = "number"
+    REAL = "real"
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    """Text that may mention users, roles, channels, emoji and messages by ID."""
+    JSON = "json"
+    """JSON of a known type, in which IDs are replaced."""
+    IMAGE = "image"
+    """Hash of an image in the file store."""
+    SOUND = "sound"
+    """Hash of a sound in the file store."""
+
+
+class ArchiveColumn(msgspec.Struct, frozen=True):
+    """A column of a table in an archive."""
+
+    kind: ColumnKind
+    is_optional: bool = False
+    """Whether the value may be null."""
+    max: int = TEXT_MAX
+    """Maximum length of a text, or maximum of a number."""
+    type: Any = None
+    """Type of a JSON value."""
+    default: Any = None
+    """Value of a column that the record does not contain; None if the record must contain it or it is optional."""
+
+
+class ArchiveTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A table whose rows of one guild are in an archive.
+
+    Rows are selected by the first column of kind GUILD, or by `parent_column`."""
+
+    name: str
+    """Name of the table and of its file in the archive, or of the field of the parent's records."""
+    columns: Mapping[str, ArchiveColumn]
+    key: tuple[str, ...]
+    """Columns that order the rows, usually the primary key without the guild."""
+    parent: str = ""
+    """Name of the table to whose records the rows belong; empty for a table with its own file."""
+    parent_column: str = ""
+    """Column with the ID of the record of the parent."""
+    guild_column: str = "guild_id"
+    """Column with the ID of the guild; not used for a table with a parent."""
+    is_optional: bool = False
+    """Whether an export contains the table only if the operator requests it."""
+
+
+_INTEGER_MAX: Final = (1 << 63) - 1
+
+ID: Final = ArchiveColumn(ColumnKind.ID)
+OPTIONAL_ID: Final = ArchiveColumn(ColumnKind.ID, True)
+REFERENCE: Final = ArchiveColumn(ColumnKind.REFERENCE)
+OPTIONAL_REFERENCE: Final = ArchiveColumn(ColumnKind.REFERENCE, True)
+USER: Final = ArchiveColumn(ColumnKind.USER)
+OPTIONAL_USER: Final = ArchiveColumn(ColumnKind.USER, True)
+GUILD: Final = ArchiveColumn(ColumnKind.GUILD)
+IMAGE: Final = ArchiveColumn(ColumnKind.IMAGE, True, 64)
+SOUND: Final = ArchiveColumn(ColumnKind.SOUND, False, 64)
+REAL: Final = ArchiveColumn(ColumnKind.REAL)
+FLAG: Final = ArchiveColumn(ColumnKind.NUMBER, False, 1, default=0)
+"""A boolean as 0 or 1."""
+TIME: Final = ArchiveColumn(ColumnKind.NUMBER, False, LATEST_MS)
+"""Unix milliseconds."""
+OPTIONAL_TIME: Final = ArchiveColumn(ColumnKind.NUMBER, True, LATEST_MS)
+
+
+def number(maximum: int = _INTEGER_MAX, *, default: int = 0) -> ArchiveColumn:
+    """Return a column of numbers from 0 to `maximum`."""
+    return ArchiveColumn(ColumnKind.NUMBER, False, maximum, default=default)
+
+
+def optional_number(maximum: int = _INTEGER_MAX) -> ArchiveColumn:
+    """Return a column of numbers from 0 to `maximum`, or null."""
+    return ArchiveColumn(ColumnKind.NUMBER, True, maximum)
+
+
+def text(maximum: int = TEXT_MAX, *, default: str | None = None) -> ArchiveColumn:
+    """Return a column of texts with at most `maximum` characters."""
+    return ArchiveColumn(ColumnKind.TEXT, False, maximum, default=default)
+
+
+def optional_text(maximum: int = TEXT_MAX) -> ArchiveColumn:
+    """Return a column of texts with at most `maximum` characters, or null."""
+    return ArchiveColumn(ColumnKind.TEXT, True, maximum)
+
+
+def markdown(maximum: int = TEXT_MAX) -> ArchiveColumn:
+    """Return a column of texts that may mention objects by ID."""
+    return ArchiveColumn(ColumnKind.MARKDOWN, False, maximum)
+
+
+def optional_markdown(maximum: int = TEXT_MAX) -> ArchiveColumn:
+    """Return a column of texts that may mention objects by ID, or null."""
+    return ArchiveColumn(ColumnKind.MARKDOWN, True, maximum)
+
+
+def json(kind: Any) -> ArchiveColumn:
+    """Return a column with JSON of a type."""
+    return ArchiveColumn(ColumnKind.JSON, type=kind)
+
+
+def optional_json(kind: Any) -> ArchiveColumn:
+    """Return a column with JSON of a type, or null."""
+    return ArchiveColumn(ColumnKind.JSON, True, type=kind)

@@ -1,0 +1,49 @@
+"""Assignment of new IDs to imported objects (decisions/0128).
+
+A new ID has the time of the old one, so that history, paging and creation dates are right. The process number of imports
+is different from those of servers and commands, and the counter continues after the IDs of earlier imports, so no ID is
+assigned twice."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Final
+
+from hubbub.server.core.store import Tx
+from hubbub.server.identity.imports import store
+
+IMPORT_PROCESS: Final = 30
+"""The value of `process` in the IDs of imported objects; servers use 0 and commands 31."""
+IDS_PER_MS_MAX: Final = 1 << 17
+"""Maximum number of imported objects of one millisecond: the bits of worker and counter."""
+
+
+class TooManyIds(Exception):
+    """More objects have the same millisecond than IDs exist."""
+
+
+def assign(tx: Tx, import_id: int, old_ids: Iterable[int]) -> None:
+    """Assign new IDs to objects that have none; objects of the same millisecond keep their order."""
+    distinct_ids = set(old_ids)
+    known_ids = store.find_new_ids(tx, import_id, list(distinct_ids))
+    missing_ids = sorted(distinct_ids - known_ids.keys())
+    groups = [(ms, list(group)) for ms, group in groupby(missing_ids, key=lambda old_id: old_id >> 22)]
+    # The first ID of a millisecond is always the first that is assigned.
+    taken_ids = store.find_taken(tx, [_compose(ms, 0) for ms, _ in groups])
+    pairs: list[tuple[int, int]] = []
+    for ms, group in groups:
+        counter = 0
+        if _compose(ms, 0) in taken_ids:
+            highest_id = store.find_highest(tx, ms << 22, (ms + 1) << 22)
+            counter = 0 if highest_id is None else _counter(highest_id) + 1
+        if counter + len(group) > IDS_PER_MS_MAX:
+            raise TooManyIds(f"more than {IDS_PER_MS_MAX} objects have the time {ms}")
+        pairs += [(old_id, _compose(ms, counter + index)) for index, old_id in enumerate(group)]
+    store.insert_ids(tx, import_id, pairs)
+
+
+def _compose(ms: int, counter: int) -> int:
+    return ms << 22 | (counter >> 12) << 17 | IMPORT_PROCESS << 12 | (counter & 0xFFF)
+
+
+def _counter(new_id: int) -> int:
+    return (new_id >> 17 & 31) << 12 | (new_id & 0xFFF)

@@ -1,0 +1,68 @@
+"""Placeholder accounts: accounts without a login for the members and authors of an imported guild."""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable
+from typing import Final
+
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources.users import GLOBAL_NAME_MAX
+from hubbub.server.core import meta
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import users
+from hubbub.server.identity.imports import store
+from hubbub.server.identity.imports.store import PlaceholderRow
+from hubbub.server.identity.users import UserRow
+
+CODE_BYTES: Final = 15
+"""Length of a claim code in bytes: 24 characters of base32."""
+CODE_GROUP: Final = 6
+"""Number of characters between two hyphens of a claim code."""
+
+_KEY_NAME: Final = "claim_key"
+
+
+def create(tx: Tx, guild_id: int, rows: Iterable[UserRow]) -> None:
+    """Create placeholder accounts. Their IDs are assigned already.
+
+    A row has the name that the user had on the other server. The account gets a name that no user can register, so it
+    never occupies the name of a user of this server, and shows the original name as its display name."""
+    key = meta.find_or_create_key(tx, _KEY_NAME)
+    records: list[PlaceholderRow] = []
+    for row in rows:
+        if users.find(tx, row.id) is not None:
+            continue
+        name = users.names.clean_name(row.global_name or row.username)[:GLOBAL_NAME_MAX].strip()
+        users.insert(tx, row._replace(username=f"placeholder-{int(row.id)}", global_name=name or "Unknown"))
+        code_hash = _hash(_derive(key, row.id))
+        records.append(PlaceholderRow(row.id, guild_id, row.username, code_hash))
+    store.insert_placeholders(tx, records)
+
+
+def find_code(tx: Tx, user_id: int) -> str:
+    """Return the claim code of a placeholder account. It is derived from the server's key and not stored."""
+    key = meta.find_key(tx, _KEY_NAME)
+    return "" if key is None else _derive(key, user_id)
+
+
+def find_by_code(tx: Tx, code: str) -> PlaceholderRow | None:
+    """Return the placeholder account with a claim code, or None; case, spaces and hyphens are ignored."""
+    plain = "".join(code.split()).replace("-", "").upper()
+    groups = [plain[start : start + CODE_GROUP] for start in range(0, len(plain), CODE_GROUP)]
+    return store.find_by_code(tx, _hash("-".join(groups)))
+
+
+def _derive(key: bytes, user_id: int) -> str:
+    digest = hmac.digest(key, f"claim:{int(user_id)}".encode(), hashlib.sha256)
+    text = base64.b32encode(digest[:CODE_BYTES]).decode()
+    return "-".join(text[start : start + CODE_GROUP] for start in range(0, len(text), CODE_GROUP))
+
+
+def _hash(code: str) -> bytes:
+    return hashlib.sha256(code.encode("utf-8", "replace")).digest()
+
+
+def is_placeholder(tx: Tx, user_id: UserId) -> bool:
+    """Return whether a user is a placeholder account."""
+    return store.find_placeholder(tx, user_id) is not None

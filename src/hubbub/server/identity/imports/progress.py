@@ -1,0 +1,23 @@
+"""The progress of imports, and the new IDs of imported objects."""
+
+from hubbub.server.identity.imports.store import (
+    ImportRow,
+    complete,
+    delete_guild_imports,
+    find_import,
+    find_new_ids,
+    insert_import,
+    set_guild,
+    set_progress,
+)
+
+__all__ = [
+    "ImportRow",
+    "complete",
+    "delete_guild_imports",
+    "find_import",
+    "find_new_ids",
+    "insert_import",
+    "set_guild",
+    "set_progress",
+]

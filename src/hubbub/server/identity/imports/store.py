@@ -1,0 +1,165 @@
+"""SQL for imports, the IDs that they assign, and placeholder accounts."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("import_ids", "imports", "placeholders")
+"""Tables that only this slice writes."""
+
+
+class ImportRow(NamedTuple):
+    """A row of the imports table."""
+
+    id: int
+    digest: str
+    """SHA-256 of the imported file."""
+    format: str
+    owner_id: int
+    guild_id: int
+    state: str
+    """`running` or `done`."""
+    stage: int
+    """Number of the step that runs."""
+    position: int
+    """Number of records that the step has processed."""
+    created_ms: int
+    completed_ms: int | None = None
+
+
+class PlaceholderRow(NamedTuple):
+    """A placeholder account."""
+
+    user_id: int
+    guild_id: int
+    username: str
+    """Name of the user on the server that the guild came from."""
+    code_hash: bytes
+    claimed_by: int | None = None
+    """ID of the user who claimed the account, or None."""
+    claimed_ms: int | None = None
+
+
+_IMPORT_COLUMNS: Final = ", ".join(ImportRow._fields)
+_PLACEHOLDER_COLUMNS: Final = ", ".join(PlaceholderRow._fields)
+
+
+# Imports
+
+
+def find_import(tx: Tx, digest: str, owner_id: int) -> ImportRow | None:
+    """Return the import of a file for an owner, or None."""
+    sql = f"SELECT {_IMPORT_COLUMNS} FROM imports WHERE digest = ? AND owner_id = ?"
+    return tx.find(ImportRow, sql, digest, owner_id)
+
+
+def insert_import(tx: Tx, row: ImportRow) -> None:
+    tx.run(f"INSERT INTO imports ({_IMPORT_COLUMNS}) VALUES ({placeholders(row)})", *row)
+
+
+def set_progress(tx: Tx, import_id: int, stage: int, position: int) -> None:
+    """Store the progress of an import."""
+    tx.run("UPDATE imports SET stage = ?, position = ? WHERE id = ?", stage, position, import_id)
+
+
+def set_guild(tx: Tx, import_id: int, guild_id: int) -> None:
+    """Store the ID of the guild that an import creates."""
+    tx.run("UPDATE imports SET guild_id = ? WHERE id = ?", guild_id, import_id)
+
+
+def complete(tx: Tx, import_id: int, now_ms: int) -> None:
+    """Mark an import as done."""
+    tx.run("UPDATE imports SET state = 'done', completed_ms = ? WHERE id = ?", now_ms, import_id)
+
+
+def delete_guild_imports(tx: Tx, guild_id: int) -> None:
+    """Delete the imports of a guild, so that the same file can be imported again; the IDs stay assigned."""
+    tx.run("DELETE FROM imports WHERE guild_id = ?", guild_id)
+
+
+# IDs
+
+
+def find_new_ids(tx: Tx, import_id: int, old_ids: Collection[int]) -> dict[int, int]:
+    """Return the new IDs of objects by their old ID; objects without a new ID are absent."""
+    found: dict[int, int] = {}
+    for batch in batches(old_ids):
+        sql = f"SELECT old_id, new_id FROM import_ids WHERE import_id = ? AND old_id IN ({placeholders(batch)})"
+        found.update(tx.all(sql, import_id, *batch))
+    return found
+
+
+def find_taken(tx: Tx, new_ids: Iterable[int]) -> set[int]:
+    """Return the IDs among `new_ids` that an import has assigned."""
+    taken: set[int] = set()
+    for batch in batches(new_ids):
+        sql = f"SELECT new_id FROM import_ids WHERE new_id IN ({placeholders(batch)})"
+        taken.update(row[0] for row in tx.all(sql, *batch))
+    return taken
+
+
+def find_highest(tx: Tx, first_id: int, end_id: int) -> int | None:
+    """Return the highest assigned ID from `first_id` up to but not including `end_id`, or None."""
+    highest: int | None = tx.value(
+        "SELECT MAX(new_id) FROM import_ids WHERE new_id >= ? AND new_id < ?", first_id, end_id
+    )
+    return highest
+
+
+def insert_ids(tx: Tx, import_id: int, pairs: Sequence[tuple[int, int]]) -> None:
+    """Assign new IDs, given as pairs of the old and the new ID."""
+    if pairs:
+        tx.run_many(
+            "INSERT INTO import_ids (import_id, old_id, new_id) VALUES (?, ?, ?)",
+            [(import_id, old_id, new_id) for old_id, new_id in pairs],
+        )
+
+
+# Placeholders
+
+
+def insert_placeholders(tx: Tx, rows: Sequence[PlaceholderRow]) -> None:
+    """Insert placeholder accounts; existing ones stay."""
+    if rows:
+        tx.run_many(
+            f"INSERT INTO placeholders ({_PLACEHOLDER_COLUMNS}) VALUES ({placeholders(rows[0])}) ON CONFLICT DO NOTHING",
+            rows,
+        )
+
+
+def find_placeholder(tx: Tx, user_id: int) -> PlaceholderRow | None:
+    """Return a placeholder account, or None."""
+    return tx.find(PlaceholderRow, f"SELECT {_PLACEHOLDER_COLUMNS} FROM placeholders WHERE user_id = ?", user_id)
+
+
+def find_by_code(tx: Tx, code_hash: bytes) -> PlaceholderRow | None:
+    """Return the placeholder account with the hash of a claim code, or None."""
+    return tx.find(PlaceholderRow, f"SELECT {_PLACEHOLDER_COLUMNS} FROM placeholders WHERE code_hash = ?", code_hash)
+
+
+def list_placeholders(tx: Tx, guild_id: int, *, after_id: int, limit: int) -> list[PlaceholderRow]:
+    """Return the placeholder accounts of a guild with IDs above `after_id`, by ascending ID."""
+    return tx.fetch(
+        PlaceholderRow,
+        f"SELECT {_PLACEHOLDER_COLUMNS} FROM placeholders WHERE guild_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
+        guild_id,
+        after_id,
+        limit,
+    )
+
+
+def find_source_names(tx: Tx, user_ids: Iterable[int]) -> dict[int, str]:
+    """Return the names that the users of placeholder accounts had on their server, by ID of the account."""
+    names: dict[int, str] = {}
+    for batch in batches(user_ids):
+        names.update(
+            tx.all(f"SELECT user_id, username FROM placeholders WHERE user_id IN ({placeholders(batch)})", *batch)
+        )
+    return names
+
+
+def claim(tx: Tx, user_id: int, claimed_by: int, now_ms: int) -> None:
+    """Record the user who claimed a placeholder account."""
+    tx.run("UPDATE placeholders SET claimed_by = ?, claimed_ms = ? WHERE user_id = ?", claimed_by, now_ms, user_id)

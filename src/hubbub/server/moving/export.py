@@ -1,0 +1,261 @@
+"""Export of a guild: writes its rows, in one snapshot of the store, and its files to an archive."""
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+import msgspec
+
+import hubbub
+from hubbub.protocol import codec
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.archives import ArchiveTable, ColumnKind
+from hubbub.server.core.batches import batches
+from hubbub.server.core.files import Files
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.identity import imports, users
+from hubbub.server.moving.records import CODECS, FORMAT, USERS, VERSION, TableCodec
+
+PAGE_SIZE: Final = 500
+"""Number of rows that one query returns."""
+CHUNK_BYTES: Final = 256 * 1024
+
+Progress = Callable[[str, int], None]
+"""Function that is called with the name of a file and the number of records or files written to it."""
+
+
+class ExportError(Exception):
+    """A guild cannot be exported; the message is shown to the operator."""
+
+
+class ExportSummary(NamedTuple):
+    """What an export contains."""
+
+    guild_name: str
+    counts: dict[str, int]
+    """Number of records by file."""
+    missing_files: int
+    """Number of files that the rows name, but that the file store does not contain."""
+
+
+async def export_guild(
+    read: Callable[[Callable[[Tx], Any]], Awaitable[Any]],
+    files: Files,
+    guild_id: int,
+    output: Path,
+    *,
+    now_ms: int,
+    with_invites: bool = False,
+    progress: Progress = lambda name, count: None,
+) -> ExportSummary:
+    """Write a guild to an archive.
+
+    `read` runs a function over one snapshot of the store. The archive gets its name when it is complete, so an interrupted
+    export leaves no file of that name."""
+    partial = output.with_name(f"{output.name}.partial")
+    partial.unlink(missing_ok=True)
+    # Only the owner may read the messages.
+    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        with tempfile.TemporaryFile("w+") as keys, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, True) as archive:
+            writer = _Writer(archive, keys, progress, with_invites)
+            summary = await read(lambda tx: writer.write_tables(tx, guild_id))
+            missing = await _write_files(writer, files)
+            manifest = {
+                "format": FORMAT,
+                "version": VERSION,
+                "created_at": codec.timestamp(now_ms),
+                "program": f"hubbub {hubbub.__version__}",
+                "guild": {"id": str(guild_id), "name": summary},
+                "records": writer.counts,
+            }
+            archive.writestr("manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+        with partial.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
+    return ExportSummary(summary, writer.counts, missing)
+
+
+class _Writer:
+    """Writes tables to an open archive and collects the keys of the files that their rows name."""
+
+    def __init__(self, archive: zipfile.ZipFile, keys: IO[str], progress: Progress, with_invites: bool) -> None:
+        self.archive = archive
+        self.keys = keys
+        self.progress = progress
+        self.counts: dict[str, int] = {}
+        self._with_invites = with_invites
+        self._user_ids: set[int] = set()
+
+    def write_tables(self, tx: Tx, guild_id: int) -> str:
+        """Write all tables of a guild and return its name."""
+        name: str | None = tx.value("SELECT name FROM guilds WHERE id = ?", guild_id)
+        if name is None:
+            raise ExportError(f"there is no guild with the ID {guild_id}")
+        for table_codec in CODECS.values():
+            table = table_codec.table
+            if table is USERS or (table.is_optional and not self._with_invites):
+                continue
+            rows = (
+                self._message_rows(tx, table_codec, guild_id)
+                if table.name == "messages"
+                else _pages(tx, table, table.guild_column, guild_id)
+            )
+            self._write(tx, table_codec, rows)
+        self._write(tx, CODECS[USERS.name], self._user_rows(tx))
+        return name
+
+    def _write(self, tx: Tx, table_codec: TableCodec, pages: Iterator[Sequence[Sequence[Any]]]) -> None:
+        """Write the records of a table to its file; a table without rows has no file."""
+        name, count = table_codec.table.name, 0
+        stream: IO[bytes] | None = None
+        try:
+            for page in pages:
+                if stream is None:
+                    stream = self.archive.open(f"{name}.jsonl", "w", force_zip64=True)
+                children = self._children(tx, table_codec, page)
+                lines: list[bytes] = []
+                for row in page:
+                    self._collect(table_codec, row)
+                    record = table_codec.encode(row, children.get(_row_id(table_codec, row)) if children else None)
+                    lines.append(codec.encode(record))
+                stream.write(b"\n".join(lines) + b"\n")
+                count += len(page)
+                self.progress(name, count)
+        finally:
+            if stream is not None:
+                stream.close()
+        if count:
+            self.counts[name] = count
+
+    def _children(
+        self, tx: Tx, table_codec: TableCodec, page: Sequence[Sequence[Any]]
+    ) -> dict[int, dict[str, list[dict[str, Any]]]]:
+        """Return the records of the child tables by ID of the parent and name of the table."""
+        found: dict[int, dict[str, list[dict[str, Any]]]] = {}
+        for child in table_codec.children:
+            table = child.table
+            index = list(table.columns).index(table.parent_column)
+            for batch in batches([_row_id(table_codec, row) for row in page]):
+                sql = (
+                    f"SELECT {', '.join(table.columns)} FROM {table.name} "
+                    f"WHERE {table.parent_column} IN ({placeholders(batch)}) ORDER BY {', '.join(table.key)}"
+                )
+                for row in tx.all(sql, *batch):
+                    self._collect(child, row)
+                    found.setdefault(row[index], {}).setdefault(table.name, []).append(child.encode(row))
+        return found
+
+    def _message_rows(self, tx: Tx, table_codec: TableCodec, guild_id: int) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield the messages of all channels of a guild in the order of channels and messages."""
+        rows = tx.all("SELECT id FROM channels WHERE guild_id = ? ORDER BY id", guild_id)
+        for (channel_id,) in rows:
+            yield from _pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
+
+    def _user_rows(self, tx: Tx) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield the users that the other tables name; a placeholder account has the name of its user."""
+        for batch in batches(sorted(self._user_ids)):
+            names = imports.find_source_names(tx, batch)
+            rows = users.find_many(tx, batch)
+            page = [
+                tuple(
+                    names.get(user_id, row.username) if name == "username" else getattr(row, name)
+                    for name in USERS.columns
+                )
+                for user_id, row in sorted(rows.items())
+            ]
+            if page:
+                yield page
+
+    def _collect(self, table_codec: TableCodec, row: Sequence[Any]) -> None:
+        """Remember the users and files that a row names."""
+        for (name, column), value in zip(table_codec.table.columns.items(), row, strict=True):
+            if value is None:
+                continue
+            if column.kind is ColumnKind.USER or name == "author_id":
+                self._user_ids.add(value)
+            elif column.kind is ColumnKind.IMAGE:
+                self.keys.write(cdn_urls.image_key(value) + "\n")
+            elif column.kind is ColumnKind.SOUND:
+                self.keys.write(cdn_urls.sound_key(value) + "\n")
+            elif name == "mentions":
+                self._user_ids.update(map(int, codec.decode(value, list[str])))
+            elif name in ("attachments", "snapshots"):
+                for item in codec.decode_any(value):
+                    for file in item.get("attachments", ()) if name == "snapshots" else (item,):
+                        self.keys.write(cdn_urls.attachment_key(int(file["id"])) + "\n")
+            elif name == "extra" and '"author":' in value:
+                avatar = (codec.decode_any(value).get("author") or {}).get("avatar")
+                if avatar:
+                    self.keys.write(cdn_urls.image_key(avatar) + "\n")
+
+
+def _row_id(table_codec: TableCodec, row: Sequence[Any]) -> int:
+    """Return the ID of a row of a table with child tables."""
+    value: int = row[list(table_codec.table.columns).index("id")]
+    return value
+
+
+def _pages(
+    tx: Tx, table: ArchiveTable, column: str, value: int, *, order: tuple[str, ...] | None = None
+) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield the rows with a value in a column, in pages ordered by the key."""
+    names = list(table.columns)
+    key = order or table.key
+    indexes = [names.index(name) for name in key]
+    select = f"SELECT {', '.join(names)} FROM {table.name} WHERE {column} = ?"
+    suffix = f"ORDER BY {', '.join(key)} LIMIT {PAGE_SIZE}"
+    page = tx.all(f"{select} {suffix}", value)
+    while page:
+        yield page
+        if len(page) < PAGE_SIZE:
+            return
+        last = [page[-1][index] for index in indexes]
+        page = tx.all(f"{select} AND ({', '.join(key)}) > ({placeholders(key)}) {suffix}", value, *last)
+
+
+async def _write_files(writer: _Writer, files: Files) -> int:
+    """Write the files that the rows name, with their hashes, and return the number of missing files."""
+    writer.keys.seek(0)
+    seen: set[str] = set()
+    missing = 0
+    with tempfile.TemporaryFile() as index:
+        for line in writer.keys:
+            key = line.rstrip("\n")
+            if key in seen:
+                continue
+            seen.add(key)
+            try:
+                stream = await files.stream(key)
+            except FileNotFoundError:
+                missing += 1
+                index.write(codec.encode({"path": key, "missing": True}) + b"\n")
+                continue
+            size, digest = await _write_file(writer.archive, key, stream)
+            index.write(codec.encode({"path": key, "size": size, "sha256": digest}) + b"\n")
+            writer.progress("files", len(seen) - missing)
+        if seen:
+            writer.counts["files"] = len(seen)
+            index.seek(0)
+            with writer.archive.open("files.jsonl", "w", force_zip64=True) as target:
+                while chunk := index.read(CHUNK_BYTES):
+                    target.write(chunk)
+    return missing
+
+
+async def _write_file(archive: zipfile.ZipFile, key: str, stream: AsyncIterator[bytes]) -> tuple[int, str]:
+    """Write a file to an archive, without compression, and return its size and SHA-256."""
+    size, digest = 0, hashlib.sha256()
+    info = zipfile.ZipInfo(f"files/{key}")
+    with archive.open(info, "w", force_zip64=True) as target:
+        async for chunk in stream:
+            size += len(chunk)
+            digest.update(chunk)
+            target.write(chunk)
+    return size, digest.hexdigest()

@@ -1,0 +1,237 @@
+"""Records of an archive: their JSON form, and their conversion from and to rows of tables."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple
+
+import msgspec
+
+from hubbub.protocol import codec
+from hubbub.protocol.ids import Snowflake, WideInt
+from hubbub.server.composition import SLICES
+from hubbub.server.core.archives import (
+    FLAG,
+    ID,
+    IMAGE,
+    ArchiveColumn,
+    ArchiveTable,
+    ColumnKind,
+    number,
+    optional_number,
+    optional_text,
+    text,
+)
+from hubbub.server.talk.attachments import StoredAttachment
+
+FORMAT: Final = "hubbub-guild"
+"""Value of `format` in the manifest."""
+VERSION: Final = 1
+"""Version of the archives that this program writes, and the highest version that it reads."""
+
+SAFE_INTEGER_MAX: Final = (1 << 53) - 1
+"""Highest number that is a JSON number in an archive; columns with higher values contain decimal strings."""
+
+USERS: Final = ArchiveTable(
+    name="users",
+    key=("id",),
+    columns={
+        "id": ID,
+        "username": text(100),
+        "discriminator": text(4, default="0"),
+        "global_name": optional_text(100),
+        "avatar": IMAGE,
+        "banner": IMAGE,
+        "accent_color": optional_number(0xFFFFFF),
+        "bot": FLAG,
+        "public_flags": number(),
+    },
+)
+"""The users that the other tables name."""
+
+_ID_KINDS: Final = frozenset({ColumnKind.ID, ColumnKind.REFERENCE, ColumnKind.USER})
+
+ORDER: Final = (
+    "guilds",
+    "roles",
+    "members",
+    "member_roles",
+    "departed_members",
+    "bans",
+    "emojis",
+    "stickers",
+    "sounds",
+    "channels",
+    "scheduled_events",
+    "welcome_screens",
+    "guild_homes",
+    "onboardings",
+    "onboarding_answers",
+    "member_verification_forms",
+    "guild_tags",
+    "auto_moderation_rules",
+    "webhooks",
+    "invites",
+    "messages",
+)
+"""Names of the tables with a file, in the order in which they are read; users come first."""
+
+
+class InvalidArchive(Exception):
+    """An import file is invalid; the message is shown to the operator."""
+
+    def __init__(self, problem: str, *, file: str = "", line: int = 0, field: str = "") -> None:
+        place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
+        super().__init__(f"{place}: {problem}" if place else problem)
+
+
+class Record(NamedTuple):
+    """A record of an archive, with values in the order of the columns of its table.
+
+    IDs are those of the archive, and JSON is text."""
+
+    table: ArchiveTable
+    values: tuple[Any, ...]
+    children: Mapping[str, list[tuple[Any, ...]]] = {}
+    """Rows of the child tables, by name of the table."""
+    attachment_ids: tuple[int, ...] = ()
+    """IDs of the attached files."""
+
+
+class TableCodec:
+    """Encodes and decodes the records of a table, with those of its child tables."""
+
+    def __init__(self, table: ArchiveTable, children: Sequence[ArchiveTable] = ()) -> None:
+        self.table = table
+        self.children = [TableCodec(child) for child in children]
+        self.columns = [
+            (name, column)
+            for name, column in table.columns.items()
+            if column.kind is not ColumnKind.GUILD and name != table.parent_column
+        ]
+        """Columns that a record contains, by name."""
+        fields: list[Any] = [_struct_field(name, column) for name, column in self.columns]
+        fields += [
+            (child.table.name, list[child.struct], msgspec.field(default_factory=list))  # type: ignore[name-defined]
+            for child in self.children
+        ]
+        self.struct: type[msgspec.Struct] = msgspec.defstruct(f"Archived_{table.name}", fields, kw_only=True)
+        self._decoder = msgspec.json.Decoder(self.struct, dec_hook=codec.decode_hook)
+        self._plan = [
+            (name, table.columns[name], name in dict(self.columns), name == table.parent_column)
+            for name in table.columns
+        ]
+
+    def encode(self, row: Sequence[Any], children: Mapping[str, list[dict[str, Any]]] | None = None) -> dict[str, Any]:
+        """Return the JSON form of a row, whose values are in the order of the columns of the table."""
+        record: dict[str, Any] = {}
+        for (name, column, is_contained, _), value in zip(self._plan, row, strict=True):
+            if value is None or not is_contained or value == column.default:
+                continue
+            if column.kind is ColumnKind.JSON:
+                value = msgspec.Raw(value.encode())
+            elif column.kind in _ID_KINDS or (column.kind is ColumnKind.NUMBER and column.max > SAFE_INTEGER_MAX):
+                value = str(value)
+            record[name] = value
+        return {**record, **(children or {})}
+
+    def decode(self, line: bytes, *, file: str, number: int) -> Record:
+        """Decode and validate a line of an archive, or raise InvalidArchive."""
+        try:
+            decoded = self._decoder.decode(line)
+        except msgspec.DecodeError as error:
+            problem, _, path = str(error).partition(" - at `")
+            field = path.rstrip("`").removeprefix("$").removeprefix(".")
+            raise InvalidArchive(problem, file=file, line=number, field=field) from None
+        except (RecursionError, UnicodeError, ValueError) as error:
+            raise InvalidArchive(f"not a valid record ({error})", file=file, line=number) from None
+        return self.convert(decoded)
+
+    def from_values(self, values: Mapping[str, Any], *, file: str, number: int = 0) -> Record:
+        """Return the record of built-in values, or raise InvalidArchive."""
+        try:
+            decoded = codec.convert(values, self.struct)
+        except msgspec.ValidationError as error:
+            problem, _, path = str(error).partition(" - at `")
+            field = path.rstrip("`").removeprefix("$").removeprefix(".")
+            raise InvalidArchive(problem, file=file, line=number, field=field) from None
+        return self.convert(decoded)
+
+    def convert(self, decoded: Any) -> Record:
+        """Return the record of a decoded struct."""
+        attachment_ids: list[int] = []
+        values = tuple(self._values(decoded, attachment_ids))
+        parent_id = getattr(decoded, "id", None)
+        children = {
+            child.table.name: [
+                tuple(child._values(entry, attachment_ids, parent_id)) for entry in getattr(decoded, child.table.name)
+            ]
+            for child in self.children
+            if getattr(decoded, child.table.name)
+        }
+        return Record(self.table, values, children, tuple(attachment_ids))
+
+    def _values(self, decoded: Any, attachment_ids: list[int], parent_id: int | None = None) -> Iterator[Any]:
+        for name, column, is_contained, is_parent in self._plan:
+            if not is_contained:
+                yield parent_id if is_parent else None
+                continue
+            value = getattr(decoded, name)
+            if value is None:
+                yield None
+            elif column.kind is ColumnKind.JSON:
+                _collect_attachment_ids(value, attachment_ids)
+                yield codec.encode(value).decode()
+            elif isinstance(value, WideInt):
+                yield int(value)
+            else:
+                yield value
+
+
+def _collect_attachment_ids(value: Any, attachment_ids: list[int]) -> None:
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, StoredAttachment):
+                attachment_ids.append(int(item.id))
+            else:
+                # Snapshots of forwarded messages.
+                attachment_ids.extend(int(file.id) for file in getattr(item, "attachments", ()))
+
+
+def _struct_field(name: str, column: ArchiveColumn) -> tuple[Any, ...]:
+    kind: Any
+    match column.kind:
+        case ColumnKind.ID | ColumnKind.REFERENCE | ColumnKind.USER:
+            kind = Snowflake
+        case ColumnKind.NUMBER if column.max > SAFE_INTEGER_MAX:
+            kind = WideInt
+        case ColumnKind.NUMBER:
+            kind = Annotated[int, msgspec.Meta(ge=0, le=column.max)]
+        case ColumnKind.REAL:
+            kind = Annotated[float, msgspec.Meta(ge=0, le=1)]
+        case ColumnKind.IMAGE | ColumnKind.SOUND:
+            kind = Annotated[str, msgspec.Meta(pattern=r"^(a_)?[0-9a-f]{32}$")]
+        case ColumnKind.JSON:
+            kind = column.type
+        case _:
+            kind = Annotated[str, msgspec.Meta(max_length=column.max)]
+    if column.is_optional:
+        return name, kind | None if isinstance(kind, type) else _optional(kind), None
+    if column.default is not None:
+        return name, kind, column.default
+    return name, kind
+
+
+def _optional(kind: Any) -> Any:
+    return kind | None
+
+
+def _build_codecs() -> dict[str, TableCodec]:
+    tables = {table.name: table for resource in SLICES for table in resource.archive}
+    codecs = {USERS.name: TableCodec(USERS)}
+    for name in ORDER:
+        children = [table for table in tables.values() if table.parent == name]
+        codecs[name] = TableCodec(tables[name], children)
+    return codecs
+
+
+CODECS: Final = _build_codecs()
+"""Codecs of the tables with a file, in the order in which they are read."""

@@ -1,0 +1,33 @@
+"""Webhooks, without their tokens, in the archive of a guild."""
+
+from typing import Final
+
+from hubbub.server.core.archives import (
+    GUILD,
+    ID,
+    IMAGE,
+    OPTIONAL_REFERENCE,
+    OPTIONAL_USER,
+    REFERENCE,
+    ArchiveTable,
+    number,
+    text,
+)
+
+ARCHIVE: Final = (
+    ArchiveTable(
+        name="webhooks",
+        key=("id",),
+        # Without a salt a webhook has no token until a member resets it.
+        columns={
+            "id": ID,
+            "type": number(2, default=1),
+            "guild_id": GUILD,
+            "channel_id": REFERENCE,
+            "user_id": OPTIONAL_USER,
+            "name": text(100),
+            "avatar": IMAGE,
+            "source_channel_id": OPTIONAL_REFERENCE,
+        },
+    ),
+)

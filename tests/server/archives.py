@@ -1,0 +1,111 @@
+"""Guilds with content of every kind, and their archives, for the tests of exports and imports."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.server.moving.export import ExportSummary, export_guild
+from tests.media import data_uri, png
+from tests.world import Actor, Guild, World
+
+
+async def export_archive(world: World, guild_id: int, path: Path, **options: Any) -> ExportSummary:
+    """Export a guild of a world."""
+    database = world.app.database
+    return await export_guild(
+        lambda work: database.read(work, long=True),
+        world.app.files,
+        guild_id,
+        path,
+        now_ms=world.clock.now_ms(),
+        **options,
+    )
+
+
+def read_archive(path: Path) -> dict[str, list[Any]]:
+    """Return the records of an archive by the name of their file."""
+    with zipfile.ZipFile(path) as archive:
+        return {
+            name.removesuffix(".jsonl"): [json.loads(line) for line in archive.read(name).splitlines()]
+            for name in archive.namelist()
+            if name.endswith(".jsonl")
+        }
+
+
+async def send_file(
+    actor: Actor, channel: int, content: str, data: bytes = b"some text", name: str = "notes.txt"
+) -> Any:
+    """Send a message with a file and return it."""
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps({"content": content}), content_type="application/json")
+    form.add_field("files[0]", data, filename=name, content_type="text/plain")
+    return (await actor.post(f"/channels/{channel}/messages", data=form)).ok()
+
+
+async def fill_guild(world: World, guild: Guild) -> dict[str, Any]:
+    """Create content of every kind in a guild; return the IDs of some of it."""
+    owner, bob = guild.owner, await guild.member()
+    api = f"/guilds/{guild.id}"
+    role = await guild.role("artists", color=0x123456, hoist=True)
+    await guild.add_role(bob, role)
+    (await owner.patch(f"{api}/members/{bob.id}", json={"nick": "Bobby"})).ok()
+    category = await guild.channel("Studio", type=ChannelType.GUILD_CATEGORY)
+    studio = await guild.channel("paintings", parent_id=str(category), topic=f"By <@&{role}>")
+    await guild.overwrite(studio, role, target_type=OverwriteType.ROLE, allow=1 << 11)
+    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "big"}])
+    emoji = (await owner.post(f"{api}/emojis", json={"name": "brush", "image": data_uri(png())})).ok()
+    first = await guild.send_message(owner, f"Welcome <@{bob.id}> to <#{studio}> <:brush:{emoji['id']}>")
+    reply = await guild.send_message(bob, "thanks", message_reference={"message_id": first["id"]})
+    await owner.put(f"/channels/{guild.general}/messages/{reply['id']}/reactions/brush:{emoji['id']}/@me")
+    await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")
+    (await owner.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
+    (await owner.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"embeds": [{"title": "Hi"}]})).ok()
+    file = await send_file(bob, studio, "a painting")
+    thread = (await owner.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "talk"})).ok()
+    await guild.send_message(bob, "in the thread", channel=int(thread["id"]))
+    poll = {"question": {"text": "Which?"}, "answers": [{"poll_media": {"text": text}} for text in ("a", "b")]}
+    question = (await owner.post(f"/channels/{guild.general}/messages", json={"poll": poll})).ok()
+    vote_path = f"/channels/{guild.general}/polls/{question['id']}/answers/@me"
+    (await bob.put(vote_path, json={"answer_ids": ["1"]})).ok()
+    post = {"name": "An idea", "message": {"content": "do it"}}
+    (await bob.post(f"/channels/{forum}/threads", json=post)).ok()
+    webhook = (await owner.post(f"/channels/{studio}/webhooks", json={"name": "Camera"})).ok()
+    execute = f"/webhooks/{webhook['id']}/{webhook['token']}"
+    (await world.request("POST", f"{execute}?wait=true", json={"content": "click", "username": "Kodak"})).ok()
+    stranger = await guild.member()
+    await guild.send_message(stranger, "bye")
+    (await owner.put(f"{api}/bans/{stranger.id}", json={})).ok()
+    rule = {
+        "name": "words",
+        "event_type": 1,
+        "trigger_type": 1,
+        "trigger_metadata": {"keyword_filter": ["heck"]},
+        "actions": [{"type": 1}],
+        "exempt_roles": [str(role)],
+    }
+    (await owner.post(f"{api}/auto-moderation/rules", json=rule)).ok()
+    event = {
+        "name": "Vernissage",
+        "privacy_level": 2,
+        "scheduled_start_time": "2027-01-01T00:00:00Z",
+        "scheduled_end_time": "2027-01-01T02:00:00Z",
+        "entity_type": 3,
+        "entity_metadata": {"location": "Gallery"},
+    }
+    (await owner.post(f"{api}/scheduled-events", json=event)).ok()
+    (await owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+    return {
+        "bob": bob,
+        "role": role,
+        "studio": studio,
+        "thread": int(thread["id"]),
+        "first": int(first["id"]),
+        "reply": int(reply["id"]),
+        "emoji": int(emoji["id"]),
+        "attachment": int(file["attachments"][0]["id"]),
+        "question": int(question["id"]),
+    }
