@@ -1,0 +1,419 @@
+"""Import of a guild in steps that continue after an interruption (decisions/0128).
+
+Each step processes the records of the source in batches. A batch and its progress are stored in one transaction, so a
+killed import continues without duplicates or gaps. The guild has no members with a login until the last step, so no client
+sees it before it is complete."""
+
+import asyncio
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import EPOCH_MS, GuildId, Snowflake, UserId
+from hubbub.protocol.images import detect_image_type
+from hubbub.server.app import App
+from hubbub.server.core import cdn_urls, media
+from hubbub.server.core.archives import ArchiveTable, ColumnKind
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.identity import imports, users
+from hubbub.server.moving.records import CODECS, USERS, InvalidArchive, Record
+from hubbub.server.moving.sources import FILE_BYTES_MAX, Source, SourceFile
+from hubbub.server.places import guilds
+from hubbub.server.talk import messages
+
+T = TypeVar("T")
+
+ID_BATCH_SIZE: Final = 2000
+"""Number of records whose IDs are assigned in one transaction."""
+ROW_BATCH_SIZE: Final = 500
+"""Number of records that are stored in one transaction, small enough not to block other writers for long."""
+FILE_BATCH_SIZE: Final = 50
+"""Number of files after which the progress is stored."""
+CACHED_IDS_MAX: Final = 100_000
+"""Maximum number of IDs in memory."""
+FUTURE_MS: Final = 24 * 60 * 60 * 1000
+"""How far in milliseconds the time of an imported object may be in the future, for clocks that differ."""
+
+STAGES: Final = ("ids", "files", "records", "completion")
+
+_OWN_CHANNEL_TYPES: Final = frozenset(ChannelType) - {ChannelType.DM, ChannelType.GROUP_DM}
+_ID_IN_TEXT: Final = re.compile(r"(?<![0-9A-Za-z_])[0-9]{15,20}(?![0-9A-Za-z_])")
+_ID_KINDS: Final = frozenset({ColumnKind.ID, ColumnKind.REFERENCE, ColumnKind.USER})
+_TEXT_KINDS: Final = frozenset({ColumnKind.MARKDOWN, ColumnKind.JSON})
+
+Progress = Callable[[str, int, int], None]
+"""Function that is called with the name of a step, the number of processed objects, and their total or 0."""
+
+
+class ImportSummary(NamedTuple):
+    """The result of an import."""
+
+    guild_id: int
+    is_new: bool
+    """False if the file was imported before."""
+    counts: dict[str, int]
+    """Number of records by table."""
+    skipped: int
+    """Number of records and rows that refer to objects that the source does not contain."""
+    missing_files: int
+    """Number of files that could not be imported."""
+    notes: list[str]
+
+
+class DryRun(NamedTuple):
+    """What an import would do."""
+
+    counts: dict[str, int]
+    files: int
+    file_bytes: int
+    rejected_files: int
+    notes: list[str]
+
+
+def check(source: Source, now_ms: int) -> DryRun:
+    """Read and validate a whole source without storing anything; raise InvalidArchive at the first invalid record."""
+    counts: dict[str, int] = {}
+    for record in source.records():
+        _check_record(record, now_ms)
+        counts[record.table.name] = counts.get(record.table.name, 0) + 1
+        for name, rows in record.children.items():
+            counts[name] = counts.get(name, 0) + len(rows)
+    file_count = file_bytes = rejected = 0
+    for file in source.files():
+        if file.size > FILE_BYTES_MAX:
+            rejected += 1
+        else:
+            file_count, file_bytes = file_count + 1, file_bytes + file.size
+    return DryRun(counts, file_count, file_bytes, rejected, source.notes)
+
+
+class Importer:
+    """Imports a source into a new guild of an owner."""
+
+    def __init__(
+        self, app: App, source: Source, owner_id: int, progress: Progress = lambda name, count, total: None
+    ) -> None:
+        self._app = app
+        self._source = source
+        self._owner_id = owner_id
+        self._progress = progress
+        self._counts: dict[str, int] = {}
+        self._skipped = 0
+        self._missing_files = 0
+        self._import_id = 0
+        self._guild_id = 0
+        self._cache: dict[int, int] = {}
+        self._total = sum(source.totals.values())
+
+    async def run(self) -> ImportSummary:
+        """Import the source, or continue an interrupted import of it."""
+        now_ms = self._app.clock.now_ms()
+        # The whole source is valid before anything is stored.
+        await asyncio.to_thread(check, self._source, now_ms)
+        digest = await asyncio.to_thread(self._source.digest)
+        row = await self._app.database.write(lambda tx: self._start(self._app.make_call(tx), digest))
+        self._import_id, self._guild_id = row.id, row.guild_id
+        if row.state == "done":
+            return ImportSummary(row.guild_id, False, {}, 0, 0, [])
+        steps = (self._assign_ids, self._store_files, self._store_records, self._complete)
+        for stage in range(row.stage, len(steps)):
+            await steps[stage](row.position if stage == row.stage else 0)
+        return ImportSummary(self._guild_id, True, self._counts, self._skipped, self._missing_files, self._source.notes)
+
+    def _start(self, call: Call, digest: str) -> imports.progress.ImportRow:
+        row = imports.progress.find_import(call.tx, digest, self._owner_id)
+        if row is None:
+            row = imports.progress.ImportRow(
+                id=call.new_id(Snowflake),
+                digest=digest,
+                format=self._source.format,
+                owner_id=self._owner_id,
+                guild_id=0,
+                state="running",
+                stage=0,
+                position=0,
+                created_ms=call.now_ms,
+            )
+            imports.progress.insert_import(call.tx, row)
+        return row
+
+    async def _write(self, stage: int, position: int, unit: Callable[[Call], T]) -> T:
+        """Run a unit of work and store the progress in the same transaction."""
+
+        def work(tx: Tx) -> T:
+            result = unit(self._app.make_call(tx))
+            imports.progress.set_progress(tx, self._import_id, stage, position)
+            return result
+
+        return await self._app.database.write(work)
+
+    # IDs
+
+    async def _assign_ids(self, position: int) -> None:
+        iterator = islice(self._source.records(), position, None)
+        while batch := await asyncio.to_thread(lambda: list(islice(iterator, ID_BATCH_SIZE))):
+            old_ids = {old_id for record in batch for old_id in _new_ids(record)} - {self._source.owner_id}
+            guild = next((record for record in batch if record.table.name == "guilds"), None)
+            position += len(batch)
+
+            assign = functools.partial(self._assign_batch, old_ids=old_ids, guild=guild)
+            self._guild_id = await self._write(0, position, assign)
+            self._progress("ids", position, self._total)
+        await self._write(1, 0, lambda call: None)
+
+    def _assign_batch(self, call: Call, *, old_ids: set[int], guild: Record | None) -> int:
+        """Assign new IDs and return that of the guild, or 0 if it has none yet."""
+        imports.assignment.assign(call.tx, self._import_id, old_ids)
+        if guild is None:
+            return self._guild_id
+        old_id = _value(guild, "id")
+        guild_id = imports.progress.find_new_ids(call.tx, self._import_id, [old_id])[old_id]
+        imports.progress.set_guild(call.tx, self._import_id, guild_id)
+        return guild_id
+
+    # Files
+
+    async def _store_files(self, position: int) -> None:
+        stored = position
+        for file in islice(self._source.files(), position, None):
+            if not await self._store_file(file):
+                self._missing_files += 1
+            stored += 1
+            if stored % FILE_BATCH_SIZE == 0:
+                await self._write(1, stored, lambda call: None)
+            self._progress("files", stored, 0)
+        await self._write(2, 0, lambda call: None)
+
+    async def _store_file(self, file: SourceFile) -> bool:
+        """Store a file under its new key; return False if it is too large, damaged or not of the expected type."""
+        folder, _, name = file.key.partition("/")
+        data = await asyncio.to_thread(self._read_file, file)
+        if data is None:
+            return False
+        if folder == "attachments":
+            new_ids = await self._app.database.read(lambda tx: self._find_ids(tx, [int(name)]))
+            if int(name) not in new_ids:
+                return False
+            content_type = media.inspect_file(data).content_type
+            key = cdn_urls.attachment_key(new_ids[int(name)])
+        else:
+            # Images and sounds are stored under their hash, so a file cannot replace another one.
+            if hashlib.sha256(data).hexdigest()[:32] != name.removeprefix("a_"):
+                return False
+            if folder == "images":
+                content_type, key = detect_image_type(data), cdn_urls.image_key(name)
+            else:
+                content_type, key = media.inspect_file(data).content_type, cdn_urls.sound_key(name)
+            # The text of a sticker animation is not an image, but JSON.
+            if content_type is None:
+                return False
+        await self._app.files.put(key, data, content_type or "application/octet-stream")
+        return True
+
+    def _read_file(self, file: SourceFile) -> bytes | None:
+        if file.size > FILE_BYTES_MAX:
+            return None
+        try:
+            with self._source.open_file(file) as stream:
+                data = stream.read(FILE_BYTES_MAX + 1)
+        except (InvalidArchive, OSError, ValueError, EOFError):
+            return None
+        except Exception as error:  # zipfile raises several kinds of errors for damaged data.
+            if type(error).__module__ not in ("zipfile", "zlib"):
+                raise
+            return None
+        if len(data) > FILE_BYTES_MAX or (file.sha256 and hashlib.sha256(data).hexdigest() != file.sha256):
+            return None
+        return data
+
+    # Records
+
+    async def _store_records(self, position: int) -> None:
+        iterator = islice(self._source.records(), position, None)
+        while batch := await asyncio.to_thread(lambda: list(islice(iterator, ROW_BATCH_SIZE))):
+            position += len(batch)
+            self._skipped += await self._write(2, position, functools.partial(self._store_batch, batch=batch))
+            for record in batch:
+                self._counts[record.table.name] = self._counts.get(record.table.name, 0) + 1
+            self._progress("records", position, self._total)
+        await self._write(3, 0, lambda call: None)
+
+    def _store_batch(self, call: Call, batch: list[Record], *, with_owner: bool = False) -> int:
+        """Store a batch of records and return the number of rows that were skipped."""
+        new_ids = self._find_ids(call.tx, _mentioned_ids(batch))
+        rows: dict[str, tuple[ArchiveTable, list[list[Any]]]] = {}
+        placeholder_rows: list[users.UserRow] = []
+        skipped = 0
+        for record in batch:
+            if record.table is USERS:
+                if _value(record, "id") != self._source.owner_id:
+                    placeholder_rows.append(_user_row(record, new_ids))
+                continue
+            if record.table.name == "members" and not with_owner and self._is_owner(record):
+                continue  # The guild appears to its owner when it is complete.
+            row = self._convert(record.table, record.values, new_ids)
+            if row is None:
+                skipped += 1
+                continue
+            rows.setdefault(record.table.name, (record.table, []))[1].append(row)
+            for name, child_rows in record.children.items():
+                table = _CHILDREN[name]
+                converted = [self._convert(table, values, new_ids) for values in child_rows]
+                skipped += converted.count(None)
+                rows.setdefault(name, (table, []))[1].extend(row for row in converted if row is not None)
+        if placeholder_rows:
+            imports.placeholder_accounts.create(call.tx, self._guild_id, placeholder_rows)
+        for table, table_rows in rows.values():
+            if table_rows:
+                call.tx.run_many(_INSERTS[table.name], table_rows)
+        self._notify_messages(call, rows)
+        return skipped
+
+    def _notify_messages(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
+        """Notify the slices that store something for messages with mentions and polls."""
+        if "messages" not in rows:
+            return
+        table, table_rows = rows["messages"]
+        found = [
+            messages.MessageRow(**dict(zip(table.columns, row, strict=True)))
+            for row in table_rows
+            if row[_MENTIONS_INDEX] is not None or (row[_EXTRA_INDEX] is not None and '"poll":' in row[_EXTRA_INDEX])
+        ]
+        if found:
+            call.notify(messages.signals.MessagesImported(guild_id=GuildId(self._guild_id), rows=tuple(found)))
+
+    def _is_owner(self, record: Record) -> bool:
+        return bool(_value(record, "user_id") == self._source.owner_id)
+
+    def _find_ids(self, tx: Tx, old_ids: Iterable[int]) -> dict[int, int]:
+        """Return the new IDs of objects by their old ID."""
+        cache, missing = self._cache, []
+        found: dict[int, int] = {self._source.owner_id: self._owner_id}
+        for old_id in old_ids:
+            if old_id in cache:
+                found[old_id] = cache[old_id]
+            elif old_id not in found:
+                missing.append(old_id)
+        read = imports.progress.find_new_ids(tx, self._import_id, missing)
+        if len(cache) + len(read) > CACHED_IDS_MAX:
+            cache.clear()
+        cache.update(read)
+        return found | read
+
+    def _convert(self, table: ArchiveTable, values: Iterable[Any], new_ids: dict[int, int]) -> list[Any] | None:
+        """Return a row with new IDs, or None if it refers to an object that does not exist."""
+        row: list[Any] = []
+        for column, value in zip(table.columns.values(), values, strict=True):
+            if column.kind is ColumnKind.GUILD:
+                value = self._guild_id
+            elif value is None:
+                pass
+            elif column.kind in _ID_KINDS:
+                value = new_ids.get(value)
+                if value is None and not column.is_optional:
+                    return None
+            elif column.kind in _TEXT_KINDS:
+                value = _replace_ids(value, new_ids)
+            row.append(value)
+        return row
+
+    # Completion
+
+    async def _complete(self, position: int) -> None:
+        owner_records = await asyncio.to_thread(self._owner_records)
+
+        def complete(call: Call) -> None:
+            self._store_batch(call, owner_records, with_owner=True)
+            guilds.creation.complete_import(call, GuildId(self._guild_id), UserId(self._owner_id))
+            imports.progress.complete(call.tx, self._import_id, call.now_ms)
+
+        await self._app.database.write(lambda tx: complete(self._app.make_call(tx)))
+        self._progress("records", self._total, self._total)
+
+    def _owner_records(self) -> list[Record]:
+        """Return the membership of the owner, or a new one if the source has none."""
+        for record in self._source.records():
+            if record.table.name == "members" and self._is_owner(record):
+                return [record]
+            if record.table.name == "messages":
+                break
+        values = {"user_id": str(self._source.owner_id), "joined_ms": self._app.clock.now_ms()}
+        return [CODECS["members"].from_values(values, file="members.jsonl")]
+
+
+def _insert_sql(table: ArchiveTable) -> str:
+    # An invalid archive may contain a row twice.
+    return (
+        f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({placeholders(table.columns)}) "
+        "ON CONFLICT DO NOTHING"
+    )
+
+
+_CHILDREN: Final = {child.table.name: child.table for codec in CODECS.values() for child in codec.children}
+_INSERTS: Final = {
+    table.name: _insert_sql(table) for table in (*(codec.table for codec in CODECS.values()), *_CHILDREN.values())
+}
+_MENTIONS_INDEX: Final = list(CODECS["messages"].table.columns).index("mentions")
+_EXTRA_INDEX: Final = list(CODECS["messages"].table.columns).index("extra")
+
+
+def _value(record: Record, column: str) -> Any:
+    return record.values[list(record.table.columns).index(column)]
+
+
+def _user_row(record: Record, new_ids: dict[int, int]) -> users.UserRow:
+    values = dict(zip(record.table.columns, record.values, strict=True))
+    return users.UserRow(**{**values, "id": UserId(new_ids[values["id"]])})
+
+
+def _check_record(record: Record, now_ms: int) -> None:
+    """Raise InvalidArchive if a record is well formed, but must not be stored."""
+    file = f"{record.table.name}.jsonl"
+    for old_id in _new_ids(record):
+        if not old_id > 0 or (old_id >> 22) + EPOCH_MS > now_ms + FUTURE_MS:
+            raise InvalidArchive(f"the time of the ID {old_id} is in the future", file=file)
+    if record.table.name == "channels" and _value(record, "type") not in _OWN_CHANNEL_TYPES:
+        raise InvalidArchive(f"{_value(record, 'type')} is not the type of a guild channel", file=file, field="type")
+
+
+def _new_ids(record: Record) -> Iterator[int]:
+    """Yield the IDs of the objects that a record creates."""
+    yield from record.attachment_ids
+    for table, rows in (
+        (record.table, [record.values]),
+        *((_CHILDREN[name], rows) for name, rows in record.children.items()),
+    ):
+        for index, column in enumerate(table.columns.values()):
+            if column.kind is ColumnKind.ID:
+                yield from (row[index] for row in rows if row[index] is not None)
+
+
+def _mentioned_ids(batch: Iterable[Record]) -> set[int]:
+    """Return all IDs that records contain, in columns, texts and JSON."""
+    found: set[int] = set()
+    for record in batch:
+        _add_ids(found, record.table, record.values)
+        for name, rows in record.children.items():
+            for values in rows:
+                _add_ids(found, _CHILDREN[name], values)
+    return found
+
+
+def _add_ids(found: set[int], table: ArchiveTable, values: Iterable[Any]) -> None:
+    for column, value in zip(table.columns.values(), values, strict=True):
+        if value is None:
+            continue
+        if column.kind in _ID_KINDS:
+            found.add(value)
+        elif column.kind in _TEXT_KINDS:
+            # IDs have 63 bits.
+            found.update(number for text in _ID_IN_TEXT.findall(value) if (number := int(text)) < 1 << 63)
+
+
+def _replace_ids(text: str, new_ids: dict[int, int]) -> str:
+    return _ID_IN_TEXT.sub(lambda match: str(new_ids.get(int(match[0]), match[0])), text)
