@@ -452,6 +452,21 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     assert (await alice.post(path, json={"content": "x", "nonce": "x" * 26})).errors("nonce")
 
 
+async def test_a_nonce_of_a_process_whose_clock_is_ahead_counts_in_a_lobby(world: World) -> None:
+    game = await create_game(world)
+    alice = await game.add_player()
+    path = f"/lobbies/{(await create_lobby(game.backend, alice))['id']}/messages"
+    body = {"content": "one", "nonce": "n1", "enforce_nonce": True}
+
+    first = (await alice.post(path, json=body)).ok()
+    world.clock.set(world.clock.now_ms() - 2_000)
+
+    assert (await alice.post(path, json=body)).ok() == first
+    # The clock was set back by more than the window.
+    world.clock.set(world.clock.now_ms() - 300_000)
+    assert (await alice.post(path, json=body)).ok()["id"] != first["id"]
+
+
 async def test_a_lobby_message_keeps_the_flags_valid_for_text(world: World) -> None:
     game = await create_game(world)
     alice = await game.add_player()

@@ -327,6 +327,19 @@ async def test_slowmode_applies_to_members_except_the_owner_and_bots(world: Worl
     await guild.send_message(bob)
 
 
+async def test_slowmode_counts_a_message_of_a_process_whose_clock_is_ahead(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    await set_slowmode(world, guild.general, 10)
+    await guild.send_message(bob)
+    world.clock.set(world.clock.now_ms() - 2_000)
+    response = await bob.post(f"/channels/{guild.general}/messages", json={"content": "again"})
+    assert response.rejected(429, 20016)["retry_after"] == 10
+    # The clock was set back by more than the interval.
+    world.clock.set(world.clock.now_ms() - 10_000)
+    await guild.send_message(bob)
+
+
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
 async def test_only_bypass_slowmode_exempts_from_slowmode_since_the_split(world: World) -> None:
     alice, bob = await world.user(), await world.user()

@@ -386,14 +386,18 @@ def adjust_thread_member_count(tx: Tx, thread_id: int, change: int) -> None:
     tx.run("UPDATE channels SET member_count = member_count + ? WHERE id = ?", change, thread_id)
 
 
-def find_last_use_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind) -> int | None:
-    """Return when a user last sent a message or created a thread in a channel with slow mode, or None.
+def find_slow_mode_wait_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, seconds: int, now_ms: int) -> int:
+    """Return how long a user must wait until the next message or thread in a channel with slow mode, in milliseconds.
 
-    The time is in Unix milliseconds."""
+    `seconds` is the interval of the channel. The last use may be later than `now_ms`: the clocks of processes differ, and
+    `now_ms` is read before the transaction. A last use that is a whole interval ahead is ignored: the clock was set back."""
     last_ms: int | None = tx.value(
         "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = ?", channel_id, user_id, kind
     )
-    return last_ms
+    interval_ms = seconds * 1000
+    if last_ms is None or abs(now_ms - last_ms) >= interval_ms:
+        return 0
+    return min(last_ms + interval_ms - now_ms, interval_ms)
 
 
 def record_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now_ms: int) -> None:

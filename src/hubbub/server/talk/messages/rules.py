@@ -147,12 +147,12 @@ def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
 
 def require_slowmode_elapsed(call: Call, channel_access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
-    last_ms = channels.usage.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "message")
-    if last_ms is None or last_ms > call.now_ms:
-        return
-    remaining_ms = last_ms + channel_access.channel.rate_limit_per_user * 1000 - call.now_ms
-    if remaining_ms > 0:
-        raise errors.SLOWMODE_RATE_LIMIT(retry_after=remaining_ms / 1000, **{"global": False})
+    channel = channel_access.channel
+    wait_ms = channels.usage.find_slow_mode_wait_ms(
+        call.tx, channel.id, call.user_id, "message", channel.rate_limit_per_user, call.now_ms
+    )
+    if wait_ms:
+        raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait_ms / 1000, **{"global": False})
 
 
 def require_message_channel(channel_access: ChannelAccess) -> None:

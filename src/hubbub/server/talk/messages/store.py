@@ -333,10 +333,13 @@ def filter_mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], all
 def claim_nonce(
     tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now_ms: int, window_ms: int
 ) -> int | None:
-    """Record a nonce; return the ID of the message that used it in the last `window_ms` milliseconds, or None."""
+    """Record a nonce; return the ID of the message that used it less than `window_ms` milliseconds ago, or None.
+
+    The primary key decides which of several concurrent requests is the first. Its time may be later than `now_ms`, because
+    the clocks of processes differ and `now_ms` is read before the transaction."""
     if now_ms & 15 == 0:
-        # Expired nonces are deleted occasionally; the query below checks their age.
-        tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now_ms - window_ms)
+        # Expired nonces are deleted occasionally, those of a process whose clock is behind much later than necessary.
+        tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now_ms - 2 * window_ms)
     if tx.run(
         "INSERT INTO message_nonces (author_id, channel_id, nonce, message_id, created_ms) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (author_id, channel_id, nonce) DO NOTHING",
@@ -351,8 +354,8 @@ def claim_nonce(
     row = tx.one(
         "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?", *key
     )
-    # If the clock was set back, nonces may have a time in the future.
-    if row is not None and now_ms - window_ms < row[1] <= now_ms:
+    # A nonce that is a whole window ahead is ignored: the clock was set back.
+    if row is not None and abs(now_ms - row[1]) < window_ms:
         return int(row[0])
     replace_nonce(tx, author_id, channel_id, nonce, message_id, now_ms)
     return None

@@ -114,10 +114,11 @@ def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowmode_applied(call, channel_access):
         return
-    last_ms = channels.usage.find_last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
-    if last_ms is not None and last_ms <= call.now_ms < last_ms + seconds * 1000:
-        retry_after_seconds = (last_ms + seconds * 1000 - call.now_ms) / 1000
-        raise errors.SLOWMODE_RATE_LIMIT(retry_after=retry_after_seconds, **{"global": False})
+    wait_ms = channels.usage.find_slow_mode_wait_ms(
+        call.tx, channel_access.channel.id, call.user_id, "thread", seconds, call.now_ms
+    )
+    if wait_ms:
+        raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait_ms / 1000, **{"global": False})
     channels.usage.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now_ms)
 
 
