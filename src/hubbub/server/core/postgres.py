@@ -5,7 +5,8 @@ as on SQLite (decisions/0003). Reads run over one REPEATABLE READ snapshot.
 
 Quick writes and short reads run as greenlets on the event loop (decisions/0100). The loop tries a unit once. The
 threads do everything that may take longer: other writes and reads, retries after a conflict, new connections, and the
-outcome of a lost commit.
+outcome of a lost commit. Reads have their own threads, so that they never wait for writes. A unit that conflicts again
+has further threads, which run the units of one object in turn with those of all processes (decisions/0131).
 """
 
 import asyncio
@@ -20,11 +21,17 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 import psycopg
-from psycopg.errors import DeadlockDetected, InFailedSqlTransaction, ReadOnlySqlTransaction, SerializationFailure
+from psycopg.errors import (
+    DeadlockDetected,
+    InFailedSqlTransaction,
+    LockNotAvailable,
+    ReadOnlySqlTransaction,
+    SerializationFailure,
+)
 
 from hubbub.server.core import migrations
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
-from hubbub.server.core.postgres_commits import CommitOrder, WriteLock
+from hubbub.server.core.postgres_commits import CommitOrder
 from hubbub.server.core.postgres_connection import (
     BEGIN_WRITE,
     BlockingConnection,
@@ -34,6 +41,7 @@ from hubbub.server.core.postgres_connection import (
     connect,
     connect_with_retries,
 )
+from hubbub.server.core.postgres_contention import ContendedTasks, turn
 from hubbub.server.core.postgres_loop import LoopConnection, LoopConnections, Unit
 from hubbub.server.core.postgres_tx import PostgresTx
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
@@ -43,15 +51,19 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 THREAD_COUNT: Final = 8
-"""Number of threads for units that may block."""
+"""Number of threads for writes that may block."""
+READ_THREAD_COUNT: Final = 4
+"""Number of threads for reads that may take long."""
+CONTENDED_THREAD_COUNT: Final = 4
+"""Number of threads for units that conflicted; each runs units of another key."""
 LOOP_WRITERS_MAX: Final = 8
 """Maximum number of connections for writes on the event loop."""
 LOOP_READERS_MAX: Final = 4
 """Maximum number of connections for reads on the event loop."""
 CONCURRENT_ATTEMPTS_MAX: Final = 2
-"""Maximum number of attempts of a conflicting unit of work that run concurrently with other units of this process."""
-EXCLUSIVE_SECONDS_MAX: Final = 5.0
-"""How long a unit of work is retried while other writes of this process wait, before the caller gets StoreUnavailable."""
+"""Maximum number of attempts of a conflicting unit of work before it waits for its turn among the contended units."""
+CONTENDED_SECONDS_MAX: Final = 10.0
+"""How long a contended unit waits and is retried, in seconds, before the caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
 """Longest wait after the first conflict, in seconds; it doubles with each attempt, up to `BACKOFF_SECONDS_MAX`."""
 BACKOFF_SECONDS_MAX: Final = 0.1
@@ -64,7 +76,10 @@ OUTCOME_POLL_SECONDS: Final = 0.05
 _backoff_random = random.Random()
 """A separate generator: with a seeded global one all processes would wait equally long and conflict again."""
 
-_CONFLICTS: Final = (SerializationFailure, DeadlockDetected)
+_CONFLICTS: Final = (SerializationFailure, DeadlockDetected, LockNotAvailable)
+
+_Tasks = SimpleQueue[Callable[[], None] | None]
+"""Functions that threads run; None ends a thread."""
 
 
 class _LostInCommit(Exception):
@@ -89,12 +104,13 @@ class PostgresDatabase(Database):
         self._url = url
         self._thread_count = thread_count
         self._queued_units_max = queued_units_max
-        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        """The functions that the threads run; None ends a thread."""
+        self._writes: _Tasks = SimpleQueue()
+        self._reads: _Tasks = SimpleQueue()
+        self._contended = ContendedTasks()
+        """Attempts at units that conflicted too often to run concurrently."""
         self._threads: list[threading.Thread] = []
         self._idle: list[BlockingConnection] = []
         """The idle connections of the threads."""
-        self._write_lock = WriteLock()
         self._round_trips = RoundTrips()
         self._is_open = False
         self._loop: asyncio.AbstractEventLoop
@@ -128,10 +144,15 @@ class PostgresDatabase(Database):
             self._read_on_loop,
             self._fail,
         )
-        for number in range(self._thread_count):
-            thread = threading.Thread(target=self._work_loop, name=f"hubbub-store-{number}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        for name, run, count in (
+            ("write", partial(_run_tasks, self._writes), self._thread_count),
+            ("read", partial(_run_tasks, self._reads), READ_THREAD_COUNT),
+            ("contended", self._contended.run, CONTENDED_THREAD_COUNT),
+        ):
+            for number in range(count):
+                thread = threading.Thread(target=run, name=f"hubbub-store-{name}-{number}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
         self._is_open = True
 
     async def close(self) -> None:
@@ -141,34 +162,39 @@ class PostgresDatabase(Database):
         self._is_open = False
         await self._loop_writers.close()
         await self._loop_readers.close()
-        for _ in self._threads:
-            self._tasks.put(None)
-        for thread in self._threads:
+        for _ in range(self._thread_count):
+            self._writes.put(None)
+        for _ in range(READ_THREAD_COUNT):
+            self._reads.put(None)
+        for number, thread in enumerate(self._threads):
+            if number == self._thread_count:
+                # Only now, because the threads for writes pass on the units that conflict.
+                self._contended.close()
             await asyncio.to_thread(thread.join)
         self._threads.clear()
         self._delivery.deliver()
         self._close_idle()
 
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
         """Run a function in a serializable transaction, with retries after conflicts.
 
         An exception rolls the transaction back and is raised to the caller."""
-        future = self._accept()
+        unit = Unit(work, self._accept(), key)
         if quick:
-            self._loop_writers.submit((work, future))
+            self._loop_writers.submit(unit)
         else:
-            self._tasks.put(partial(self._write, (work, future)))
-        result: T = await future
+            self._writes.put(partial(self._write, unit))
+        result: T = await unit.future
         return result
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run a function over a consistent snapshot; it must not write."""
-        future = self._accept()
+        unit = Unit(work, self._accept())
         if long:
-            self._tasks.put(partial(self._read, (work, future)))
+            self._reads.put(partial(self._read, unit))
         else:
-            self._loop_readers.submit((work, future))
-        result: T = await future
+            self._loop_readers.submit(unit)
+        result: T = await unit.future
         return result
 
     async def check(self) -> None:
@@ -179,7 +205,8 @@ class PostgresDatabase(Database):
         """Return the future of a new unit of work. Raise if the store accepts none."""
         if not self._is_open:
             raise StoreUnavailable("the store is not open")
-        waiting_count = self._tasks.qsize() + self._loop_writers.waiting_count + self._loop_readers.waiting_count
+        threads_count = self._writes.qsize() + self._reads.qsize() + len(self._contended)
+        waiting_count = threads_count + self._loop_writers.waiting_count + self._loop_readers.waiting_count
         if waiting_count >= self._queued_units_max:
             raise StoreUnavailable("the store is overloaded")
         return self._loop.create_future()
@@ -190,42 +217,35 @@ class PostgresDatabase(Database):
             unavailable = StoreUnavailable(f"the database is not usable: {error}")
             unavailable.__cause__ = error
             error = unavailable
-        _, future = unit
-        self._delivery.add([(future, None, error, None)])
+        self._delivery.add([(unit.future, None, error, None)])
 
     # On the event loop
 
     def _read_on_loop(self, connection: LoopConnection, unit: Unit) -> None:
         """Run a read; a thread repeats it if the connection was lost."""
-        work, future = unit
         try:
-            result = self._attempt_read(connection, work)
+            result = self._attempt_read(connection, unit.work)
         except ConnectionLost:
-            self._tasks.put(partial(self._read, unit))
+            self._reads.put(partial(self._read, unit))
         except BaseException as error:
             self._fail(unit, error)
         else:
-            if not future.done():
-                future.set_result(result)
+            if not unit.future.done():
+                unit.future.set_result(result)
 
     def _write_on_loop(self, connection: LoopConnection, unit: Unit) -> None:
         """Run a quick write; a thread repeats it after a conflict, or if the connection was lost."""
-        if not self._write_lock.try_enter():
-            self._tasks.put(partial(self._write, unit))
-            return
         try:
             self._attempt(connection, unit)
         except _CONFLICTS:
             self._count_retry()
-            self._tasks.put(partial(self._write, unit, first_attempt=1))
+            self._writes.put(partial(self._write, unit, first_attempt=1))
         except ConnectionLost:
-            self._tasks.put(partial(self._write, unit))
+            self._writes.put(partial(self._write, unit))
         except _LostInCommit as lost:
-            self._tasks.put(partial(self._resolve_lost_commit, unit, lost))
+            self._writes.put(partial(self._resolve_lost_commit, unit, lost))
         except BaseException as error:
             self._fail(unit, error)
-        finally:
-            self._write_lock.leave()
 
     # In the threads
 
@@ -235,11 +255,6 @@ class PostgresDatabase(Database):
                 migrations.migrate_postgres(connection)
         except psycopg.OperationalError as error:
             raise StoreUnavailable(f"cannot connect to the database: {error}") from error
-
-    def _work_loop(self) -> None:
-        """Run queued tasks until the store is closed; each thread runs this."""
-        while (task := self._tasks.get()) is not None:
-            task()
 
     def _on_connection(self, run: Callable[[PostgresConnection], T]) -> T:
         """Run a function on an idle connection of the threads, and once more on a new one if the first was lost."""
@@ -272,51 +287,50 @@ class PostgresDatabase(Database):
 
     def _read(self, unit: Unit) -> None:
         """Run a read, once more on a new connection if the first was lost, and deliver the result."""
-        work, future = unit
         try:
-            result = self._on_connection(lambda connection: self._attempt_read(connection, work))
+            result = self._on_connection(lambda connection: self._attempt_read(connection, unit.work))
         except BaseException as error:
             self._fail(unit, error)
         else:
-            self._delivery.add([(future, result, None, None)])
+            self._delivery.add([(unit.future, result, None, None)])
 
     def _write(self, unit: Unit, first_attempt: int = 0) -> None:
-        """Run a unit until it commits, fails, or exhausts its attempts, and deliver the result."""
+        """Run a unit until it commits or fails, and deliver the result; after conflicts, another thread continues."""
         try:
-            self._write_until_committed(unit, first_attempt)
+            for attempt in range(first_attempt, CONCURRENT_ATTEMPTS_MAX):
+                if attempt:
+                    _back_off(attempt - 1)
+                try:
+                    self._on_connection(lambda connection: self._attempt(connection, unit))
+                    return
+                except _CONFLICTS:
+                    self._count_retry()
+            self._contended.put(unit.key, partial(self._write_in_turn, unit, time.monotonic() + CONTENDED_SECONDS_MAX))
         except _LostInCommit as lost:
             self._resolve_lost_commit(unit, lost)
         except BaseException as error:
             self._fail(unit, error)
 
-    def _write_until_committed(self, unit: Unit, first_attempt: int) -> None:
-        for attempt in range(first_attempt, CONCURRENT_ATTEMPTS_MAX):
-            if attempt:
-                _back_off(attempt - 1)
-            with self._write_lock.shared():
-                if self._try_once(unit):
-                    return
-        _back_off(CONCURRENT_ATTEMPTS_MAX - 1)
-        # The unit could conflict with newer ones again and again, so other writes of this process wait for it. From
-        # here on only writes of other processes can conflict with it.
-        with self._write_lock.exclusive():
-            deadline = time.monotonic() + EXCLUSIVE_SECONDS_MAX
-            for attempt in itertools.count():
-                if self._try_once(unit):
-                    return
-                if time.monotonic() > deadline:
-                    break
-                _back_off(attempt)
-        raise StoreUnavailable("the store is contended: every attempt collided with another writer")
+    def _write_in_turn(self, unit: Unit, deadline: float) -> None:
+        """Run a contended unit until it commits or fails, or until the deadline, and deliver the result."""
 
-    def _try_once(self, unit: Unit) -> bool:
-        """Run a unit once and deliver the result. Return False on a conflict."""
+        def attempt_in_turn(connection: PostgresConnection) -> None:
+            with turn(connection, unit.key):
+                for attempt in itertools.count():
+                    try:
+                        return self._attempt(connection, unit)
+                    except _CONFLICTS:
+                        self._count_retry()
+                    if time.monotonic() > deadline:
+                        raise StoreUnavailable("the store is contended: every attempt conflicted with another write")
+                    _back_off(attempt)
+
         try:
-            self._on_connection(lambda connection: self._attempt(connection, unit))
-        except _CONFLICTS:
-            self._count_retry()
-            return False
-        return True
+            self._on_connection(attempt_in_turn)
+        except _LostInCommit as lost:
+            self._resolve_lost_commit(unit, lost)
+        except BaseException as error:
+            self._fail(unit, error)
 
     def _resolve_lost_commit(self, unit: Unit, lost: _LostInCommit) -> None:
         """Query the server for the outcome of a commit whose connection was lost, and deliver it.
@@ -330,8 +344,7 @@ class PostgresDatabase(Database):
             except psycopg.Error:
                 log.exception("The outcome of transaction %d is unknown", transaction_id)
         if is_committed:
-            _, future = unit
-            self._delivery.add([(future, lost.result, None, lost.tx)])
+            self._delivery.add([(unit.future, lost.result, None, lost.tx)])
         else:
             self._fail(unit, StoreUnavailable(str(lost)))
 
@@ -349,12 +362,11 @@ class PostgresDatabase(Database):
 
     def _attempt(self, connection: PostgresConnection, unit: Unit) -> None:
         """Run and commit a unit, and deliver its result."""
-        work, future = unit
         started = time.monotonic()
         connection.begin(BEGIN_WRITE)
         tx = PostgresTx(connection, writes=True)
         try:
-            result = work(tx)
+            result = unit.work(tx)
             tx.end()
             if connection.has_unanswered:
                 connection.exchange()
@@ -367,7 +379,7 @@ class PostgresDatabase(Database):
             finished_units: list[FinishedUnit] = []
             try:
                 connection.commit()
-                finished_units.append((future, result, None, tx))
+                finished_units.append((unit.future, result, None, tx))
             except ConnectionLost as error:
                 raise _LostInCommit(result, tx) from error
             finally:
@@ -384,6 +396,12 @@ class PostgresDatabase(Database):
     def _count_retry(self) -> None:
         if self.metrics is not None:
             self.metrics.db_retries.inc()
+
+
+def _run_tasks(tasks: _Tasks) -> None:
+    """Run queued tasks until the store is closed; each thread for writes or reads runs this."""
+    while (task := tasks.get()) is not None:
+        task()
 
 
 def _is_committed(url: str, transaction_id: int) -> bool:

@@ -1,8 +1,6 @@
-"""The order in which the PostgreSQL store delivers commits, and the lock that lets one unit write alone."""
+"""The order in which the PostgreSQL store delivers commits."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
 
@@ -41,54 +39,3 @@ class CommitOrder:
                 self._next_delivered += 1
             if ready:
                 self._delivery.add(ready)
-
-
-class WriteLock:
-    """A lock that any number of units hold together, or one thread alone."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._writers = 0
-        self._is_exclusive = False
-
-    @contextmanager
-    def shared(self) -> Iterator[None]:
-        """Hold the lock together with other units; wait while a thread holds it alone."""
-        with self._condition:
-            self._condition.wait_for(lambda: not self._is_exclusive)
-            self._writers += 1
-        try:
-            yield
-        finally:
-            self.leave()
-
-    def try_enter(self) -> bool:
-        """Acquire the lock together with other units. Return False, without waiting, if a thread holds or awaits it alone.
-
-        After True the caller must call `leave`."""
-        with self._condition:
-            if self._is_exclusive:
-                return False
-            self._writers += 1
-            return True
-
-    def leave(self) -> None:
-        """Release the lock of one unit."""
-        with self._condition:
-            self._writers -= 1
-            if self._is_exclusive:
-                self._condition.notify_all()
-
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Hold the lock alone: wait for the running writers and block all others."""
-        with self._condition:
-            self._condition.wait_for(lambda: not self._is_exclusive)
-            self._is_exclusive = True
-            self._condition.wait_for(lambda: not self._writers)
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._is_exclusive = False
-                self._condition.notify_all()

@@ -40,6 +40,11 @@ BEGIN_READ: Final = find_statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ O
 COMMIT: Final = find_statement("COMMIT")
 ROLLBACK: Final = find_statement("ROLLBACK")
 SELECT_TRANSACTION_ID: Final = find_statement("SELECT pg_current_xact_id()::text")
+LOCK_TIMEOUT_MS: Final = 500
+"""How long a statement waits for a lock, in milliseconds; then the unit of work is repeated like after a conflict.
+
+Less than the deadlock timeout of PostgreSQL, whose default is one second, so that no deadlock lasts longer."""
+_SESSION: Final = f"SET lock_timeout = {LOCK_TIMEOUT_MS}"
 _READ_SESSION: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 """Makes all transactions of a connection reads, so that a read needs no BEGIN: it ends at the synchronization point."""
 
@@ -339,8 +344,7 @@ def connect_with_retries(url: str, *, only_reads: bool = False) -> psycopg.Conne
     while True:
         try:
             connection = connect(url)
-            if only_reads:
-                connection.execute(_READ_SESSION)
+            connection.execute(_READ_SESSION if only_reads else _SESSION)
             return connection
         except psycopg.OperationalError:
             if time.monotonic() > deadline:

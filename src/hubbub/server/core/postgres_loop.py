@@ -10,7 +10,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from greenlet import getcurrent, greenlet
@@ -20,8 +20,15 @@ from hubbub.server.core.store import Tx
 
 log = logging.getLogger(__name__)
 
-Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]"]
-"""A unit of work: the function, and the future that waits for it."""
+
+class Unit(NamedTuple):
+    """A unit of work."""
+
+    work: Callable[[Tx], Any]
+    future: "asyncio.Future[Any]"
+    """The future of the caller."""
+    key: int = 0
+    """The ID of the object that the unit changes, such as a guild or channel; 0 if it is unknown."""
 
 
 class LoopConnection(PostgresConnection):

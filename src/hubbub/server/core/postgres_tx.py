@@ -8,6 +8,21 @@ from hubbub.server.core.postgres_statements import find_statement
 from hubbub.server.core.store import Snapshot, Tx
 
 
+def sort_by_key(sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    """Return the rows of parameters of a statement in the order in which it must lock rows of the table.
+
+    The key of UPDATE and DELETE are the parameters of WHERE, that of INSERT with ON CONFLICT are all parameters, which
+    start with the primary key. Other statements lock no existing rows, so their order stays unchanged."""
+    _, has_condition, condition = sql.rpartition(" WHERE ")
+    if sql.startswith(("UPDATE ", "DELETE ")) and has_condition:
+        start = -condition.count("?") or None
+    elif " ON CONFLICT" in sql:
+        start = None
+    else:
+        return rows
+    return sorted(rows, key=lambda row: [(value is not None, value) for value in row[start:]])
+
+
 class PostgresSnapshot:
     """The transactions visible in a snapshot, parsed from `pg_current_snapshot()`: `xmin:xmax:running,...`."""
 
@@ -92,10 +107,12 @@ class PostgresTx(Tx):
         return -1 if count is None else count
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement once per row of parameters, all in one round trip."""
+        """Execute a statement once per row of parameters, all in one round trip, in the order of their keys.
+
+        All units lock rows of a table in this order, so that they do not deadlock."""
         if rows:
             connection = self._open_connection()
-            for row in rows:
+            for row in sort_by_key(sql, rows):
                 self._send(connection, sql, row)
             connection.exchange()
 

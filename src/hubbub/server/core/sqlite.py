@@ -150,7 +150,7 @@ class SqliteDatabase(Database):
             os.close(self._lock_file)
             self._lock_file = None
 
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
         """Run a function in the next batch. An exception rolls back only this unit and is raised to the caller.
 
         A quick unit runs on the event loop, because passing it to a thread costs more than the write; only the commit,

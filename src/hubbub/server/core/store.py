@@ -199,11 +199,12 @@ class Database(ABC):
         """Finish accepted units of work, then release all files and threads."""
 
     @abstractmethod
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
         """Run a function in a writing transaction. An exception rolls the transaction back and is raised to the caller.
 
         After a serialization failure or a deadlock the function runs again, so it may be called more than once. `quick`
-        marks a frequent write of a few rows, which a store may run on the event loop's thread."""
+        marks a frequent write of a few rows, which a store may run on the event loop's thread. `key` is the ID of the
+        object that it changes, such as a guild: after conflicts, units with the same key run one after the other."""
 
     @abstractmethod
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:

@@ -554,7 +554,9 @@ class HttpServer:
         if not endpoint.writes:
             return await self._db.read(unit, long=endpoint.is_long)
         try:
-            encoded = await self._db.write(unit, quick=endpoint.is_quick)
+            # The first ID of the path is that of the guild, channel or lobby.
+            key = next((argument for argument in arguments if isinstance(argument, Snowflake)), 0)
+            encoded = await self._db.write(unit, quick=endpoint.is_quick, key=key)
         except RejectedWithSideEffects as rejection:
             await run_side_effects(rejection, self._db, make_call)
             raise

@@ -1,0 +1,123 @@
+"""Many concurrent writes to the same rows at two processes: all succeed, and other callers do not wait for them."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.cluster import Node, running_cluster
+from tests.journeys.processes import ApiUser, Server, create_guild, register_user
+from tests.world import ApiResponse
+
+CALLERS = 64
+BYSTANDER_SECONDS_MAX = 3.0
+"""Longest response time of an unrelated request, on a busy machine."""
+
+
+@asynccontextmanager
+async def watch_bystander(bystander: ApiUser, channel_id: str, servers: list[Server]) -> AsyncIterator[list[float]]:
+    """Read and write in another guild during the block; yield the list of response times in seconds."""
+    durations: list[float] = []
+    is_over = asyncio.Event()
+
+    async def send_requests(user: ApiUser) -> None:
+        while not is_over.is_set():
+            for request in (
+                lambda: user.get("/users/@me"),
+                lambda: user.get(f"/channels/{channel_id}/messages"),
+                lambda: user.post(f"/channels/{channel_id}/messages", {"content": "hello"}),
+                lambda: user.request("PATCH", f"/channels/{channel_id}", json={"topic": str(len(durations))}),
+            ):
+                started = time.monotonic()
+                (await request()).ok()
+                durations.append(time.monotonic() - started)
+
+    tasks = [asyncio.create_task(send_requests(bystander.at_server(server))) for server in servers]
+    try:
+        yield durations
+    finally:
+        is_over.set()
+        await asyncio.gather(*tasks)
+
+
+Write = Callable[[ApiUser, int], Awaitable[ApiResponse]]
+
+
+async def prepare_channel_reorders(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+    channels = [(await owner.post(f"/guilds/{guild_id}/channels", {"name": f"c{n}"})).ok()["id"] for n in range(8)]
+
+    async def write(user: ApiUser, number: int) -> ApiResponse:
+        order = random.Random(number).sample(channels, len(channels))
+        moves = [{"id": id, "position": (position + number) % 8} for position, id in enumerate(order)]
+        return await user.request("PATCH", f"/guilds/{guild_id}/channels", json=moves)
+
+    return write
+
+
+async def prepare_role_reorders(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+    roles = [(await owner.post(f"/guilds/{guild_id}/roles", {"name": f"r{n}"})).ok()["id"] for n in range(8)]
+
+    async def write(user: ApiUser, number: int) -> ApiResponse:
+        order = random.Random(number).sample(roles, len(roles))
+        moves = [{"id": id, "position": position + 1} for position, id in enumerate(order)]
+        return await user.request("PATCH", f"/guilds/{guild_id}/roles", json=moves)
+
+    return write
+
+
+async def prepare_role_edits(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+    role_id = (await owner.post(f"/guilds/{guild_id}/roles", {"name": "hot"})).ok()["id"]
+    return lambda user, number: user.request(
+        "PATCH", f"/guilds/{guild_id}/roles/{role_id}", json={"name": f"name {number}"}
+    )
+
+
+async def prepare_kicks(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+    return lambda user, number: user.request(
+        "DELETE", f"/guilds/{guild_id}/members/{members[number % len(members)].id}"
+    )
+
+
+async def prepare_pins(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+    message_ids = [(await owner.create_message(channel_id, str(n)))["id"] for n in range(CALLERS)]
+    return lambda user, number: user.request("PUT", f"/channels/{channel_id}/pins/{message_ids[number]}")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "accepted_statuses"),
+    [
+        (prepare_channel_reorders, {204}),
+        (prepare_role_reorders, {200}),
+        (prepare_role_edits, {200}),
+        # Each member is kicked twice.
+        (prepare_kicks, {204, 404}),
+        (prepare_pins, {204}),
+    ],
+    ids=["channel-reorders", "role-reorders", "role-edits", "kicks", "pins"],
+)
+async def test_conflicting_writes_at_two_processes_all_succeed_and_delay_no_bystander(
+    tmp_path: Path,
+    postgres_database: str,
+    nats_url: str,
+    prepare: Callable[[ApiUser, str, str, list[ApiUser]], Awaitable[Write]],
+    accepted_statuses: set[int],
+) -> None:
+    async with running_cluster(tmp_path, postgres_database, nats_url, [Node(), Node()]) as (client, servers):
+        owner, bystander = [await register_user(client, servers[0], "user") for _ in range(2)]
+        members = []
+        if prepare is prepare_kicks:
+            members = [await register_user(client, servers[number % 2], "member") for number in range(CALLERS // 2)]
+        guild_id, channel_id, _ = await create_guild(owner, *members)
+        _, other_channel_id, _ = await create_guild(bystander)
+        write = await prepare(owner, guild_id, channel_id, members)
+        async with watch_bystander(bystander, other_channel_id, servers) as durations:
+            responses = await asyncio.gather(
+                *(write(owner.at_server(servers[number % 2]), number) for number in range(CALLERS))
+            )
+        statuses = [response.status for response in responses]
+        assert set(statuses) <= accepted_statuses, statuses
+        assert max(durations) < BYSTANDER_SECONDS_MAX, sorted(durations)[-5:]
