@@ -53,7 +53,7 @@ async def test_accounts_are_searched_in_pages(world: World) -> None:
     page = await browser.submit(page, "Search", query="USER07")
     assert "user07" in page.text
     assert "user08" not in page.text
-    page = await browser.submit(page, "Search", query="nobody-at-all")
+    page = await browser.submit(page, "Search", query="unknown-name")
     assert "No accounts match this search." in page.text
     assert (await browser.open("/admin/users?state=x&after=y")).status == 200
 
@@ -131,7 +131,7 @@ async def test_an_owner_grants_and_removes_roles(world: World) -> None:
     await world.user("ben")
 
     page = await browser.open("/admin/operators")
-    page = await browser.submit(page, "Grant role", username="nobody", role="auditor")
+    page = await browser.submit(page, "Grant role", username="unknown", role="auditor")
     assert "There is no user with this name." in page.text
     page = await browser.submit(page, "Grant role", username="Ben", role="moderator", reason="Helps")
     assert "ben now has the role moderator." in page.text
