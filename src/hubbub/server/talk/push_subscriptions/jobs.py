@@ -90,7 +90,7 @@ def fan_out(call: Call, job: Job) -> None:
     row = messages.history.find(call.tx, key.channel_id, key.message_id)
     if channel is None or row is None:
         return
-    notified = recipients.filter_notified(call, channel, row, store.list_user_ids(call.tx))
+    notified = recipients.filter_notified(call, channel, row, recipients.list_candidate_ids(call, channel))
     user_ids = [user_id for user_id in notified if _consume_quota(call, user_id)]
     subscriptions = store.list_by_users(call.tx, user_ids)
     token_ids = {subscription.token_id for subscription in subscriptions}

@@ -12,12 +12,21 @@ from hubbub.server.places import guilds, members
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 from hubbub.server.talk import messages, notification_settings
 from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.push_subscriptions import store
+
+
+def list_candidate_ids(call: Call, channel: ChannelRef) -> list[int]:
+    """Return the users that messages of a channel may notify: its recipients or, in a guild, all subscribed users."""
+    if channel.guild_id is None:
+        return [user_id for user_id, _ in messages.history.list_recipients(call.tx, channel.id)]
+    return store.list_user_ids(call.tx)
 
 
 def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
     """Return the users among `user_ids` that a message notifies, each with the bits of the ways it concerns them.
 
-    Settings, permissions, blocks and presences are those at the time of the call."""
+    `user_ids` are recipients of a private channel, or any users for a channel of a guild. Settings, permissions, blocks
+    and presences are those at the time of the call."""
     kinds = _find_kinds(call, channel, row, user_ids)
     rules = notification_settings.find_rules(call.tx, kinds, call.now_ms, channel.guild_id or 0)
     path = notification_settings.find_channel_paths(call.tx, [channel.id])[channel.id]
@@ -32,12 +41,11 @@ def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: 
     ]
     settings = user_settings.find_many(call.tx, candidate_ids) if candidate_ids else {}
     busy_ids = {user_id for user_id, user_setting in settings.items() if user_setting.status == Status.DND}
+    blocker_ids = set(relationships.list_blockers(call.tx, row.author_id)) if candidate_ids else set()
     return {
         user_id: kinds[user_id]
         for user_id in candidate_ids
-        if user_id not in busy_ids
-        and row.author_id not in relationships.list_blocked_ids(call.tx, user_id)
-        and find_access(call, channel.id, user_id) is not None
+        if user_id not in busy_ids and user_id not in blocker_ids and find_access(call, channel.id, user_id) is not None
     }
 
 
@@ -45,8 +53,7 @@ def _find_kinds(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iter
     """Return how a message concerns the members or recipients of its channel, by user ID; its author is left out."""
     mentioned_ids = set(codec.decode(row.mentions, list[Snowflake])) if row.mentions else set[int]()
     if channel.guild_id is None:
-        recipient_ids = {user_id for user_id, _ in messages.history.list_recipients(call.tx, channel.id)}
-        kinds = {user_id: notification_settings.PRIVATE_MESSAGE for user_id in user_ids if user_id in recipient_ids}
+        kinds = dict.fromkeys(user_ids, notification_settings.PRIVATE_MESSAGE)
     else:
         role_ids = set(codec.decode(row.mention_roles, list[Snowflake])) if row.mention_roles else set[int]()
         member_ids = members.find_rows(call.tx, channel.guild_id, user_ids).keys()
