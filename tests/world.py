@@ -410,7 +410,7 @@ async def wait_until(condition: Callable[[], Any]) -> None:
             await asyncio.sleep(0.01)
 
 
-def utc_ms(text: str) -> int:
+def parse_utc_ms(text: str) -> int:
     """Return an ISO 8601 date, or date and time, in UTC as Unix milliseconds."""
     return codec.milliseconds(datetime.fromisoformat(text))
 

@@ -235,9 +235,9 @@ async def check_revoked_token_is_rejected_everywhere(
 
 
 async def test_sessions_restart_after_a_bus_outage(
-    tmp_path: Path, postgres_database: str, nats_server: Callable[[], NatsServer]
+    tmp_path: Path, postgres_database: str, start_nats_server: Callable[[], NatsServer]
 ) -> None:
-    nats = nats_server()
+    nats = start_nats_server()
     async with run_cluster(tmp_path, postgres_database, nats.url) as cluster:
         first_api, second_api = cluster.apis
         alice, bob, carol = [

@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.changes import Change
-from tests.world import utc_ms
+from tests.world import parse_utc_ms
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ from tests.world import utc_ms
     ids=lambda value: value.name if isinstance(value, Change) else "",
 )
 def test_changes_take_effect_at_their_documented_time(change: Change, before: str, after: str) -> None:
-    assert not change.is_active(utc_ms(before))
-    assert change.is_active(utc_ms(after))
+    assert not change.is_active(parse_utc_ms(before))
+    assert change.is_active(parse_utc_ms(after))
 
 
 @pytest.mark.parametrize("change", changes.ALL.values(), ids=changes.ALL.keys())
@@ -47,4 +47,8 @@ def test_each_change_is_listed_by_the_name_of_its_constant() -> None:
 
 def test_setting_the_clock_back_restores_the_old_behavior() -> None:
     change = Change("a_change", date(2026, 1, 1), "Something differs.", before="Nothing does.")
-    assert [change.is_active(utc_ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [True, False, True]
+    assert [change.is_active(parse_utc_ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [
+        True,
+        False,
+        True,
+    ]

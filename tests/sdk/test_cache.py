@@ -12,7 +12,7 @@ ZOE_ID = 2
 
 
 def create_cache() -> Cache:
-    """Create a cache for Mary's client."""
+    """Create the cache of user 1, which contains Zoe."""
     cache = Cache()
     cache.current_user_id = 1
     cache.update_user(convert(ZOE, User))

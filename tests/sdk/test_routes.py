@@ -29,7 +29,7 @@ def operation_paths() -> set[str]:
 
 
 def strings(source: str) -> set[str]:
-    """Return the string constants of a source file, without parts of f-strings, which are addresses of web pages."""
+    """Return the string constants of a source file, except those inside f-strings, which are URLs of web pages."""
     nodes = list(ast.walk(ast.parse(source)))
     parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
     return {

@@ -1,4 +1,4 @@
-"""Tests of the causes of rejected requests: missing permissions and the role hierarchy."""
+"""Tests of the causes of rejected requests: missing permissions, the role hierarchy and unknown interactions."""
 
 from typing import Any
 
@@ -97,7 +97,7 @@ async def test_the_error_of_a_person_contains_the_cause(rehearsal: Rehearsal) ->
     assert response.json["message"].endswith("\n  bob lacks the permission VIEW_CHANNEL in #staff.")
 
 
-async def test_a_late_response_to_an_interaction_is_explained(rehearsal: Rehearsal) -> None:
+async def test_a_response_to_an_unknown_interaction_is_explained(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
     bot = rehearsal.actor("demo-bot")
     assert (await bot.post("/interactions/1/unknown/callback", json={"type": 5})).json["code"] == 10062

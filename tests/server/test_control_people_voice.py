@@ -27,7 +27,7 @@ def ogg_file(packets: list[bytes]) -> str:
 def test_a_written_file_contains_its_packets(size: int) -> None:
     packets = opus_packets(3, size)
     assert ogg.read_packets(ogg.write_file(packets)) == packets
-    assert ogg.duration_ms(packets) == 60
+    assert ogg.compute_duration_ms(packets) == 60
 
 
 @pytest.mark.parametrize("data", [b"", b"RIFF....WAVE", b"OggS", ogg.write_file([])[:60]])

@@ -34,7 +34,7 @@ from tests.world import NOW_MS
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def library_guild(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AppGuild]:
+async def discord_py_guild(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AppGuild]:
     """A guild for a discord.py bot.
 
     The clock is stopped, so that nothing expires on a slow machine. It is not behind the real time, with which the
@@ -45,14 +45,14 @@ async def library_guild(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) ->
         yield guild
 
 
-async def test_commands_typed_while_their_module_loads_are_listed(library_guild: AppGuild) -> None:
+async def test_commands_typed_while_their_module_loads_are_listed(discord_py_guild: AppGuild) -> None:
     release = asyncio.Event()
 
     async def hold(route: Any) -> None:
         await release.wait()
         await route.continue_()
 
-    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
+    async with run_app(discord_py_guild), discord_py_guild.open_window(discord_py_guild.bob) as window:
         await window.page.route("**/commands/list.js", hold)
         await window.page.reload()
         await window.composer.focus()
@@ -61,8 +61,8 @@ async def test_commands_typed_while_their_module_loads_are_listed(library_guild:
         await window.page.get_by_role("option", name="/greet").first.wait_for()
 
 
-async def test_a_command_is_run_by_keyboard_alone(library_guild: AppGuild) -> None:
-    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
+async def test_a_command_is_run_by_keyboard_alone(discord_py_guild: AppGuild) -> None:
+    async with run_app(discord_py_guild), discord_py_guild.open_window(discord_py_guild.bob) as window:
         page, keyboard = window.page, window.page.keyboard
         form = await window.open_command_form("greet")
 
@@ -107,8 +107,8 @@ async def test_a_command_is_run_by_keyboard_alone(library_guild: AppGuild) -> No
         assert await window.composer.input_value() == "/panel"
 
 
-async def test_a_command_takes_a_file_and_context_menus_run_commands(library_guild: AppGuild) -> None:
-    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
+async def test_a_command_takes_a_file_and_context_menus_run_commands(discord_py_guild: AppGuild) -> None:
+    async with run_app(discord_py_guild), discord_py_guild.open_window(discord_py_guild.bob) as window:
         page = window.page
         form = await window.open_command_form("greet")
         await form.get_by_role("button", name="member").click()
@@ -127,15 +127,15 @@ async def test_a_command_takes_a_file_and_context_menus_run_commands(library_gui
         await message.get_by_role("button", name="More").click()
         await page.get_by_role("menuitem", name="Shout").click()
         await window.wait_message("ALICE X2, SAD, NOWHERE, IN INK")
-        await library_guild.guild.send_message(library_guild.alice, "good morning")
+        await discord_py_guild.guild.send_message(discord_py_guild.alice, "good morning")
         row = await window.wait_message("good morning")
         await row.get_by_role("button", name="alice").click()
         await page.get_by_role("button", name="Poke").click()
         await window.wait_message("poked alice")
 
 
-async def test_buttons_and_selects_of_a_message_can_be_used(library_guild: AppGuild) -> None:
-    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
+async def test_buttons_and_selects_of_a_message_can_be_used(discord_py_guild: AppGuild) -> None:
+    async with run_app(discord_py_guild), discord_py_guild.open_window(discord_py_guild.bob) as window:
         page, keyboard = window.page, window.page.keyboard
         await window.run_command("panel")
         panel = await window.wait_message("here is the panel")
@@ -148,7 +148,7 @@ async def test_buttons_and_selects_of_a_message_can_be_used(library_guild: AppGu
         await counted.wait_for()
         assert await counted.is_disabled()
 
-        # Two of three values; the response is ephemeral.
+        # Choose two of three values; the response is ephemeral.
         await panel.get_by_role("button", name="Some words").click()
         await page.get_by_role("option", name="gamma").click()
         await page.get_by_role("option", name="alpha").click()
@@ -157,7 +157,7 @@ async def test_buttons_and_selects_of_a_message_can_be_used(library_guild: AppGu
         response = await window.wait_message("chose alpha and gamma")
         await response.get_by_text("Only you can see this").wait_for()
 
-        # A user select, by keyboard.
+        # Choose a user with the keyboard.
         await panel.get_by_role("button", name="Member").focus()
         await keyboard.press("Enter")
         await keyboard.type("alice")
@@ -176,14 +176,14 @@ RECORD_BUSY_BUTTONS = """() => {
 """A JavaScript function that records `aria-busy` of every button that waits for a response, however briefly."""
 
 
-async def test_an_app_that_does_not_respond_in_time_is_reported(library_guild: AppGuild) -> None:
-    async with run_app(library_guild) as (app, _), library_guild.open_window(library_guild.bob) as window:
+async def test_an_app_that_does_not_respond_in_time_is_reported(discord_py_guild: AppGuild) -> None:
+    async with run_app(discord_py_guild) as (app, _), discord_py_guild.open_window(discord_py_guild.bob) as window:
         await window.run_command("panel")
         panel = await window.wait_message("here is the panel")
         await window.page.evaluate(RECORD_BUSY_BUTTONS)
         await panel.get_by_role("button", name="Silent").click()
         await app.wait_event("interaction", lambda interaction: interaction.data.get("custom_id") == "silent")
-        library_guild.world.clock.advance(3_500)
+        discord_py_guild.world.clock.advance(3_500)
         await panel.get_by_text("The app did not respond in time.").wait_for()
         assert await window.page.evaluate("waited[0]") == "true"
         assert await panel.locator(".waiting").count() == 0
@@ -193,8 +193,8 @@ async def test_an_app_that_does_not_respond_in_time_is_reported(library_guild: A
         assert await panel.get_by_text("did not respond").count() == 0
 
 
-async def test_a_modal_is_filled_in(library_guild: AppGuild) -> None:
-    async with run_app(library_guild), library_guild.open_window(library_guild.bob) as window:
+async def test_a_modal_is_filled_in(discord_py_guild: AppGuild) -> None:
+    async with run_app(discord_py_guild), discord_py_guild.open_window(discord_py_guild.bob) as window:
         page, keyboard = window.page, window.page.keyboard
         await window.run_command("panel")
         panel = await window.wait_message("here is the panel")
@@ -203,7 +203,7 @@ async def test_a_modal_is_filled_in(library_guild: AppGuild) -> None:
         await dialog.get_by_text("Welcome to us").wait_for()
         assert await dialog.get_by_role("heading").inner_text() == "Feedback"
 
-        # Too short, and nothing chosen: each error is at its field.
+        # The name is too short and no option is chosen; each error is shown at its field.
         await dialog.get_by_label("Name").fill("Bo")
         await dialog.get_by_role("button", name="Submit").click()
         name = dialog.get_by_label("Name")
@@ -223,8 +223,11 @@ async def test_a_modal_is_filled_in(library_guild: AppGuild) -> None:
         await window.wait_message("Bob likes b and alice: True")
 
 
-async def test_a_modal_with_files_can_be_submitted_on_a_phone(library_guild: AppGuild) -> None:
-    async with run_app(library_guild), library_guild.open_window(library_guild.bob, width=PHONE_WIDTH) as window:
+async def test_a_modal_with_files_can_be_submitted_on_a_phone(discord_py_guild: AppGuild) -> None:
+    async with (
+        run_app(discord_py_guild),
+        discord_py_guild.open_window(discord_py_guild.bob, width=PHONE_WIDTH) as window,
+    ):
         page = window.page
         await window.run_command("prove")
         dialog = page.get_by_role("dialog")
@@ -253,11 +256,11 @@ async def test_a_modal_with_files_can_be_submitted_on_a_phone(library_guild: App
         await window.wait_message("two.txt: two, s+l, Pear")
 
 
-async def test_a_deferred_ephemeral_response_is_shown_only_to_its_user(library_guild: AppGuild) -> None:
+async def test_a_deferred_ephemeral_response_is_shown_only_to_its_user(discord_py_guild: AppGuild) -> None:
     async with (
-        run_app(library_guild) as (_, may_respond),
-        library_guild.open_window(library_guild.bob) as window,
-        library_guild.open_window(library_guild.alice) as other_window,
+        run_app(discord_py_guild) as (_, may_respond),
+        discord_py_guild.open_window(discord_py_guild.bob) as window,
+        discord_py_guild.open_window(discord_py_guild.alice) as other_window,
     ):
         await window.run_command("slow think")
         thinking = window.page.locator("li.message.ephemeral")
@@ -266,28 +269,28 @@ async def test_a_deferred_ephemeral_response_is_shown_only_to_its_user(library_g
         response = await window.wait_message("thought it over")
         await response.get_by_text("Only you can see this").wait_for()
         # Other users do not see the response.
-        await library_guild.guild.send_message(library_guild.alice, "anything new?")
+        await discord_py_guild.guild.send_message(discord_py_guild.alice, "anything new?")
         await other_window.wait_message("anything new?")
         assert await other_window.page.locator("li.message").count() == 1
         await response.get_by_role("button", name="Dismiss").click()
         await response.wait_for(state="detached")
 
 
-async def test_an_app_with_only_a_web_server_responds(library_guild: AppGuild) -> None:
-    app = HttpApp(library_guild.world.api, library_guild.world.client, "0")
+async def test_an_app_with_only_a_web_server_responds(discord_py_guild: AppGuild) -> None:
+    app = HttpApp(discord_py_guild.world.api, discord_py_guild.world.client, "0")
     server = web.Application()
     server.router.add_post("/", app.handle)
     runner = web.AppRunner(server)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    application = (await library_guild.bot.get("/applications/@me")).ok()
+    application = (await discord_py_guild.bot.get("/applications/@me")).ok()
     app.verify_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
-    (await library_guild.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
-    commands_path = f"/applications/{library_guild.bot.application_id}/guilds/{library_guild.guild.id}/commands"
-    (await library_guild.bot.put(commands_path, json=COMMANDS)).ok()
+    (await discord_py_guild.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
+    commands_path = f"/applications/{discord_py_guild.bot.application_id}/guilds/{discord_py_guild.guild.id}/commands"
+    (await discord_py_guild.bot.put(commands_path, json=COMMANDS)).ok()
 
-    async with library_guild.open_window(library_guild.bob) as window:
+    async with discord_py_guild.open_window(discord_py_guild.bob) as window:
         page = window.page
         form = await window.open_command_form("greet")
         await form.get_by_role("button", name="member").click()

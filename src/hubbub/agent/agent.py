@@ -20,7 +20,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.applications import GET_APPLICATION_RPC
 from hubbub.protocol.rpc import CloseCode, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
-from hubbub.sdk.clock import Clock, machine_ms
+from hubbub.sdk.clock import Clock, read_machine_ms
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Agent:
         *,
         listening_sockets: Sequence[ListeningSocket] = (),
         websocket_ports: Sequence[int] = (),
-        clock: Clock = machine_ms,
+        clock: Clock = read_machine_ms,
         activity_window_seconds: float = rpc.ACTIVITY_UPDATES_WINDOW_SECONDS,
         handshake_timeout_seconds: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
     ) -> None:

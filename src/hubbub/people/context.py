@@ -7,13 +7,12 @@ import aiohttp
 
 from hubbub.people.errors import InvalidArgument
 from hubbub.people.ready import Application, NamedObjects, ReadyDocument
-from hubbub.people.requests import Control
+from hubbub.people.requests import ControlClient
 from hubbub.people.results import Result
+from hubbub.protocol.delivery_outcomes import DELIVERED
 
 STATUSES_WITH_CAUSE: Final = (400, 403, 404)
 """Statuses of rejected requests whose cause the platform may know."""
-DELIVERED: Final = "delivered"
-"""Outcome of a delivered event; outcomes that start with it are deliveries, too."""
 LINES_SHOWN_MAX: Final = 5
 """Maximum number of lines of the delivery trace in a failure message."""
 
@@ -31,7 +30,7 @@ class PlatformContext:
 
     def __init__(self, http: aiohttp.ClientSession, ready: ReadyDocument, timeout_seconds: float) -> None:
         self.http = http
-        self.control = Control(http, ready.control, ready.control_token)
+        self.control = ControlClient(http, ready.control, ready.control_token)
         self.timeout_seconds = timeout_seconds
         """Default time in seconds to wait for an event."""
         self.set_ready(ready)

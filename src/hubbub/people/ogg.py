@@ -80,7 +80,7 @@ def count_samples(packet: bytes) -> int:
     return int(frames * frame_ms * SAMPLES_PER_MS)
 
 
-def duration_ms(packets: Sequence[bytes]) -> int:
+def compute_duration_ms(packets: Sequence[bytes]) -> int:
     """Return the duration of Opus packets in milliseconds."""
     return sum(map(count_samples, packets)) // SAMPLES_PER_MS
 

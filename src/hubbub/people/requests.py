@@ -13,7 +13,7 @@ async def request(
     http: aiohttp.ClientSession,
     actor_name: str,
     method: str,
-    base: str,
+    base_url: str,
     path: str,
     authorization: str | None,
     *,
@@ -21,9 +21,10 @@ async def request(
     data: Any = None,
     headers: Mapping[str, str] | None = None,
 ) -> Any:
-    """Send a request and return the decoded response; raise `RequestRejected` if the platform rejects it.
+    """Send a request and return the decoded response.
 
-    `actor_name` is the sender in error messages."""
+    Raise `RequestRejected` if the platform rejects it, and `PlatformUnavailable` if there is no response. `actor_name` is
+    the sender in error messages."""
     sent_headers = dict(headers or {})
     if authorization is not None:
         sent_headers["Authorization"] = authorization
@@ -31,7 +32,7 @@ async def request(
         data, sent_headers["Content-Type"] = msgspec.json.encode(json), "application/json"
     try:
         async with http.request(
-            method, base + path, data=data, headers=sent_headers, allow_redirects=False
+            method, base_url + path, data=data, headers=sent_headers, allow_redirects=False
         ) as response:
             content = await response.read()
             status, is_json = response.status, response.content_type == "application/json"
@@ -45,7 +46,7 @@ async def request(
     return body if content else None
 
 
-class Control:
+class ControlClient:
     """Client of the control API of one platform."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str, token: str) -> None:

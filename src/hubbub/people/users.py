@@ -148,7 +148,7 @@ class UserClient(InteractionClient):
             raise InvalidArgument("file", str(error)) from None
         voice = await self._ensure_voice()
         await voice.play(packets, self.context.timeout_seconds if timeout_seconds is None else timeout_seconds)
-        return Result(frames=len(packets), duration_ms=ogg.duration_ms(packets))
+        return Result(frames=len(packets), duration_ms=ogg.compute_duration_ms(packets))
 
     async def hear(
         self,

@@ -41,7 +41,7 @@ class Audio(NamedTuple):
 def inspect_audio(data: bytes) -> Audio:
     """Return the media type, content and duration of a sound."""
     if data.startswith(b"OggS"):
-        return Audio(OGG, data, _ogg_duration_ms(data))
+        return Audio(OGG, data, _read_ogg_duration_ms(data))
     start = _first_frame_offset(data)
     if data.startswith(b"ID3") or _parse_frame(data, start) is not None:
         frames, milliseconds = _parse_mp3(data, start)
@@ -49,7 +49,7 @@ def inspect_audio(data: bytes) -> Audio:
     return Audio(None, data, None)
 
 
-def _ogg_duration_ms(data: bytes) -> int | None:
+def _read_ogg_duration_ms(data: bytes) -> int | None:
     """Return the duration of the first stream of an Ogg file; None if it is unknown or the pages are invalid."""
     offset, hertz, skipped_samples, last_granule, serial = 0, 0, 0, -1, b""
     while offset < len(data):

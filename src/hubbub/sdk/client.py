@@ -30,7 +30,7 @@ from hubbub.sdk.arguments import check_argument, check_call
 from hubbub.sdk.audio import AudioBackend
 from hubbub.sdk.authorization import Authorization, UrlOpener, open_browser
 from hubbub.sdk.callback_queue import all_queues
-from hubbub.sdk.clock import Clock, machine_ms
+from hubbub.sdk.clock import Clock, read_machine_ms
 from hubbub.sdk.connection import Connection
 from hubbub.sdk.core import Core
 from hubbub.sdk.diagnostics import Diagnostics
@@ -92,7 +92,7 @@ class Client(MoveOnly):
         web_base: str = "",
         *,
         threaded: bool | None = None,
-        clock: Clock = machine_ms,
+        clock: Clock = read_machine_ms,
         open_browser: UrlOpener = open_browser,
         audio: AudioBackend | None = None,
     ) -> None:

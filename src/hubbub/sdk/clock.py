@@ -19,7 +19,7 @@ JUMP_MIN_MS: Final = 1000
 """Smallest change of the estimate that watchers are notified of: the clock was set, or the machine slept."""
 
 
-def machine_ms() -> int:
+def read_machine_ms() -> int:
     """Return the machine's time as Unix milliseconds."""
     return time.time_ns() // 1_000_000
 
@@ -27,7 +27,7 @@ def machine_ms() -> int:
 class PlatformClock:
     """Estimate of the platform's clock; the machine's clock until the first response."""
 
-    def __init__(self, machine: Clock = machine_ms) -> None:
+    def __init__(self, machine: Clock = read_machine_ms) -> None:
         self._machine = machine
         self._offset_ms: float | None = None
         """Offset of the platform's time to `monotonic`, in milliseconds; None until it is known."""

@@ -19,7 +19,7 @@ from hubbub.protocol import codec
 from hubbub.sdk.api import Api, name_value_pairs
 from hubbub.sdk.cache import Cache
 from hubbub.sdk.callback_queue import CallbackQueue
-from hubbub.sdk.clock import Clock, PlatformClock, machine_ms
+from hubbub.sdk.clock import Clock, PlatformClock, read_machine_ms
 from hubbub.sdk.drivers import Completion, Driver, LoopDriver, ThreadDriver, client_destroyed_error
 from hubbub.sdk.enums import ClientError, ClientStatus, ErrorType
 from hubbub.sdk.logs import Logs
@@ -56,7 +56,7 @@ class Core:
         options: ClientCreateOptions,
         *,
         threaded: bool | None = None,
-        clock: Clock = machine_ms,
+        clock: Clock = read_machine_ms,
         class_variants: Mapping[type, type] | None = None,
     ) -> None:
         self.options = options

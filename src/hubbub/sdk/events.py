@@ -419,7 +419,7 @@ class Events:
 
     def _is_still_valid(self, invite: ActivityInvite) -> bool:
         """Return whether an invite has not expired and its sender is still in the activity, as far as visible."""
-        if invite.message_id and self.core.clock() > _invite_end_ms(invite):
+        if invite.message_id and self.core.clock() > _compute_invite_end_ms(invite):
             return False
         presence = self.cache.presences.get(invite.sender_id)
         if presence is None:
@@ -443,7 +443,7 @@ class Events:
             self._expiry_timer.cancel()
             self._expiry_timer = None
         end_times_ms = [
-            _invite_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id
+            _compute_invite_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id
         ]
         if end_times_ms:
             left_seconds = max(min(end_times_ms) - self.core.clock(), 0) / 1000
@@ -578,6 +578,6 @@ class Events:
         return ()
 
 
-def _invite_end_ms(invite: ActivityInvite) -> int:
+def _compute_invite_end_ms(invite: ActivityInvite) -> int:
     """Return the last time at which an invite is valid, as Unix milliseconds."""
     return Snowflake(invite.message_id).created_ms + resources.user_messages.ACTIVITY_INVITE_LIFETIME_MS

@@ -78,7 +78,7 @@ class RateLimitWindow:
         self.resets_at = 0.0
         """Loop time at which the window ends."""
 
-    def wait_seconds(self, now: float) -> float:
+    def compute_wait_seconds(self, now: float) -> float:
         """Return the time in seconds that the next request has to wait; start a new window if the last one has ended.
 
         `now` is the loop time."""
@@ -148,7 +148,7 @@ class Http:
         left_seconds = self.timeout_ms / 1000
         for attempt in range(1, tries + 1):
             window = await self._acquire(request)
-            is_last, started_at, backoff_seconds = attempt == tries, loop_time(), _backoff_seconds(attempt)
+            is_last, started_at, backoff_seconds = attempt == tries, loop_time(), _compute_backoff_seconds(attempt)
             try:
                 status, headers, body = await self._send_once(request, left_seconds)
             except (aiohttp.ClientConnectionError, TimeoutError):
@@ -222,7 +222,7 @@ class Http:
         while True:
             now = loop_time()
             window = self._window_of(request)
-            wait_seconds = max(self._global_limit_until - now, window.wait_seconds(now))
+            wait_seconds = max(self._global_limit_until - now, window.compute_wait_seconds(now))
             if wait_seconds <= 0:
                 window.remaining -= 1
                 window.in_flight += 1
@@ -244,7 +244,7 @@ class Http:
         self._window_of(request).update(limit, remaining, after_seconds, asyncio.get_running_loop().time())
 
 
-def _backoff_seconds(attempt: int) -> float:
+def _compute_backoff_seconds(attempt: int) -> float:
     """Return the delay after an attempt, counted from 1, in seconds."""
     # Jitter keeps clients that failed together from retrying together.
     return BACKOFF_MS / 1000 * float(1 << (attempt - 1)) * (0.5 + random.random() / 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hubbub.protocol import releases
 from hubbub.protocol.releases import NEWEST_RELEASE, version_tuple
-from hubbub.sdk.clock import machine_ms
+from hubbub.sdk.clock import read_machine_ms
 
 __all__ = ["get_version_hash", "get_version_major", "get_version_minor", "get_version_patch", "is_supported"]
 
@@ -18,7 +18,7 @@ def is_supported(version: str, now_ms: int | None = None) -> bool:
     """Return whether a release of the SDK is in the support window.
 
     `now_ms` is a time as Unix milliseconds; None uses the machine's clock."""
-    return releases.is_supported(version, machine_ms() if now_ms is None else now_ms)
+    return releases.is_supported(version, read_machine_ms() if now_ms is None else now_ms)
 
 
 def get_version_major() -> int:

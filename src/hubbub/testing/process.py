@@ -18,7 +18,7 @@ import msgspec
 
 from hubbub.people.errors import PlatformUnavailable
 from hubbub.people.ready import ReadyDocument, parse_ready_document
-from hubbub.people.requests import Control
+from hubbub.people.requests import ControlClient
 from hubbub.testing.background import Background
 
 START_TIMEOUT_SECONDS: Final = 120.0
@@ -81,7 +81,7 @@ class PlatformProcess:
         if not line:
             raise PlatformUnavailable(self._start_error())
         document = parse_ready_document(msgspec.json.decode(ready_file.read_bytes()))
-        self.control = Control(self.background.http, document.control, document.control_token)
+        self.control = ControlClient(self.background.http, document.control, document.control_token)
         self._empty_snapshot_id = str(self.background.run_and_wait(self.control.request("POST", "/snapshots"))["id"])
 
     def _start_error(self) -> str:
@@ -150,6 +150,6 @@ class PlatformProcess:
 def _machine_time() -> str:
     from datetime import UTC, datetime
 
-    from hubbub.sdk.clock import machine_ms
+    from hubbub.sdk.clock import read_machine_ms
 
-    return datetime.fromtimestamp(machine_ms() / 1000, UTC).isoformat()
+    return datetime.fromtimestamp(read_machine_ms() / 1000, UTC).isoformat()

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hubbub.people.context import DELIVERED, PlatformContext
+from hubbub.people.context import PlatformContext
 from hubbub.people.errors import format_error
+from hubbub.protocol.delivery_outcomes import DELIVERED, NOT_SENT_TO_SUBJECT
 from hubbub.testing.platform import Platform
 
 EVENTS_SHOWN_MAX: Final = 25
-SELF_OUTCOME: Final = "not sent to the user it is about"
-"""Outcome that is always expected and therefore not reported."""
 REQUESTS_SHOWN_MAX: Final = 15
 FAULT_KEYS: Final = ("method", "route", "user_id", "status", "code", "session_id")
 """Keys that describe a fault in the report."""
@@ -68,7 +67,10 @@ def _closed_connection_lines(context: PlatformContext, closed: list[dict[str, An
 
 
 def _event_lines(context: PlatformContext, events: list[dict[str, Any]]) -> Iterator[str]:
-    events = [event for event in events if any(outcome["outcome"] != SELF_OUTCOME for outcome in event["outcomes"])]
+    # An event that only the user it is about did not receive needs no report.
+    events = [
+        event for event in events if any(outcome["outcome"] != NOT_SENT_TO_SUBJECT for outcome in event["outcomes"])
+    ]
     if not events:
         yield "No events were sent to gateway sessions."
         return

@@ -323,9 +323,9 @@ async def test_a_nats_connection_error_does_not_contain_the_password() -> None:
 
 
 async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
-    nats_server: Callable[[], NatsServer], make_nats: MakeNats
+    start_nats_server: Callable[[], NatsServer], make_nats: MakeNats
 ) -> None:
-    server = nats_server()
+    server = start_nats_server()
     bus = await make_nats(server.url)
     received: list[int] = []
     gap = asyncio.Event()

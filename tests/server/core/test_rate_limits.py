@@ -147,7 +147,7 @@ def test_mode_off_counts_nothing() -> None:
     assert limits.check(make_rule(), 1, ("7",)) is None
     assert all(limits.check_global(1) is None for _ in range(5))
     limits.record_status("::1", 401)
-    assert limits.blocked_ms("::1") == 0
+    assert limits.compute_remaining_block_ms("::1") == 0
     assert limits.report() == []
 
 
@@ -176,19 +176,19 @@ def test_the_guard_blocks_an_ip_address_until_its_window_ends() -> None:
     for status in (200, 404, 401, 403):
         limits.record_status("1.2.3.4", status)
     limits.record_status("1.2.3.4", 429, shared=True)
-    assert limits.blocked_ms("1.2.3.4") == 0
+    assert limits.compute_remaining_block_ms("1.2.3.4") == 0
     limits.record_status("1.2.3.4", 429)
-    assert limits.blocked_ms("1.2.3.4") == 600_000
-    assert limits.blocked_ms("5.6.7.8") == 0
+    assert limits.compute_remaining_block_ms("1.2.3.4") == 600_000
+    assert limits.compute_remaining_block_ms("5.6.7.8") == 0
     now.ms += 600_000
-    assert limits.blocked_ms("1.2.3.4") == 0
+    assert limits.compute_remaining_block_ms("1.2.3.4") == 0
 
 
 def test_the_guard_is_off_by_default() -> None:
     limits = RateLimits(ManualTime())
     for _ in range(20_000):
         limits.record_status("1.2.3.4", 401)
-    assert limits.blocked_ms("1.2.3.4") == 0
+    assert limits.compute_remaining_block_ms("1.2.3.4") == 0
 
 
 def test_the_number_of_windows_is_bounded() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from hubbub.protocol.releases import RELEASES
 from hubbub.sdk import Client, is_supported
-from tests.world import World, utc_ms
+from tests.world import World, parse_utc_ms
 
 
 async def test_anyone_can_list_releases(world: World) -> None:
@@ -44,7 +44,7 @@ async def test_anyone_can_list_releases(world: World) -> None:
 def test_the_support_window_follows_the_clock(day: str, supported: list[str]) -> None:
     minors = [f"1.{minor}" for minor in range(12)]
 
-    assert [version for version in minors if is_supported(version, utc_ms(day))] == supported
+    assert [version for version in minors if is_supported(version, parse_utc_ms(day))] == supported
 
 
 async def test_a_release_is_found_by_version(world: World) -> None:
@@ -62,16 +62,16 @@ async def test_a_release_is_found_by_version(world: World) -> None:
 async def test_a_release_is_listed_from_its_date_on(world: World) -> None:
     now_ms, path = world.clock.now_ms(), "/social-sdk/releases"
 
-    world.clock.set(utc_ms("2026-08-11") - 1)
+    world.clock.set(parse_utc_ms("2026-08-11") - 1)
     assert (await world.request("GET", path)).ok()["latest_version"] == "1.10.18247"
     (await world.request("GET", f"{path}/1.9.18337")).rejected(404, 10030)
-    world.clock.set(utc_ms("2026-08-11"))
+    world.clock.set(parse_utc_ms("2026-08-11"))
     assert (await world.request("GET", path)).ok()["latest_version"] == "1.10.18369"
     (await world.request("GET", f"{path}/1.9.18337")).ok()
     # A later release of an older minor version is not the latest.
-    world.clock.set(utc_ms("2025-10-16"))
+    world.clock.set(parse_utc_ms("2025-10-16"))
     listing = (await world.request("GET", path)).ok()
     assert (listing["releases"][0]["version"], listing["latest_version"]) == ("1.5.12211", "1.6.12170")
-    world.clock.set(utc_ms("2025-03-17") - 1)
+    world.clock.set(parse_utc_ms("2025-03-17") - 1)
     assert (await world.request("GET", path)).ok() == {"releases": [], "latest_version": None}
     world.clock.set(now_ms)

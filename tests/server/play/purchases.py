@@ -28,7 +28,7 @@ async def create_test_entitlement(
     return (await bot.post(f"/applications/{bot.application_id}/entitlements", json=body)).ok()
 
 
-def timestamp_ms(text: str) -> int:
+def parse_timestamp_ms(text: str) -> int:
     """Return the Unix time in milliseconds of a UTC timestamp without an offset."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
 

@@ -18,7 +18,7 @@ from tests.fixtures.validator import ResponseMonitor
 from tests.pages import Browser
 from tests.server.identity.accounts import delete_account, register_user
 from tests.server.play.helpers import DAY_MS, owner_of
-from tests.server.play.purchases import buy, event_names, publish_sku, received_events, timestamp_ms
+from tests.server.play.purchases import buy, event_names, parse_timestamp_ms, publish_sku, received_events
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, Session, World
 
 
@@ -102,7 +102,7 @@ async def create_subscription(world: World, **sku_fields: Any) -> PaidSubscripti
     session = await bot.connect(intents=0)
     await world.run_due_jobs()
     return PaidSubscription(
-        bot, sku_id, purchase, session, timestamp_ms(purchase["subscription"]["current_period_end"][:19])
+        bot, sku_id, purchase, session, parse_timestamp_ms(purchase["subscription"]["current_period_end"][:19])
     )
 
 
@@ -242,7 +242,7 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(
     assert len({(charge.key, charge.amount) for charge in provider.charges[1:]}) == 1
     assert list(provider.held_amounts.values()) == [499, 499]
     assert provider.refunds == []
-    await paid_world.clock.run_until(timestamp_ms(renewed["current_period_end"][:19]))
+    await paid_world.clock.run_until(parse_timestamp_ms(renewed["current_period_end"][:19]))
     assert list(provider.held_amounts.values()) == [499, 499, 999]
 
 
@@ -405,7 +405,7 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot))
     owner = await owner_of(paid_world, bot)
-    end_ms = timestamp_ms(purchase["subscription"]["current_period_end"][:19])
+    end_ms = parse_timestamp_ms(purchase["subscription"]["current_period_end"][:19])
     await paid_world.run_due_jobs()
     # The renewal is being charged while the refund is requested.
     provider.response_gate = asyncio.Event()
@@ -446,7 +446,7 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
     (name, ended), deleted = await received_events(sessions[0])
     assert name == "ENTITLEMENT_UPDATE"
     assert ended["id"] == purchase["entitlement"]["id"]
-    assert timestamp_ms(ended["ends_at"][:19]) == paid_world.clock.now_ms() // 1000 * 1000
+    assert parse_timestamp_ms(ended["ends_at"][:19]) == paid_world.clock.now_ms() // 1000 * 1000
     assert deleted == ("SUBSCRIPTION_DELETE", purchase["subscription"])
     # The guild keeps its entitlement until the end of the paid period.
     (name, ended), deleted = await received_events(sessions[1])

@@ -12,14 +12,21 @@ from hubbub.protocol.flags import SkuFlags
 from hubbub.server.play.subscriptions.periods import anchor_day, next_month
 from tests.receiver import Receiver, subscribe_to_events
 from tests.server.play.helpers import DAY_MS, owner_of
-from tests.server.play.purchases import bearer_headers, buy, event_names, publish_sku, received_events, timestamp_ms
+from tests.server.play.purchases import (
+    bearer_headers,
+    buy,
+    event_names,
+    parse_timestamp_ms,
+    publish_sku,
+    received_events,
+)
 from tests.world import World
 
 
 async def run_until(world: World, text: str) -> None:
     """Advance the clock to this time and run the jobs on the way."""
     await world.run_due_jobs()
-    await world.clock.run_until(timestamp_ms(text))
+    await world.clock.run_until(parse_timestamp_ms(text))
 
 
 def period(start: str, end: str) -> dict[str, str]:
@@ -39,7 +46,7 @@ def renewal_events(subscription: dict[str, Any], time: str, *days: str) -> list[
 async def test_the_life_cycle_of_a_subscription_over_a_year(private_targets_world: World, receiver: Receiver) -> None:
     """Buy, renew, downgrade, upgrade, cancel, resume and cancel again until it expires."""
     world = private_targets_world
-    world.clock.set(timestamp_ms("2027-01-31T10:00:00"))
+    world.clock.set(parse_timestamp_ms("2027-01-31T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold, silver = await publish_sku(bot, price=999), await publish_sku(bot, price=499, name="Silver")
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
@@ -196,7 +203,7 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
 ) -> None:
     """Buy under the old rules, migrate at a renewal, renew under the new rules, cancel and expire."""
     world = private_targets_world
-    world.clock.set(timestamp_ms("2024-08-05T10:00:00"))
+    world.clock.set(parse_timestamp_ms("2024-08-05T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold = await publish_sku(bot)
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
@@ -275,7 +282,7 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
 
 
 def test_months_keep_their_billing_day_when_they_have_it() -> None:
-    renewal_ms = timestamp_ms("2027-10-31T12:30:00") + 5
+    renewal_ms = parse_timestamp_ms("2027-10-31T12:30:00") + 5
     renewals = []
     for _ in range(6):
         renewal_ms = next_month(renewal_ms, 31)
@@ -289,7 +296,7 @@ def test_months_keep_their_billing_day_when_they_have_it() -> None:
         "2028-03-31 12:30",
         "2028-04-30 12:30",
     ]
-    assert anchor_day(timestamp_ms("2027-10-31T12:30:00")) == 31
+    assert anchor_day(parse_timestamp_ms("2027-10-31T12:30:00")) == 31
 
 
 async def test_a_guild_subscription_requires_membership_in_the_guild(world: World) -> None:
@@ -441,7 +448,7 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING, changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED, changes.RENEWAL_SKU_IDS
 )
 async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: World) -> None:
-    world.clock.set(timestamp_ms("2024-08-05T00:00:00"))
+    world.clock.set(parse_timestamp_ms("2024-08-05T00:00:00"))
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
     sku_id = await publish_sku(bot)
     session = await bot.connect(intents=0)
@@ -462,9 +469,9 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
 
     # During the window a renewal removes the end of the entitlement; a canceled one is not migrated.
     assert (
-        timestamp_ms("2024-09-05T00:00:00")
+        parse_timestamp_ms("2024-09-05T00:00:00")
         < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms
-        < timestamp_ms("2024-10-05T00:00:00")
+        < parse_timestamp_ms("2024-10-05T00:00:00")
     )
     await run_until(world, "2024-10-05T00:00:00")
     window_events = await received_events(session)
@@ -486,7 +493,11 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
         assert [entitlement["type"] for entitlement in (await bot.get(entitlements_path)).ok()] == [entitlement_type]
 
     # After the window only the subscription changes; from its date on it contains the SKUs of the next renewal.
-    assert timestamp_ms("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < timestamp_ms("2025-01-05T00:00:00")
+    assert (
+        parse_timestamp_ms("2024-12-05T00:00:00")
+        < changes.RENEWAL_SKU_IDS.at_ms
+        < parse_timestamp_ms("2025-01-05T00:00:00")
+    )
     await run_until(world, "2024-12-05T00:00:00")
     assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"] * 2
     await run_until(world, "2025-01-05T00:00:00")

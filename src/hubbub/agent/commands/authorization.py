@@ -19,7 +19,7 @@ from hubbub.protocol.rpc import CloseCode, Request, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.protocol.scopes import expand_scopes
 from hubbub.protocol.shared_enums import ApplicationIntegrationType
-from hubbub.sdk.clock import machine_ms
+from hubbub.sdk.clock import read_machine_ms
 
 TEXT_MAX: Final = 2048
 SCOPES_MAX: Final = 64
@@ -157,13 +157,13 @@ async def _check_token(context: AgentContext, connection: ProgramConnection, tok
     if grant["application"]["id"] != connection.application_id or user_id != context.account.state.user_id:
         raise invalid_token
     connection.token_scopes = expand_scopes(grant["scopes"]) | {PseudoScope.AUTHENTICATED.value}
-    connection.token, connection.token_checked_ms = token, machine_ms()
+    connection.token, connection.token_checked_ms = token, read_machine_ms()
     return grant
 
 
 async def recheck_token(context: AgentContext, connection: ProgramConnection) -> None:
     """Check the token of a connection again if the last check is old; close it with TOKEN_REVOKED if the token is invalid."""
-    if connection.token is None or machine_ms() < connection.token_checked_ms + TOKEN_CHECK_INTERVAL_MS:
+    if connection.token is None or read_machine_ms() < connection.token_checked_ms + TOKEN_CHECK_INTERVAL_MS:
         return
     try:
         await _check_token(context, connection, connection.token)

@@ -115,7 +115,7 @@ class MessageHandle(Handle):
     @property
     def edited_timestamp(self) -> int:
         """Time of the last edit as Unix milliseconds; 0 if the message was not edited."""
-        return _unix_ms(self._data().edited_timestamp)
+        return _parse_unix_ms(self._data().edited_timestamp)
 
     @property
     def lobby(self) -> LobbyHandle | None:
@@ -187,6 +187,6 @@ def find_channel(core: Core, channel_id: int) -> ChannelHandle | None:
         return core.make(ChannelHandle, core, channel_id) if channel_id in core.cache.channels else None
 
 
-def _unix_ms(timestamp: str) -> int:
+def _parse_unix_ms(timestamp: str) -> int:
     """Convert an ISO 8601 timestamp to Unix milliseconds; an empty timestamp is 0."""
     return int(datetime.fromisoformat(timestamp).timestamp() * 1000) if timestamp else 0

@@ -210,7 +210,7 @@ class VoiceConnection:
                 start_mode = StartMode.RESUME if self._stream is not None else StartMode.IDENTIFY
             if failures and not self._was_accepted and code not in STALE_CLOSE_CODES:
                 await self._call_gateway.ping(self._state)
-            await asyncio.sleep(_backoff_seconds(failures))
+            await asyncio.sleep(_compute_backoff_seconds(failures))
             failures += 1
             if start_mode is StartMode.REJOIN:
                 await self._wait_for_session(deadline, code)
@@ -505,7 +505,7 @@ class VoiceConnection:
             self._log(f"A task of the call raised an unexpected exception: {error!r}")
 
 
-def _backoff_seconds(failures: int) -> float:
+def _compute_backoff_seconds(failures: int) -> float:
     """Return the delay before a retry: 0 for the first, then growing exponentially with jitter."""
     if failures == 0:
         return 0.0

@@ -370,7 +370,7 @@ class People:
             user=client.context.name_of(speaker_id),
             user_id=UserId(int(speaker_id)),
             frames=len(packets),
-            duration_ms=ogg.duration_ms(packets),
+            duration_ms=ogg.compute_duration_ms(packets),
             file=base64.b64encode(ogg.write_file(packets)).decode(),
         )
 

@@ -100,11 +100,11 @@ class AttachmentUrl(msgspec.Struct, frozen=True):
         return verify(key, self.path, query["ex"], query["is"], query["hm"], None)
 
 
-def parse(base: str, url: str) -> AttachmentUrl | None:
-    """Parse the URL of an attachment below `base`, the CDN's base URL; return None for any other URL."""
+def parse(base_url: str, url: str) -> AttachmentUrl | None:
+    """Parse the URL of an attachment below `base_url`, the base URL of the CDN; return None for any other URL."""
     try:
         parts = urlsplit(url)
-        base_parts = urlsplit(base)
+        base_parts = urlsplit(base_url)
     except ValueError:
         return None
     path = parts.path.removeprefix(base_parts.path).removeprefix(MEDIA_PROXY_PATH)

@@ -58,7 +58,7 @@ ModeratedKeyword = Annotated[str, Meta(min_length=1, max_length=60)]
 
 
 class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Keywords of the operator in rule syntax (`word`, `word*`, `*word*`).
+    """Keywords that the operator forbids, in rule syntax (`word`, `word*`, `*word*`).
 
     The first three lists extend the lists of KEYWORD_PRESET rules; `forbidden_in_names` applies to names."""
 
@@ -89,7 +89,7 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     authority: str | None = None
     """A PEM file with the certificate authority of the SMTP server, if the system does not trust it."""
     timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 30_000
-    """The maximum time of each step of the SMTP server."""
+    """The timeout of the connection and of each SMTP command."""
     mailbox: bool = False
     """Whether a rehearsal keeps mail in memory instead of sending it."""
 

@@ -319,7 +319,7 @@ class RateLimits:
         if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not RateLimitMode.OFF:
             self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
 
-    def blocked_ms(self, ip: str) -> int:
+    def compute_remaining_block_ms(self, ip: str) -> int:
         """Return the number of milliseconds for which an IP address is still blocked for invalid requests; 0 if it is not."""
         if not self.invalid_calls or self.mode is RateLimitMode.OFF:
             return 0

@@ -10,13 +10,11 @@ from typing import Final
 
 import msgspec
 
+from hubbub.protocol.delivery_outcomes import DELIVERED, REDACTED
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
 
 TRACE_ENTRIES_MAX: Final = 1000
 """Maximum number of stored events, and of stored rejected requests and closed connections each."""
-
-DELIVERED: Final = "delivered"
-REDACTED: Final = "delivered without message content"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

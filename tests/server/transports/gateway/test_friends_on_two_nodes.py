@@ -26,9 +26,9 @@ async def run_two_nodes(database_url: str, nats_url: str) -> AsyncIterator[tuple
     for app in apps:
         await app.start()
     async with aiohttp.ClientSession() as client:
-        one, two = (World(app, client) for app in apps)
-        yield one, two
-        for world in (one, two):
+        first_node, second_node = (World(app, client) for app in apps)
+        yield first_node, second_node
+        for world in (first_node, second_node):
             await world.close()
     for app in apps:
         await app.stop()
@@ -39,18 +39,20 @@ def as_client_of(world: World, actor: Actor) -> Actor:
     return dataclasses.replace(actor, world=world)
 
 
-async def test_friends_on_two_nodes_see_each_other_without_secrets(postgres_database: str, nats_url: str) -> None:
-    async with run_two_nodes(postgres_database, nats_url) as (one, two):
-        alice, bob, carol = [await one.user() for _ in range(3)]
-        game = await create_application(one)
+async def test_a_friend_on_another_node_sees_a_presence_without_secrets(postgres_database: str, nats_url: str) -> None:
+    async with run_two_nodes(postgres_database, nats_url) as (first_node, second_node):
+        alice, bob, carol = [await first_node.user() for _ in range(3)]
+        game = await create_application(first_node)
         await befriend(alice, bob)
-        alice_player, bob_player, carol_player = [await one.bearer(user, game.id) for user in (alice, bob, carol)]
+        alice_player, bob_player, carol_player = [
+            await first_node.bearer(user, game.id) for user in (alice, bob, carol)
+        ]
         await befriend(bob_player, carol_player, GAME_RELATIONSHIPS)
         alice_session = await alice.connect()
-        in_game = await carol_player.connect(Intents.ALL)
-        not_in_game = await carol.connect()
+        carol_game_session = await carol_player.connect(Intents.ALL)
+        carol_session = await carol.connect()
 
-        bob_session = await as_client_of(two, bob_player).connect(Intents.ALL)
+        bob_session = await as_client_of(second_node, bob_player).connect(Intents.ALL)
         activity = {
             "name": "Chess",
             "type": 0,
@@ -67,33 +69,37 @@ async def test_friends_on_two_nodes_see_each_other_without_secrets(postgres_data
             "idle",
             "Chess",
         )
-        assert (await in_game.next("PRESENCE_UPDATE", lambda update: update["activities"]))["has_played_game"] is True
+        assert (await carol_game_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))[
+            "has_played_game"
+        ] is True
         session_id = bob_session.ready["session_id"]
-        assert one.app.presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
-        assert "let-me-in" not in str(alice_session.dispatches) + str(in_game.dispatches)
+        assert first_node.app.presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
+        assert "let-me-in" not in str(alice_session.dispatches) + str(carol_game_session.dispatches)
         # A session that starts later sees the presence on either node.
-        for world in (one, two):
+        for world in (first_node, second_node):
             later = await as_client_of(world, alice_player).connect(Intents.ALL)
             assert [presence["status"] for presence in later.ready["presences"]] == ["idle"]
 
         await bob_session.close()
 
         assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "offline"
-        assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
-        await not_in_game.assert_not_received("PRESENCE_UPDATE")
-        assert one.app.presences.join_secret(bob.id, session_id, game.id) is None
+        assert (await carol_game_session.next("PRESENCE_UPDATE"))["status"] == "offline"
+        await carol_session.assert_not_received("PRESENCE_UPDATE")
+        assert first_node.app.presences.join_secret(bob.id, session_id, game.id) is None
 
 
 async def test_a_broadcast_is_delivered_in_order_on_every_node(postgres_database: str, nats_url: str) -> None:
-    async with run_two_nodes(postgres_database, nats_url) as (one, two):
-        users = [await one.user() for _ in range(BROADCAST_USERS_MIN)]
-        game = await create_application(one)
-        players = [await one.bearer(user, game.id) for user in users[:2]]
+    async with run_two_nodes(postgres_database, nats_url) as (first_node, second_node):
+        users = [await first_node.user() for _ in range(BROADCAST_USERS_MIN)]
+        game = await create_application(first_node)
+        players = [await first_node.bearer(user, game.id) for user in users[:2]]
         sessions = [
             await as_client_of(world, user).connect(Intents.ALL)
-            for world, user in zip((one, two), players, strict=True)
+            for world, user in zip((first_node, second_node), players, strict=True)
         ]
-        outsider = await as_client_of(two, await one.bearer(await one.user(), game.id)).connect(Intents.ALL)
+        outsider = await as_client_of(second_node, await first_node.bearer(await first_node.user(), game.id)).connect(
+            Intents.ALL
+        )
         event = Event("NUMBERED", dict, scope="identify")
 
         def publish(call: Call) -> None:
@@ -103,7 +109,7 @@ async def test_a_broadcast_is_delivered_in_order_on_every_node(postgres_database
                 audience = UserAudience.of(*recipients, game_filter=GameFilter(application_id=game.id))
                 call.tx.emit(event, {"number": number}, audience)
 
-        await one.write(publish)
+        await first_node.write(publish)
 
         for session in sessions:
             assert [(await session.next("NUMBERED"))["number"] for _ in range(20)] == list(range(20))

@@ -25,11 +25,11 @@ def publish_user(call: Call, row: UserRow) -> None:
 
     OAuth2 sessions receive the profile without the fields that require a scope."""
     own_actor = Actor(user_id=row.id, kind="bot" if row.bot else "user")
-    game_actor = Actor(user_id=row.id, kind="bearer")
+    oauth2_actor = Actor(user_id=row.id, kind="bearer")
     audience = UserAudience.of(row.id)
-    user_payload, game_payload = (views.my_user(row, actor, call.now_ms) for actor in (own_actor, game_actor))
+    user_payload, oauth2_payload = (views.my_user(row, actor, call.now_ms) for actor in (own_actor, oauth2_actor))
     # Key 0 is the payload for the OAuth2 sessions of all applications.
-    call.tx.emit(wire.USER_UPDATE, user_payload, audience, oauth2_payloads={0: game_payload})
+    call.tx.emit(wire.USER_UPDATE, user_payload, audience, oauth2_payloads={0: oauth2_payload})
 
 
 def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:

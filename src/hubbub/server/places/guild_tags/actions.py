@@ -19,7 +19,7 @@ from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members.signals import MemberRemoved
 
 UPDATE_MEMBERS_JOB: Final = "guild_tags.update_members"
-"""Name of the job that updates the members who display a changed tag. Stored jobs contain it, so it must not change."""
+"""Kind of the job that updates the members who display a changed tag. Stored jobs contain it, so it must not change."""
 MEMBERS_BATCH_SIZE: Final = 100
 """Number of members that one job updates."""
 

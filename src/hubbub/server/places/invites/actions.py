@@ -23,9 +23,9 @@ from hubbub.server.places.invites.store import InviteRow, TargetsProgress
 from hubbub.server.places.invites.target_files import TargetList
 
 EXPIRE_JOB: Final = "invites.expire"
-"""Name of the job that deletes an expired invite."""
+"""Kind of the job that deletes an expired invite."""
 STORE_TARGETS_JOB: Final = "invites.store_targets"
-"""Name of the job that stores a batch of target users."""
+"""Kind of the job that stores a batch of target users."""
 
 TARGETS_BATCH_SIZE: Final = 1000
 """Number of target users stored by the request itself.

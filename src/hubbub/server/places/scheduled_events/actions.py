@@ -25,9 +25,9 @@ from hubbub.server.places.stage_instances import StageInstanceClosed, StageInsta
 from hubbub.server.places.voice_states.signals import VoiceChannelChanged
 
 ADVANCE_JOB: Final = "scheduled_events.advance"
-"""Name of the job that starts, ends or cancels an event at its time."""
+"""Kind of the job that starts, ends or cancels an event at its time."""
 END_JOB: Final = "scheduled_events.end"
-"""Name of the job that ends an event whose voice channel stays empty."""
+"""Kind of the job that ends an event whose voice channel stays empty."""
 
 _AUDITED_FIELDS: Final = (
     "name",
@@ -198,14 +198,14 @@ def _cancel_jobs(call: Call, row: EventRow) -> None:
 def _schedule_job(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
     """Schedule the job for the event's next automatic change."""
     _cancel_jobs(call, row)
-    due_ms = _next_change_ms(row, exceptions)
+    due_ms = _find_next_change_ms(row, exceptions)
     if due_ms is not None:
         call.tx.enqueue(
             ADVANCE_JOB, EventJobPayload(ScheduledEventId(row.id)), due_ms=due_ms, key=_job_key(ADVANCE_JOB, row.id)
         )
 
 
-def _next_change_ms(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
+def _find_next_change_ms(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
     """Return when the event starts, ends or is canceled automatically, in Unix milliseconds, or None (spec/http.md#3.9)."""
     occurrence = _current_occurrence(row, exceptions)
     is_external = row.entity_type == EventEntityType.EXTERNAL
@@ -232,7 +232,7 @@ def advance(call: Call, event_id: int) -> None:
     """Start, end or cancel an event whose automatic change is due; reschedule the job if the change is due later."""
     row = store.find(call.tx, event_id)
     exceptions = [] if row is None else _list_exceptions(call, row)
-    due_ms = None if row is None else _next_change_ms(row, exceptions)
+    due_ms = None if row is None else _find_next_change_ms(row, exceptions)
     if row is None or due_ms is None:
         return
     if due_ms > call.now_ms:

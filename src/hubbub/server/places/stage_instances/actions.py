@@ -20,7 +20,7 @@ from hubbub.server.places.stage_instances.store import StageInstanceRow
 from hubbub.server.places.voice_states.signals import SpeakerAdded, VoiceChannelChanged
 
 CLOSE_JOB: Final = "stage_instances.close"
-"""Name of the job that ends a stage without speakers."""
+"""Kind of the job that ends a stage without speakers."""
 
 _AUDITED_FIELDS: Final = ("topic", "privacy_level")
 

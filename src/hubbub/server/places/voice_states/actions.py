@@ -22,7 +22,7 @@ from hubbub.server.places.voice_states.signals import ParticipantDisplaced, Spea
 from hubbub.server.places.voice_states.store import VoiceChannelRow, VoiceStateRow
 
 MOVE_TO_AFK_JOB: Final = "voice_states.move_to_afk"
-"""Name of the job that moves an inactive member to the AFK channel. Stored jobs contain it, so it must not change."""
+"""Kind of the job that moves an inactive member to the AFK channel. Stored jobs contain it, so it must not change."""
 
 
 class AfkJobPayload(msgspec.Struct, kw_only=True):

@@ -27,9 +27,9 @@ class PutResult(NamedTuple):
     """Whether the participant must connect to the voice server, possibly again."""
 
 
-def join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
+def compute_join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
     """Return the delay in milliseconds before a join, imposed after rejected voice connections (spec/voice.md#1)."""
-    return rules.join_delay_ms(call, *store.find_failures(call.tx, call_id, user_id))
+    return rules.compute_join_delay_ms(call, *store.find_failures(call.tx, call_id, user_id))
 
 
 def put(call: Call, row: CallStateRow) -> PutResult:
@@ -108,5 +108,5 @@ __all__ = [
     "remove",
     "new_state",
     "notify_voice_server",
-    "join_delay_ms",
+    "compute_join_delay_ms",
 ]

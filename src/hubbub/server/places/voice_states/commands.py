@@ -43,7 +43,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         self_mute=body.self_mute,
         self_video=body.self_video,
     )
-    delay_ms = rules.join_delay_ms(call, failure_count, last_failure_ms)
+    delay_ms = rules.compute_join_delay_ms(call, failure_count, last_failure_ms)
     if delay_ms:
         call.tx.enqueue(
             JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(request.guild_id, request.user_id)
@@ -82,7 +82,7 @@ class VoiceJoinRequest(msgspec.Struct, kw_only=True):
 
 
 JOIN_JOB: Final = "voice_states.join"
-"""Name of the job that joins a voice channel after a delay."""
+"""Kind of the job that joins a voice channel after a delay."""
 
 
 def _join_job_key(guild_id: int, user_id: int) -> str:

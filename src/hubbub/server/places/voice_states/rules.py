@@ -22,7 +22,7 @@ FAILURES_EXPIRE_MS: Final = 60_000
 """Time in milliseconds after which rejections are no longer counted."""
 
 
-def join_delay_ms(call: Call, failure_count: int, last_failure_ms: int) -> int:
+def compute_join_delay_ms(call: Call, failure_count: int, last_failure_ms: int) -> int:
     """Return the delay of a join in milliseconds after rejected voice connections (spec/voice.md#1).
 
     `failure_count` is the number of rejections and `last_failure_ms` the time of the last one in Unix milliseconds. The

@@ -82,11 +82,11 @@ def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | Non
     if row is None or row.callback_type is not None:
         return None
     target = find_target(call, row.application_id)
-    left_ms = remaining_ms(call, interaction_id)
+    left_ms = compute_remaining_ms(call, interaction_id)
     return None if target is None or left_ms <= 0 else msgspec.structs.replace(target, remaining_ms=left_ms)
 
 
-def remaining_ms(call: Call, interaction_id: int) -> int:
+def compute_remaining_ms(call: Call, interaction_id: int) -> int:
     """Return the milliseconds left for the initial response."""
     return InteractionId(interaction_id).created_ms + wire.RESPONSE_TIMEOUT_MS - call.now_ms
 

@@ -29,7 +29,7 @@ DEFERRED_STATUS: Final = 202
 
 def fail_unanswered(call: Call, job: Job) -> None:
     """Fail the interactions that were not answered within three seconds."""
-    actions.fail_unanswered(call, job.decode(timeouts.InteractionExpiry).requested_before_ms)
+    actions.fail_unanswered(call, job.decode(timeouts.InteractionExpiry).created_before_ms)
 
 
 async def deliver(operation: AsyncOperation, job: Job) -> None:
@@ -78,7 +78,7 @@ async def _retry_or_fail(
     delay_ms = RETRY_MS << min(job.attempts, DOUBLINGS_MAX)
 
     def decide(call: Call) -> bool:
-        if endpoints.remaining_ms(call, delivery.interaction_id) > delay_ms:
+        if endpoints.compute_remaining_ms(call, delivery.interaction_id) > delay_ms:
             return True
         actions.fail(call, delivery.interaction_id, problem, actions.TIMED_OUT)
         return False

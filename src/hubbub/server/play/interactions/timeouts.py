@@ -16,11 +16,11 @@ GRANULARITY_MS: Final = 250
 class InteractionExpiry(msgspec.Struct):
     """Payload of the timeout job."""
 
-    requested_before_ms: int
-    """Unix time in milliseconds; interactions created shortly before it fail unless they were answered."""
+    created_before_ms: int
+    """Unix time in milliseconds. The job fails unanswered interactions created shortly before this time."""
 
 
-def due_ms(now_ms: int) -> int:
+def compute_due_ms(now_ms: int) -> int:
     """Return the Unix time in milliseconds when an interaction created at `now_ms` times out.
 
     Times are rounded up so that one job serves many interactions; a job per interaction would double the cost of an
@@ -37,10 +37,10 @@ def schedule(call: Call) -> None:
     """Schedule the timeout of interactions created now.
 
     The caller has already checked that the job does not exist (`store.load_invocation`)."""
-    due_at_ms = due_ms(call.now_ms)
+    due_at_ms = compute_due_ms(call.now_ms)
     call.tx.enqueue(
         EXPIRE_JOB,
-        InteractionExpiry(requested_before_ms=due_at_ms - RESPONSE_TIMEOUT_MS),
+        InteractionExpiry(created_before_ms=due_at_ms - RESPONSE_TIMEOUT_MS),
         due_ms=due_at_ms,
         key=job_key(due_at_ms),
     )

@@ -61,7 +61,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
         lobby = own_lobbies.get(lobby_id)
         if lobby is None or not rules.can_join(call.user_id, participants.get(lobby_id, ())):
             _reject_join(call, request)
-        elif delay_ms := voice_states.calls.join_delay_ms(call, lobby_id, call.user_id):
+        elif delay_ms := voice_states.calls.compute_join_delay_ms(call, lobby_id, call.user_id):
             call.tx.enqueue(JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(lobby_id, call.user_id))
         else:
             actions.join_or_update(call, lobby, _call_state(call, request))

@@ -95,7 +95,7 @@ def _handle_uncertain(call: Call, renewal: Renewal) -> None:
     row = _find_due(call, renewal)
     if row is not None:
         since_ms = renewal.since_ms or call.now_ms
-        _retry_or_end(call, row, since_ms, ledger.next_attempt_ms(call.now_ms, since_ms))
+        _retry_or_end(call, row, since_ms, ledger.compute_next_attempt_ms(call.now_ms, since_ms))
 
 
 def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:

@@ -42,7 +42,7 @@ class RefundJob(msgspec.Struct, frozen=True):
     """Unix milliseconds when the refund was first scheduled."""
 
 
-def next_attempt_ms(now_ms: int, since_ms: int) -> int:
+def compute_next_attempt_ms(now_ms: int, since_ms: int) -> int:
     """Return the Unix milliseconds of the next attempt; the delay grows from RETRY_MIN_MS to RETRY_MAX_MS.
 
     `since_ms` is the time of the first attempt."""
@@ -167,7 +167,7 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
     except Exception as error:
         log.warning("Refund of payment %s failed; retrying", refund_job.key, exc_info=error)
         await operation.write(
-            lambda call: _enqueue_refund(call, refund_job, next_attempt_ms(call.now_ms, refund_job.since_ms))
+            lambda call: _enqueue_refund(call, refund_job, compute_next_attempt_ms(call.now_ms, refund_job.since_ms))
         )
     else:
         await operation.write(lambda call: _end_refund(call, refund_job.key, store.REFUNDED))

@@ -123,7 +123,7 @@ def postpone(call: Call, purchase_id: int) -> None:
     call.tx.enqueue(
         SETTLEMENT_JOB,
         int(row.id),
-        due_ms=ledger.next_attempt_ms(call.now_ms, started_ms),
+        due_ms=ledger.compute_next_attempt_ms(call.now_ms, started_ms),
         key=_settlement_job_key(row),
     )
 

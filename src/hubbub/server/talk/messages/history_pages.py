@@ -57,7 +57,7 @@ def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) 
             before_content,
             codec.encode(content),
             before_timestamp,
-            _encoded_seconds(seconds),
+            _encode_seconds(seconds),
             _MILLISECONDS[milliseconds],
             before_id,
             b"%d" % message_id,
@@ -79,5 +79,5 @@ def _message_template(related: views.RelatedData, channel_id: int, author_id: in
 
 
 @lru_cache(maxsize=4096)
-def _encoded_seconds(seconds: int) -> bytes:
+def _encode_seconds(seconds: int) -> bytes:
     return codec.timestamp(seconds * 1000)[:19].encode()

@@ -49,7 +49,7 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]
         self_deaf=body.self_deaf,
         self_video=body.self_video,
     )
-    if delay_ms := voice_states.calls.join_delay_ms(call, request.channel_id, request.user_id):
+    if delay_ms := voice_states.calls.compute_join_delay_ms(call, request.channel_id, request.user_id):
         call.tx.enqueue(
             JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(request.channel_id, request.user_id)
         )

@@ -161,11 +161,11 @@ async def send(operation: AsyncOperation, job: Job) -> None:
         # The host has a private address, so no notification can be sent to it.
         status, headers = _GONE_STATUSES[0], {}
     except UnreachableError as error:
-        raise RetryLater(_retry_delay_ms(job, {}), str(error)) from error
+        raise RetryLater(_compute_retry_delay_ms(job, {}), str(error)) from error
     if status in _GONE_STATUSES:
         await operation.write(lambda call: store.delete(call.tx, [delivery.subscription.id]))
     elif status == _TOO_MANY_STATUS or status >= 500:
-        raise RetryLater(_retry_delay_ms(job, headers), f"the push service returned status {status}")
+        raise RetryLater(_compute_retry_delay_ms(job, headers), f"the push service returned status {status}")
     elif not 200 <= status < 300:
         log.warning("a push service rejected a notification", extra={"status": status})
         raise DropJob(f"the push service rejected the notification with status {status}")
@@ -194,7 +194,7 @@ async def _post(
     return response.status, response.headers
 
 
-def _retry_delay_ms(job: Job, headers: Mapping[str, str]) -> int:
+def _compute_retry_delay_ms(job: Job, headers: Mapping[str, str]) -> int:
     """Return the delay before the next attempt: that of Retry-After in seconds, or one that doubles."""
     retry_after = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     if retry_after.isascii() and retry_after.isdigit() and len(retry_after) <= 6:

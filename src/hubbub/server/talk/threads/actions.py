@@ -239,7 +239,7 @@ def _build_audited_thread(row: ChannelRow) -> AuditedThread:
     )
 
 
-def archive_due_ms(row: ChannelRow) -> int | None:
+def compute_archive_due_ms(row: ChannelRow) -> int | None:
     """Return the time in Unix milliseconds at which an inactive thread is archived (spec/http.md#3.3).
 
     None for archived threads and pinned posts."""
@@ -256,7 +256,7 @@ def schedule_archive(tx: Tx, row: ChannelRow) -> None:
 
     New messages do not reschedule the job; a job that runs too early schedules itself again."""
     jobs.cancel_jobs(tx, ARCHIVE_JOB, _archive_job_key(row.id))
-    due_ms = archive_due_ms(row)
+    due_ms = compute_archive_due_ms(row)
     if due_ms is not None:
         tx.enqueue(ARCHIVE_JOB, ArchiveJob(ChannelId(row.id)), due_ms=due_ms, key=_archive_job_key(row.id))
 

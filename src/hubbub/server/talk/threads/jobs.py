@@ -11,7 +11,7 @@ def archive(call: Call, job: Job) -> None:
     row = channels.find(call.tx, job.decode(actions.ArchiveJob).thread_id)
     if row is None:
         return
-    due_ms = actions.archive_due_ms(row)
+    due_ms = actions.compute_archive_due_ms(row)
     if due_ms is None:
         return
     if due_ms > call.now_ms:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable
 
 from hubbub.protocol import codec, intents
+from hubbub.protocol.delivery_outcomes import DELIVERED, NOT_SENT_TO_SUBJECT, REDACTED
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import permission_names
 from hubbub.server.core import voice
 from hubbub.server.core.event_dispatch import Dispatch, GuildAudience, UserAudience
-from hubbub.server.core.trace import DELIVERED, REDACTED, Outcome
+from hubbub.server.core.trace import Outcome
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.session import GatewaySession, Seat
 
@@ -73,7 +74,7 @@ def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
     if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
         return "meant for another session of the user"
     if audience.excluded_user_id == session.user_id:
-        return "not sent to the user it is about"
+        return NOT_SENT_TO_SUBJECT
     channel_id = audience.channel_id
     if channel_id is not None and channel_id not in standing.visible:
         return "missing permission: VIEW_CHANNEL in the channel"

@@ -110,7 +110,7 @@ class MemberRequests:
         self._last_requests: ExpiringMap[tuple[int, int], int] = ExpiringMap()
         """(bot ID, guild ID) to the last accepted request, as Unix milliseconds."""
 
-    def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
+    def compute_wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
         """Return the milliseconds that the bot must wait before it may request all members, and whether to reject the request.
 
         A wait of 0 means that the request is accepted and the next one must wait. In the mode "report" a bot that does

@@ -312,7 +312,7 @@ class HttpServer:
 
     def _reject_blocked(self, state: RequestState) -> None:
         """Reject a request from an IP address that is blocked because of too many invalid requests."""
-        blocked_ms = self._rate_limits.blocked_ms(state.ip)
+        blocked_ms = self._rate_limits.compute_remaining_block_ms(state.ip)
         if blocked_ms:
             # This simulates a ban at the edge, which clients recognize by the missing Via header.
             state.headers.pop("Via", None)

@@ -24,7 +24,7 @@ ERROR_TEXTS: Final = {
 
 @page("GET", TEMPLATE_PATH, public=True)
 async def show_template(request: PageRequest) -> web.Response:
-    """Show a template."""
+    """Show the preview of a guild template and the form that creates a guild from it."""
     return await _show_preview(request)
 
 

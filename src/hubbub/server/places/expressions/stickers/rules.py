@@ -24,8 +24,8 @@ def require_sendable(
 ) -> list[wire.StickerItem]:
     """Return the distinct stickers of a message, or raise an error.
 
-    INVALID_STICKER is raised for an unknown sticker, STICKER_NOT_ALLOWED for a sticker of another guild that the caller
-    may not send in the channel."""
+    Raise INVALID_STICKER for an unknown sticker or a sticker of another guild that the caller is not a member of, and
+    STICKER_NOT_ALLOWED for a sticker of another guild if the caller lacks USE_EXTERNAL_STICKERS in the channel."""
     distinct_ids = list(dict.fromkeys(sticker_ids))
     rows_by_id = STICKERS.table.find_many(
         call.tx, [sticker_id for sticker_id in distinct_ids if packs.find_standard(sticker_id) is None]
@@ -44,10 +44,10 @@ def require_sendable(
 
 
 def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) -> None:
-    """Raise INVALID_STICKER or STICKER_NOT_ALLOWED if the caller may not send a guild sticker in the channel.
+    """Raise an error if the caller may not send a guild sticker in the channel.
 
-    All members of a guild may send its stickers in its channels. Elsewhere, the caller must be a member of the sticker's
-    guild and have USE_EXTERNAL_STICKERS."""
+    In channels of the sticker's guild there is no further condition. Elsewhere, raise INVALID_STICKER if the caller is
+    not a member of the sticker's guild, and STICKER_NOT_ALLOWED if the caller lacks USE_EXTERNAL_STICKERS."""
     if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
         return
     if not store.is_member(call.tx, row.guild_id, call.user_id):

@@ -47,7 +47,7 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
     Raise an error if the caller may not create interactions in the channel, or if the application cannot receive
     them."""
     command_id = body.data.id if isinstance(body, wire.RunCommand | wire.AutocompleteCommand) else 0
-    timeout_job = timeouts.job_key(timeouts.due_ms(call.now_ms)), timeouts.EXPIRE_JOB
+    timeout_job = timeouts.job_key(timeouts.compute_due_ms(call.now_ms)), timeouts.EXPIRE_JOB
     loaded = store.load_invocation(
         call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, timeout_job=timeout_job
     )

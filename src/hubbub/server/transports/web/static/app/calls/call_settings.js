@@ -61,7 +61,7 @@ function settingsFields(devices, meter) {
   const fields = [
     formField("Microphone", microphone).node,
     h("div", { class: "field" }, h("p", { class: "hint" }, "Speak to see the level."), meter),
-    formField("Sensitivity", threshold, "Others see that you speak above this level.").node,
+    formField("Sensitivity", threshold, "Above this level, other users see that you are speaking.").node,
     hasOutputs ? formField("Speaker", speaker).node : null,
     checkbox("Push to talk", "Your microphone is on only while you hold the right Ctrl key.", {
       checked: settings.pushToTalk,

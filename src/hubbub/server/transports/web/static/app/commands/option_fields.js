@@ -23,6 +23,7 @@ let fieldCount = 0;
  * Return the field for one option of a command.
  *
  * @param {object} option as the command declares it
+ * @param {import("../state/context.js").Context} context
  * @param {(typed: any) => Promise<{name: string, value: any}[]>} complete fetches autocomplete choices from the app
  * @returns {{node: HTMLElement, read: (files: File[]|null) => any, isMissing: () => boolean,
  *   showError: (text: string) => void, focus: () => void}} `read` returns undefined for an empty field and appends its file to
@@ -113,7 +114,7 @@ function attachment({ file_types: types = [] }, id) {
 
   function read(files) {
     if (!input.files.length) return undefined;
-    // Autocomplete requests do not include the file itself.
+    // Without `files` (autocomplete, `isMissing`) only the presence of a file matters.
     if (!files) return "0";
     files.push(input.files[0]);
     return String(files.length - 1);

@@ -36,8 +36,8 @@ function parseBlocks(text, depth) {
   let textStart = 0;
   for (const match of text.matchAll(FENCE)) {
     const before = text.slice(textStart, match.index);
-    // A code block inside a quoted line includes the quote markers of its lines.
     nodes.push(...parseLines(before.replace(/\n$/, ""), depth));
+    // In a quote, the code keeps the `> ` markers of its lines.
     nodes.push({ type: "block", language: match[1] ?? "", text: match[2] });
     textStart = match.index + match[0].length;
     if (text[textStart] === "\n") textStart += 1;
@@ -122,10 +122,10 @@ function nestItems(items, depth) {
 
 // Inline rules, tried in this order at each character that can start markup. Everything else is text.
 
-/** `[label](https://example.com "title")`: the label may contain one level of brackets, the URL one level of parentheses. */
 const LINK_LABEL = /\[((?:\\.|[^\[\]\\\n]|\[[^\[\]\n]*\])+)\]/.source;
 const LINK_URL = /<?(https?:\/\/[^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?/.source;
 const LINK_TITLE = /(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?/.source;
+/** `[label](https://example.com "title")`: the label may contain one level of brackets, the URL one level of parentheses. */
 const MASKED_LINK = new RegExp(`${LINK_LABEL}\\(\\s*${LINK_URL}${LINK_TITLE}\\s*\\)`, "iy");
 
 /** @type {[RegExp, (match: RegExpExecArray, depth: number) => any][]} */

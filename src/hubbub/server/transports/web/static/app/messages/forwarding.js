@@ -16,7 +16,12 @@ const TARGETS_MAX = 5;
 /** Largest number of targets that the list shows; a search finds the others. */
 const VISIBLE_TARGETS_MAX = 50;
 
-/** Return the channels that the user can send messages in: conversations, then the guild in view, then other guilds. */
+/**
+ * Return the channels that the user can send messages in.
+ *
+ * With a guild in view, its channels come first, then those of other guilds, then conversations. Otherwise conversations
+ * come first.
+ */
 function findTargets({ state, guildId }) {
   const conversations = state.privateChannels();
   const rank = channel => (channel.guild_id === guildId ? 0 : 1);

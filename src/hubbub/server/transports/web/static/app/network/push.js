@@ -4,7 +4,7 @@ const WORKER_PATH = "/service_worker.js";
 const SCOPE = "/app";
 const SUBSCRIPTIONS_PATH = "/users/@me/push-subscriptions";
 
-/** Policy of Trusted Types that allows the URL of the service worker and no other. */
+/** Trusted Types policy that allows the URL of the service worker and no other. */
 const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("service-worker", {
   createScriptURL(url) {
     if (url !== WORKER_PATH) throw new TypeError("not the service worker");
@@ -95,10 +95,10 @@ export async function endPushSubscription() {
 }
 
 /**
- * Compare the subscription of this browser with that of the login session on the server.
+ * Synchronize the subscription of this browser with those of the login session on the server.
  *
- * A subscription of an earlier login ends, because another user may have logged in. One that the browser or the server
- * replaced is renewed.
+ * A subscription of an earlier login ends, because another user may have logged in. A subscription that the server does not
+ * know, or whose key has changed, is renewed. Other subscriptions of the login session are deleted.
  */
 export async function syncPushSubscription({ api }) {
   const subscription = pushObstacle() === null ? await findSubscription() : null;

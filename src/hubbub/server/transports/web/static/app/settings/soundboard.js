@@ -87,7 +87,7 @@ function commonFields(view, sound) {
     name: textSetting("Name", { maxlength: SOUND_NAME_MAX, required: true }),
     volume: volumeSetting(),
     emoji_name: emojiSetting(view, "Emoji", {
-      hint: "Shown on the button of the sound. Custom emoji of this guild only.",
+      hint: "Shown on the button of the sound. You can use standard emoji and custom emoji of this guild.",
     }),
   };
   fields.name.write(sound.name);

@@ -13,7 +13,11 @@ export function iconButton(name, label, onClick, attributes = {}) {
 
 let fieldCount = 0;
 
-/** Return a field with a label, an input and a hint; `setError` shows an error below it, or removes the error for null. */
+/**
+ * Return a field with a label, an input and a hint.
+ *
+ * `setError` shows an error below the input and focuses the input; null removes the error.
+ */
 export function formField(label, input, hint) {
   const id = `field-${(fieldCount += 1)}`;
   input.id = id;
