@@ -87,6 +87,27 @@ def stop_process(process: "subprocess.Popen[bytes]") -> int:
     return process.wait(TIMEOUT_SECONDS)
 
 
+def test_dev_stops_when_its_standard_input_ends(tmp_path: Path) -> None:
+    ready_file = tmp_path / "ready.json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hubbub.server.cli", "dev", "--stop-with-stdin", "--ready-file", str(ready_file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"HUBBUB_PORT": "0"},
+    )
+    try:
+        asyncio.run(wait_for_ready_file(ready_file, process))
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(TIMEOUT_SECONDS) == 0
+    finally:
+        process.kill()
+        for stream in (process.stdout, process.stderr):
+            assert stream is not None
+            stream.close()
+
+
 def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None:
     with running_server(tmp_path, "dev") as (process, ready):
         assert set(ready) == {

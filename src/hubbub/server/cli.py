@@ -5,7 +5,9 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
@@ -122,6 +124,11 @@ def _build_parser() -> argparse.ArgumentParser:
         usage="hubbub dev [SETTINGS]",
     )
     _add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, excluded_keys=("control",), defaults=DEV_DEFAULTS)
+    dev.add_argument(
+        "--stop-with-stdin",
+        action="store_true",
+        help="shut down when standard input ends, for programs that start the server and may be killed",
+    )
     dev.set_defaults(run=_run_dev)
 
     commands.add_parser(
@@ -335,7 +342,17 @@ def _run_serve(arguments: argparse.Namespace) -> int:
 
 
 def _run_dev(arguments: argparse.Namespace) -> int:
+    if arguments.stop_with_stdin:
+        threading.Thread(target=_terminate_with_stdin, daemon=True).start()
     return _run_server(load_config(arguments, DEV_DEFAULTS, is_rehearsal=True), is_rehearsal=True)
+
+
+def _terminate_with_stdin() -> None:
+    # The end of stdin means that the program that started the server has ended, also after kill -9. sys.stdin is not used,
+    # because Python locks it while it is read and closes it at exit.
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run_server(config: Config, *, is_rehearsal: bool) -> int:

@@ -63,7 +63,7 @@ class PlatformProcess:
         arguments = ["--port", "0", "--world", str(empty_world), "--ready-file", str(ready_file), "--seed", "0"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "hubbub.testing.child", *arguments],
+                [sys.executable, "-m", "hubbub.server.cli", "dev", "--stop-with-stdin", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
