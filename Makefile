@@ -10,6 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; 
 VENV := .venv
 RUN := $(VENV)/bin/python
 JS := tests/clients/js
+REHEARSAL_JS := packages/rehearsal-js
 BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
@@ -59,12 +60,15 @@ parity: venv ## compare with the public OpenAPI description and write docs/parit
 
 client-deps:
 	@if ! command -v npm >/dev/null 2>&1 || ! node -e 'process.exit(Number(parseInt(process.versions.node) < 18))' 2>/dev/null; then \
-		echo "Node.js 18 with npm not found: JavaScript checks and discord.js tests are skipped"; \
-	elif [ -n "$$(find $(JS)/package.json $(JS)/package-lock.json $(JS)/.npmrc \
-			-newer $(JS)/node_modules/.package-lock.json 2>&1)" ]; then \
-		echo "Installing the npm packages of the tests"; \
-		cd $(JS) && npm install --no-audit --no-fund --no-save --loglevel=error >/dev/null && touch node_modules/.package-lock.json; \
-	fi
+		echo "Node.js 18 with npm not found: JavaScript checks and tests are skipped"; exit 0; \
+	fi; \
+	for folder in $(JS) $(REHEARSAL_JS); do \
+		if [ -n "$$(find $$folder/package.json $$folder/package-lock.json $$folder/.npmrc \
+				-newer $$folder/node_modules/.package-lock.json 2>&1)" ]; then \
+			echo "Installing the npm packages of $$folder"; \
+			(cd $$folder && npm install --no-audit --no-fund --no-save --loglevel=error >/dev/null && touch node_modules/.package-lock.json); \
+		fi; \
+	done
 
 # Client libraries for Python that only the tests use. Each has its own environment, because several use the package name discord.
 CLIENT_LIBRARIES := disnake==2.12.2 nextcord==2.6.0 py-cord==2.8.1 discord.py-interactions==5.16.0
@@ -127,13 +131,14 @@ format: venv client-deps ## format Python and JavaScript
 	@$(RUN) -m ruff format --quiet .
 	@if [ -x $(BIOME) ]; then $(BIOME) format --write . >/dev/null; fi
 
-generate: venv ## write the modules of the chat client that come from the protocol
+generate: venv ## write the JavaScript modules and types that come from the protocol
 	@$(RUN) -m tests.contract.chat_client_modules
+	@$(RUN) -m tools.control_client
 
 bench: venv ## run the benchmarks: ratios against a reference in the same run
 	@$(RUN) -m bench $(ARGS)
 
 clean: ## remove everything that the other targets create
 	@rm -rf src/hubbub/server/transports/web/static/third_party
-	@rm -rf $(VENV) $(JS)/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(JS)/node_modules $(REHEARSAL_JS)/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,51 @@
+/** An error of a rehearsal: the platform is not in the state that the test expects. */
+export class RehearsalError extends Error {
+  get name() {
+    return this.constructor.name;
+  }
+}
+
+/** The platform could not be started. `log` is the end of its output. */
+export class PlatformNotStarted extends RehearsalError {
+  constructor(message, log = "", options = undefined) {
+    super(log ? `${message}\n${log}` : message, options);
+    this.log = log;
+  }
+}
+
+/** The platform rejected a request. */
+export class RequestRejected extends RehearsalError {
+  constructor(operation, status, body) {
+    super(describe(operation, status, body), body.cause ? { cause: body.cause } : undefined);
+    this.status = status;
+    this.code = body.code ?? 0;
+    this.errors = body.errors ?? {};
+    this.body = body;
+  }
+}
+
+/** An event, a response or audio did not arrive. */
+export class ExpectationFailed extends RequestRejected {
+  constructor(operation, status, body) {
+    super(operation, status, body);
+    this.differences = body.differences ?? [];
+    this.received = body.received ?? [];
+  }
+}
+
+function describe(operation, status, body) {
+  // Messages about a person name the person, the request and its errors.
+  const lines = [body.message.includes("\n") ? body.message : `${operation}: ${status} ${body.message}`];
+  if (body.cause && !body.message.includes(body.cause)) lines.push(body.cause);
+  for (const [path, text] of fieldErrors(body.errors ?? {}, [])) {
+    if (!body.message.includes(text)) lines.push(`${path}: ${text}`);
+  }
+  return lines.join("\n");
+}
+
+function* fieldErrors(node, path) {
+  for (const [key, value] of Object.entries(node)) {
+    if (key === "_errors") for (const error of value) yield [path.join(".") || "body", error.message];
+    else if (typeof value === "object" && value !== null) yield* fieldErrors(value, [...path, key]);
+  }
+}

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { ExpectationFailed, RehearsalError, RequestRejected, startPlatform } from "hubbub-rehearsal";
+import { COMMAND } from "./programs.mjs";
+
+const DEMO_WORLD = fileURLToPath(new URL("../../../src/hubbub/server/worlds/demo.toml", import.meta.url));
+const EMPTY_WORLD = fileURLToPath(new URL("empty.toml", import.meta.url));
+const WORLD = fileURLToPath(new URL("../examples/world.toml", import.meta.url));
+let server;
+let emptySnapshot;
+
+before(async () => {
+  server = await startPlatform({ command: COMMAND, world: EMPTY_WORLD });
+  emptySnapshot = await server.snapshot();
+  await server.loadWorld(DEMO_WORLD);
+});
+after(() => server?.close());
+
+/** A platform for one test. */
+async function fork(context, options) {
+  const platform = await server.fork(options);
+  context.after(() => platform.close());
+  return platform;
+}
+
+test("People exchange messages and reactions", async context => {
+  const platform = await fork(context);
+  const [alice, bob] = [platform.person("alice"), platform.person("bob")];
+  await bob.connect();
+
+  const sent = await alice.say("hello", { files: { "a.txt": "text" }, embeds: [{ title: "Card" }] });
+  assert.equal(sent.attachments[0].filename, "a.txt");
+  assert.equal(sent.embeds[0].title, "Card");
+  assert.equal((await bob.expectMessage({ author: "alice", content: "hello" })).id, sent.id);
+
+  const reply = await bob.reply(sent, "hi");
+  assert.equal((await alice.expect("MESSAGE_CREATE", { content: "hi" })).id, reply.id);
+  assert.equal((await bob.edit(reply, "hi!")).content, "hi!");
+  await alice.react(reply, "👍");
+  assert.equal((await bob.expect("MESSAGE_REACTION_ADD")).message_id, reply.id);
+  await bob.delete(reply);
+  assert.deepEqual(
+    (await alice.read({ limit: 2 })).map(message => message.id),
+    [sent.id],
+  );
+  await alice.expectNone("GUILD_BAN_ADD");
+  assert.ok((await bob.events("MESSAGE_CREATE")).length > 0);
+  assert.equal((await alice.in("@bob").say("only you")).content, "only you");
+});
+
+test("An expectation that is not met lists what differs", async context => {
+  const platform = await fork(context);
+  const bob = platform.person("bob");
+  await bob.connect();
+  await platform.person("alice").say("helo");
+  await assert.rejects(bob.expectMessage({ content: "hello", timeoutMs: 200 }), error => {
+    assert.ok(error instanceof ExpectationFailed);
+    assert.deepEqual(error.differences, [{ path: "content", expected: "hello", received: "helo" }]);
+    assert.ok(error.received.some(({ event, data }) => event === "MESSAGE_CREATE" && data.content === "helo"));
+    return true;
+  });
+  await assert.rejects(bob.expect("MESAGE_CREATE"), /did you mean MESSAGE_CREATE/);
+});
+
+test("A rejected request has its cause", async context => {
+  const platform = await fork(context);
+  await assert.rejects(platform.person("bob", { channel: "staff" }).say("hello"), error => {
+    assert.ok(error instanceof RequestRejected);
+    assert.equal(error.status, 403);
+    assert.match(error.cause, /bob lacks the permission VIEW_CHANNEL in #staff/);
+    assert.match(
+      error.message,
+      /403 Missing Access \(code 50001\)\n {2}bob lacks the permission VIEW_CHANNEL in #staff\.$/,
+    );
+    return true;
+  });
+  await assert.rejects(platform.person("alice").say("x".repeat(3000)), /content: Must be 2000 or fewer/);
+  await assert.rejects(platform.clock.set("soon"), error => error.code === 50035 && "now" in error.errors);
+});
+
+test("The clock is controlled", async context => {
+  const platform = await fork(context, { now: new Date("2031-05-01T12:00:00Z") });
+  assert.equal((await platform.clock.freeze()).running, false);
+  const { now_ms: start } = await platform.clock.get();
+  assert.equal((await platform.clock.advance({ minutes: 30, seconds: 1 })).now_ms, start + 1_801_000);
+  assert.equal((await platform.clock.advance(500)).now_ms, start + 1_801_500);
+  assert.match((await platform.clock.set("2032-01-01T00:00:00Z")).now, /^2032-01-01/);
+  assert.equal((await platform.clock.resume()).running, true);
+  await assert.rejects(platform.clock.advance({ weeks: 1 }), /weeks is not one of/);
+});
+
+test("Invites expire with the clock", async context => {
+  const platform = await fork(context);
+  const dora = await platform.addPerson("dora", { globalName: "Dora" });
+  const invite = await platform.person("alice").invite({ max_age: 1800 });
+  await platform.clock.advance({ minutes: 31 });
+  await assert.rejects(dora.join(invite), /Unknown Invite/);
+  const guild = await dora.join(await platform.person("alice").invite());
+  assert.equal(guild.guild.name, "Town Square");
+  await dora.befriend("bob");
+});
+
+test("Faults fail requests and close sessions", async context => {
+  const platform = await fork(context);
+  const alice = platform.person("alice");
+  await platform.faults.fail("POST", "/channels/{channel_id}/messages", 503, { user: "alice" });
+  await assert.rejects(alice.say("hello"), error => error.status === 503);
+  assert.equal((await alice.say("again")).content, "again");
+
+  await platform.faults.rateLimit("POST", "/channels/{channel_id}/messages", 2.5);
+  const [waiting] = await platform.faults.list();
+  assert.equal(waiting.fault.retry_after, 2.5);
+  await platform.faults.remove(waiting.id);
+  await platform.faults.drop("GET");
+  await platform.faults.delay("GET", undefined, 5);
+  await platform.faults.clear();
+  assert.deepEqual(await platform.faults.list(), []);
+
+  assert.equal((await platform.faults.closeSession("alice")).sessions, 1);
+  await alice.say("after a resume");
+  await assert.rejects(platform.faults.closeSession("nobody"), /no user "nobody"; it has: alice, bob/);
+});
+
+test("Snapshots are restored, and forks are separate", async context => {
+  const platform = await fork(context);
+  const alice = platform.person("alice");
+  const snapshot = await platform.snapshot();
+  await alice.say("later");
+  const copy = await platform.fork({ snapshot, rateLimits: "real" });
+  assert.deepEqual(await copy.person("alice").read(), []);
+  assert.notEqual(copy.web, platform.web);
+  assert.equal((await copy.rateLimits()).mode, "real");
+  await copy.close();
+  await copy.close();
+  await snapshot.restore();
+  assert.deepEqual(await alice.read(), []);
+  await snapshot.delete();
+});
+
+test("Worlds are loaded from a file and from an object", async context => {
+  const platform = await fork(context, { snapshot: emptySnapshot });
+  assert.deepEqual(Object.keys((await platform.loadWorld(WORLD, { seed: 3 })).guilds), ["Tavern"]);
+  await platform.loadWorld({ users: { zoe: {} } });
+  assert.equal((await platform.person("zoe").get()).name, "zoe");
+  assert.ok(platform.botToken("dice-bot"));
+  await assert.rejects(platform.loadWorld({ guilds: { Empty: {} } }), /guilds.Empty/);
+  assert.throws(() => platform.application("dice-bt"), RehearsalError);
+  assert.throws(() => platform.guild("Inn"), /it has: Tavern/);
+});
+
+test("Every operation of the control API can be called by its name", async context => {
+  const platform = await fork(context);
+  const { id } = platform.ready.users.bob;
+  const { token } = await platform.control.call("create_token", { path: { user_id: id } });
+  assert.ok(token);
+  await platform.setTrace(true);
+  await platform.person("alice").say("traced");
+  await platform.settle();
+  assert.equal((await platform.trace({ event: "MESSAGE_CREATE" })).events.length, 1);
+  assert.equal((await platform.sessions()).length, 1);
+  assert.deepEqual(await platform.mail(), []);
+  await assert.rejects(platform.control.call("no_such_operation"), /no operation no_such_operation/);
+  assert.equal((await platform.person("bob").request("GET", "/users/@me")).username, "bob");
+  const granted = await platform.person("bob").authorize("demo-game", {
+    scopes: ["identify"],
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+  });
+  assert.ok(granted.parameters.code);
+});

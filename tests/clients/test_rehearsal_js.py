@@ -1,0 +1,87 @@
+"""The JavaScript rehearsal package: its generated files, its types, its tests, and its examples."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import hubbub
+from tests.clients.discord_js_bot import NODE
+from tools import control_client
+
+PACKAGE: Final = Path(__file__).parents[2] / "packages" / "rehearsal-js"
+BINARIES: Final = PACKAGE / "node_modules" / ".bin"
+TIMEOUT_SECONDS: Final = 240
+
+
+def requires_program(name: str) -> pytest.MarkDecorator:
+    """Return the mark that skips a test where a program of the package's development dependencies is not installed."""
+    is_installed = NODE is not None and (BINARIES / name).exists()
+    return pytest.mark.skipif(not is_installed, reason=f"{name} is not installed: make client-deps")
+
+
+def run_program(*command: str, folder: Path = PACKAGE, **variables: str) -> None:
+    """Run a program that starts platforms of this source tree, and assert that it succeeds."""
+    environment = (
+        os.environ
+        | variables
+        | {
+            "HUBBUB_REHEARSAL_COMMAND": f"{sys.executable} -m hubbub.server.cli",
+            "PYTHONPATH": str(Path(hubbub.__file__).parents[1]),
+        }
+    )
+    process = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
+@pytest.mark.parametrize("name", control_client.generate_files())
+def test_the_generated_file_is_up_to_date(name: str) -> None:
+    text = (control_client.FOLDER / name).read_text()
+    assert text == control_client.generate_files()[name], "run make generate"
+
+
+def test_the_package_has_the_version_of_hubbub_and_no_dependencies() -> None:
+    package = (PACKAGE / "package.json").read_text()
+    assert f'"version": "{hubbub.__version__}"' in package
+    assert '"dependencies"' not in package
+
+
+@requires_program("tsc")
+def test_the_types_describe_the_package() -> None:
+    run_program(str(BINARIES / "tsc"), "--project", ".")
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@pytest.mark.parametrize("name", sorted(path.name for path in PACKAGE.glob("test/*.test.mjs")))
+def test_the_package(name: str) -> None:
+    run_program("node", "--test", f"test/{name}")
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+def test_the_first_test_of_the_readme(tmp_path: Path) -> None:
+    [block] = re.findall(r"```js\n// hello\.test\.mjs\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "hello.test.mjs").write_text(block)
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "hubbub-rehearsal").symlink_to(PACKAGE)
+    run_program("node", "--test", "hello.test.mjs", folder=tmp_path)
+
+
+@requires_program("jest")
+def test_the_example_for_node_test() -> None:
+    run_program("node", "--test", "examples/node-test/bot.test.mjs")
+
+
+@requires_program("vitest")
+def test_the_example_for_vitest() -> None:
+    run_program(str(BINARIES / "vitest"), "run", folder=PACKAGE / "examples" / "vitest")
+
+
+@requires_program("jest")
+def test_the_example_for_jest() -> None:
+    run_program(str(BINARIES / "jest"), folder=PACKAGE / "examples" / "jest", NODE_OPTIONS="--experimental-vm-modules")
