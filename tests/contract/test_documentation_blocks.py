@@ -440,7 +440,7 @@ def run_pytest(shell: Shell, *arguments: str, status: int) -> str:
 @functools.cache
 def main_parser() -> argparse.ArgumentParser:
     """Return the parser of the `hubbub` command."""
-    return cli._build_parser()
+    return cli.build_parser()
 
 
 def hubbub_parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:

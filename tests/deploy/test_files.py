@@ -97,7 +97,7 @@ def load(environ: dict[str, str], arguments: list[str]) -> settings.Config:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environ.items():
             patch.setenv(name, value)
-        return cli.load_config(cli._build_parser().parse_args(arguments), cli.SERVE_DEFAULTS)
+        return cli.load_config(cli.build_parser().parse_args(arguments), cli.SERVE_DEFAULTS)
 
 
 def test_the_image_contains_what_the_build_needs_and_runs_without_privileges() -> None:

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The agent runs beside the server, uses the SDK, and has its own settings.
         run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
         return run(argv[1:])
-    arguments = _build_parser().parse_args(argv)
+    arguments = build_parser().parse_args(argv)
     try:
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
@@ -109,7 +109,8 @@ _KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in settings.KEYS}
 """Setting by the attribute that argparse stores it in."""
 
 
-def _build_parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="hubbub", description="A social platform that you run yourself.")
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -286,6 +287,9 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     )
     restore_user = add_action("restore-user", "cancel the deletion of an account")
 
+    _add_guild_actions(add_action)
+    _add_application_actions(add_action)
+
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
     retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
     retry_jobs.add_argument("kind", metavar="KIND", help="kind of the jobs, such as webhook_events.deliver")
@@ -335,6 +339,47 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
         "add the permissions that were split off older ones to every role and overwrite that has the older ones",
     )
     split_permissions.add_argument("guild_id", metavar="GUILD_ID")
+
+
+def _add_guild_actions(add_action: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    list_guilds = add_action("list-guilds", "search the guilds of the server")
+    list_guilds.add_argument("query", nargs="?", default="", metavar="TEXT", help="part of a name, or an ID")
+    list_guilds.add_argument("--state", choices=("suspended", "deleting"), help="list guilds in this state only")
+    show_guild = add_action("show-guild", "show the owner and the amount of data of a guild")
+    suspend_guild = add_action("suspend-guild", "make a guild unavailable to its members")
+    unsuspend_guild = add_action("unsuspend-guild", "make a suspended guild available again")
+    delete_guild = add_action("delete-guild", "delete a guild and its messages after a grace period")
+    restore_guild = add_action("restore-guild", "cancel the deletion of a guild")
+    transfer_guild = add_action("transfer-guild", "make another member the owner of a guild")
+    for parser in (show_guild, suspend_guild, unsuspend_guild, delete_guild, restore_guild, transfer_guild):
+        parser.add_argument("guild_id", metavar="GUILD_ID")
+    transfer_guild.add_argument("username", help="name of the new owner, who must be a member")
+    for parser in (suspend_guild, delete_guild):
+        parser.add_argument("--reason", required=True, help="reason, which the members see")
+    for parser in (unsuspend_guild, restore_guild, transfer_guild):
+        parser.add_argument("--reason", help="reason for the audit log")
+    delete_guild.add_argument(
+        "--grace-days",
+        type=int,
+        default=30,
+        metavar="DAYS",
+        help="days in which the guild can be restored (default: 30)",
+    )
+
+
+def _add_application_actions(add_action: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    list_applications = add_action("list-applications", "search the applications of the server")
+    list_applications.add_argument("query", nargs="?", default="", metavar="TEXT", help="part of a name, or an ID")
+    list_applications.add_argument("--disabled", action="store_true", help="list disabled applications only")
+    show_application = add_action("show-application", "show the owner and the use of an application")
+    disable_application = add_action("disable-application", "refuse all tokens of an application")
+    enable_application = add_action("enable-application", "accept the tokens of a disabled application again")
+    delete_application = add_action("delete-application", "delete an application immediately")
+    for parser in (show_application, disable_application, enable_application, delete_application):
+        parser.add_argument("application_id", metavar="APPLICATION_ID")
+    for parser in (disable_application, delete_application):
+        parser.add_argument("--reason", required=True, help="reason for the audit log")
+    enable_application.add_argument("--reason", help="reason for the audit log")
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:

@@ -444,7 +444,9 @@ SET_GUILD_MFA_LEVEL = Operation(
 )
 
 # Available to members, and to every user if the guild is DISCOVERABLE.
-GET_GUILD_PREVIEW = Operation("GET", "/guilds/{guild_id}/preview", result=GuildPreview, raises=(errors.UNKNOWN_GUILD,))
+GET_GUILD_PREVIEW = Operation(
+    "GET", "/guilds/{guild_id}/preview", result=GuildPreview, raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
+)
 
 LIST_MY_GUILDS = Operation(
     "GET",

@@ -297,6 +297,7 @@ ACCEPT_INVITE = Operation(
     raises=(
         errors.UNKNOWN_INVITE,
         errors.USER_BANNED,
+        errors.MISSING_ACCESS,
         errors.FEATURE_DISABLED,
         errors.MAX_GUILDS,
         errors.MAX_MEMBERS,

@@ -139,7 +139,7 @@ GET_GUILD_WIDGET = Operation(
     "/guilds/{guild_id}/widget.json",
     result=Widget,
     auth=Auth.BOT | Auth.USER | Auth.ANYONE,
-    raises=(errors.UNKNOWN_GUILD, errors.WIDGET_DISABLED),
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.WIDGET_DISABLED),
 )
 
 GET_GUILD_WIDGET_PNG = Operation(
@@ -148,6 +148,6 @@ GET_GUILD_WIDGET_PNG = Operation(
     query=GetWidgetImage,
     result=bytes,
     auth=Auth.BOT | Auth.USER | Auth.ANYONE,
-    raises=(errors.UNKNOWN_GUILD, errors.WIDGET_DISABLED),
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.WIDGET_DISABLED),
     media_type="image/png",
 )

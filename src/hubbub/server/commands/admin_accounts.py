@@ -6,12 +6,9 @@ from datetime import UTC, datetime
 from hubbub.protocol import codec
 from hubbub.protocol.ids import LATEST_MS
 from hubbub.protocol.resources import administration as wire
-from hubbub.server.commands.admin_actions import ACTIONS, AdminError, action, require_user
+from hubbub.server.commands.admin_actions import AdminError, action, require_user
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration
-
-__all__ = ["ACTIONS"]
-"""The actions of this module and of `admin_actions`."""
 
 # Accounts
 

@@ -103,7 +103,7 @@ def add_bot(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Add a bot to a guild."""
     row = _require_bot_application(call, arguments.application_id)
     assert row.bot_id is not None
-    guild = _require_guild(call, arguments.guild_id)
+    guild = require_guild(call, arguments.guild_id)
     permissions = None
     if arguments.permission:
         permissions = schema.parse_permissions(arguments.permission, ("--permission",))
@@ -116,7 +116,7 @@ def add_bot(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("split-permissions")
 def split_permissions(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Add the permissions that were split off others on 23 February 2026 to a guild's roles and overwrites."""
-    guild = _require_guild(call, arguments.guild_id)
+    guild = require_guild(call, arguments.guild_id)
     role_count, overwrite_count = channels.overwrites.split_permissions(call, guild.id)
     _record_guild(call, "guild.split_permissions", guild)
     return [f"{guild.name}: added the newer permissions to {role_count} roles and {overwrite_count} overwrites."]
@@ -125,7 +125,7 @@ def split_permissions(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("guild")
 def change_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Show or change a guild's boost tier and features."""
-    guild = _require_guild(call, arguments.guild_id)
+    guild = require_guild(call, arguments.guild_id)
     for flag, names in (("--add-feature", arguments.add_feature), ("--remove-feature", arguments.remove_feature)):
         for name in names:
             if schema.parse_feature(name, (flag,)) in GUILD_CONTROLLED_FEATURES:
@@ -168,7 +168,7 @@ def list_approvals(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("approve-scope")
 def approve_scope(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Allow an application to request a scope."""
-    row = _require_application(call, arguments.application_id)
+    row = require_application(call, arguments.application_id)
     if arguments.name not in SCOPES:
         raise AdminError(f"unknown scope {arguments.name}")
     developers.approve(call, row, "scope", arguments.name)
@@ -190,7 +190,7 @@ def approve_intent(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("deny-approval")
 def deny_approval(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Deny an application's request for a scope or an intent."""
-    row = _require_application(call, arguments.application_id)
+    row = require_application(call, arguments.application_id)
     kind = "intent" if arguments.name in PRIVILEGED_INTENTS else "scope"
     pending = {(request.application_id, request.kind, request.name) for request in developers.list_pending(call.tx)}
     if (row.id, kind, arguments.name) not in pending:
@@ -203,7 +203,7 @@ def deny_approval(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("link-publisher")
 def link_publisher(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Make an application a game of a publisher."""
-    child, parent = (_require_application(call, text) for text in (arguments.application_id, arguments.parent_id))
+    child, parent = (require_application(call, text) for text in (arguments.application_id, arguments.parent_id))
     problem = identities.find_publisher_problem(call, child, parent)
     if problem is not None:
         raise AdminError(problem)
@@ -238,14 +238,16 @@ def require_user(call: Call, username: str) -> users.UserRow:
     return row
 
 
-def _require_guild(call: Call, text: str) -> guilds.GuildRow:
+def require_guild(call: Call, text: str) -> guilds.GuildRow:
+    """Return the guild with this ID, or raise AdminError."""
     row = guilds.find(call.tx, _parse_id(text))
     if row is None:
         raise AdminError(f"there is no guild {text}")
     return row
 
 
-def _require_application(call: Call, text: str) -> applications.ApplicationRow:
+def require_application(call: Call, text: str) -> applications.ApplicationRow:
+    """Return the application with this ID, or raise AdminError."""
     row = applications.find(call.tx, ApplicationId(_parse_id(text)))
     if row is None:
         raise AdminError(f"there is no application {text}")
@@ -253,7 +255,7 @@ def _require_application(call: Call, text: str) -> applications.ApplicationRow:
 
 
 def _require_bot_application(call: Call, text: str) -> applications.ApplicationRow:
-    row = _require_application(call, text)
+    row = require_application(call, text)
     if row.bot_id is None:
         raise AdminError(f"the application {row.name} has no bot")
     return row

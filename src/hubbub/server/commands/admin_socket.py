@@ -17,12 +17,15 @@ import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.server.app import App
-from hubbub.server.commands.admin_accounts import ACTIONS
-from hubbub.server.commands.admin_actions import AdminError
+from hubbub.server.commands import admin_accounts, admin_applications, admin_guilds
+from hubbub.server.commands.admin_actions import ACTIONS, AdminError
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.worlds.schema import WorldError
 
 log = logging.getLogger(__name__)
+
+ACTION_MODULES: Final = (admin_accounts, admin_guilds, admin_applications)
+"""Modules that register actions when they are imported."""
 
 SOCKET_FILE: Final = "admin.sock"
 REQUEST_BYTES_MAX: Final = 65_536

@@ -160,6 +160,21 @@ def end_sessions(tx: Tx, user_id: int, token_ids: list[int]) -> None:
     publish_actor_changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))
 
 
+def refuse_application_tokens(tx: Tx, application_id: int) -> None:
+    """Close the sessions of all tokens of a disabled application. The tokens stay stored for when it is enabled."""
+    ids_by_user: dict[int, list[int]] = {}
+    for token_id, user_id in tx.all("SELECT id, user_id FROM tokens WHERE application_id = ?", application_id):
+        ids_by_user.setdefault(user_id, []).append(token_id)
+    for user_id, token_ids in ids_by_user.items():
+        publish_actor_changed(tx, user_id, revoked=token_ids)
+
+
+def count_application_tokens(tx: Tx, application_id: int, now_ms: int) -> int:
+    """Return the number of tokens of an application that have not expired at `now_ms`."""
+    sql = "SELECT COUNT(*) FROM tokens WHERE application_id = ? AND (expires_ms IS NULL OR expires_ms > ?)"
+    return int(tx.value(sql, application_id, now_ms))
+
+
 def _revoke_children(tx: Tx, user_id: int, parent_ids: list[int]) -> list[int]:
     if not parent_ids:
         return []
@@ -187,15 +202,15 @@ def find_actor(tx: Tx, token: str, now_ms: int) -> tuple[Actor, int | None] | No
     """Return the caller that a token belongs to and its expiry (Unix ms or None), or None for an invalid token."""
     row = tx.one(
         "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0), a.parent_id, "
-        "COALESCE(a.obfuscates_channels, 0) "
+        "COALESCE(a.obfuscates_channels, 0), COALESCE(a.disabled, 0) "
         "FROM tokens t "
         "LEFT JOIN applications a ON a.id = t.application_id WHERE t.hash = ?",
         hash_token(token),
     )
     if row is None:
         return None
-    token_id, kind, user_id, application_id, scopes, expires_ms, flags, parent_id, obfuscates_channels = row
-    if expires_ms is not None and expires_ms <= now_ms:
+    token_id, kind, user_id, application_id, scopes, expires_ms, flags, parent_id, obfuscates_channels, disabled = row
+    if disabled or (expires_ms is not None and expires_ms <= now_ms):
         return None
     actor = Actor(
         user_id=UserId(user_id),

@@ -32,6 +32,7 @@ from hubbub.server.core.config_sections import (
     MailConfig,
     Milliseconds,
     PushConfig,
+    StorageConfig,
 )
 from hubbub.server.core.logs import Secrets
 
@@ -268,6 +269,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     activities: ActivitiesConfig = ActivitiesConfig()
     mail: MailConfig = MailConfig()
     push: PushConfig = PushConfig()
+    storage: StorageConfig = StorageConfig()
 
     @property
     def web_url(self) -> str:

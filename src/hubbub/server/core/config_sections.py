@@ -1,4 +1,4 @@
-"""Sections of the settings (identity providers, activities, auto moderation, mail, push), and types that all sections share."""
+"""Sections of the settings, such as identity providers, activities, mail, storage and push, and types that all sections share."""
 
 from typing import Annotated, Final, Literal
 
@@ -102,6 +102,15 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     def server_port(self) -> int:
         """The port of the SMTP server."""
         return MAIL_PORTS[self.security] if self.port is None else self.port
+
+
+class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Default quotas of uploaded files. Operators can set other values for single accounts and guilds."""
+
+    account_bytes_max: Bytes | None = None
+    """The maximum size of all files that one account uploaded; None for no limit."""
+    guild_bytes_max: Bytes | None = None
+    """The maximum size of all files in one guild; None for no limit."""
 
 
 class PushConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,9 +15,9 @@ from hubbub.server.places.standing import access
 
 
 def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
-    """Return the state of a guild for filtering and GUILD_CREATE, or None if the guild does not exist."""
+    """Return the state of a guild for filtering and GUILD_CREATE, or None if it does not exist or is suspended."""
     row = guilds.find(tx, guild_id)
-    if row is None:
+    if row is None or row.suspension_reason is not None:
         return None
     role_rows = roles.list_guild_roles(tx, guild_id)
     overwrites = channels.overwrites.find_overwrites_of_guild(tx, guild_id)

@@ -4,7 +4,16 @@ from typing import Any
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import families, management, ports, routes, settings, signals, testers
+from hubbub.server.identity.applications import (
+    families,
+    management,
+    operation,
+    ports,
+    routes,
+    settings,
+    signals,
+    testers,
+)
 from hubbub.server.identity.applications.rules import reject_application_owner, require_manager, require_own
 from hubbub.server.identity.applications.store import ApplicationRow, find, find_by_bot, find_many, list_ids_of_guild
 from hubbub.server.identity.applications.views import partial_application
@@ -34,6 +43,7 @@ __all__ = [
     "find_many",
     "list_ids_of_guild",
     "management",
+    "operation",
     "ports",
     "reject_application_owner",
     "require_manager",

@@ -17,7 +17,7 @@ from hubbub.server.identity import users
 from hubbub.server.identity.applications import ports, store
 from hubbub.server.identity.applications.redirects import require_redirects
 from hubbub.server.identity.applications.signals import ApplicationDeleting
-from hubbub.server.identity.applications.store import ApplicationRow
+from hubbub.server.identity.applications.store import ApplicationRow, DisabledRow
 from hubbub.server.identity.applications.views import ApplicationSettings
 from hubbub.server.identity.users import UserRow
 
@@ -118,6 +118,17 @@ def delete(call: Call, row: ApplicationRow) -> None:
     if row.bot_id is not None:
         auth.revoke(call.tx, row.bot_id)
     store.delete(call.tx, row.id)
+
+
+def disable(call: Call, row: ApplicationRow, disabled: DisabledRow) -> None:
+    """Disable an application: end the gateway sessions of its tokens, which are invalid until it is enabled."""
+    store.disable(call.tx, disabled)
+    auth.refuse_application_tokens(call.tx, row.id)
+
+
+def enable(call: Call, row: ApplicationRow) -> None:
+    """Enable an application. Its tokens are valid again."""
+    store.enable(call.tx, row.id)
 
 
 def _bot_user_row(bot_id: UserId, name: str) -> UserRow:

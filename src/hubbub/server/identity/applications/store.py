@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.ids import WIDE_MAX, ApplicationId, UserId
 from hubbub.server.core.store import Tx, placeholders
 
-TABLES: Final = ("applications",)
+TABLES: Final = ("applications", "disabled_applications")
 """Tables that only this slice writes."""
 READS: Final = {
     "authorizations": "number of users who authorized the application",
@@ -49,6 +49,8 @@ class ApplicationRow(NamedTuple):
     """ID of the publisher's application, which shares its players with all of its games, or None."""
     obfuscates_channels: int = 0
     """Whether hidden channels are obfuscated for the bot."""
+    disabled: int = 0
+    """Whether an operator disabled the application; its tokens are then invalid, and it receives no interactions or events."""
 
     @property
     def family_id(self) -> ApplicationId:
@@ -56,7 +58,18 @@ class ApplicationRow(NamedTuple):
         return self.parent_id or self.id
 
 
+class DisabledRow(NamedTuple):
+    """The reason why an application is disabled."""
+
+    application_id: int
+    operator_id: int | None
+    """ID of the operator; None for the command line."""
+    reason: str
+    created_ms: int
+
+
 COLUMNS = ", ".join(ApplicationRow._fields)
+_DISABLED_COLUMNS = ", ".join(DisabledRow._fields)
 
 
 def find(tx: Tx, application_id: int) -> ApplicationRow | None:
@@ -98,6 +111,50 @@ def list_owned_applications(tx: Tx, owner_id: int) -> list[ApplicationRow]:
     return tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE owner_id = ? ORDER BY id", owner_id)
 
 
+def search(tx: Tx, text: str, *, is_disabled: bool, after_id: int, limit: int) -> list[ApplicationRow]:
+    """Return applications with IDs above `after_id`, by ascending ID.
+
+    `text` is a part of the name in any case, or the whole ID of the application or its owner; empty matches all
+    applications."""
+    where, parameters = "id > ?", list[object]([after_id])
+    if text:
+        pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        matches = ["LOWER(name) LIKE ? ESCAPE '\\'"]
+        parameters.append(pattern)
+        if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:
+            matches.append("id = ? OR owner_id = ?")
+            parameters += [int(text), int(text)]
+        where += f" AND ({' OR '.join(matches)})"
+    if is_disabled:
+        where += " AND disabled = 1"
+    return tx.fetch(
+        ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE {where} ORDER BY id LIMIT ?", *parameters, limit
+    )
+
+
+def find_disabled(tx: Tx, application_id: int) -> DisabledRow | None:
+    """Return the reason why an application is disabled, or None if it is not."""
+    return tx.find(
+        DisabledRow, f"SELECT {_DISABLED_COLUMNS} FROM disabled_applications WHERE application_id = ?", application_id
+    )
+
+
+def disable(tx: Tx, row: DisabledRow) -> None:
+    """Mark an application as disabled, or replace the reason."""
+    tx.run(
+        f"INSERT INTO disabled_applications ({_DISABLED_COLUMNS}) VALUES ({placeholders(row)}) "
+        "ON CONFLICT (application_id) DO UPDATE SET operator_id = excluded.operator_id, reason = excluded.reason",
+        *row,
+    )
+    tx.run("UPDATE applications SET disabled = 1 WHERE id = ?", row.application_id)
+
+
+def enable(tx: Tx, application_id: int) -> None:
+    """Mark an application as enabled."""
+    tx.run("DELETE FROM disabled_applications WHERE application_id = ?", application_id)
+    tx.run("UPDATE applications SET disabled = 0 WHERE id = ?", application_id)
+
+
 def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_hash: bytes) -> None:
     """Insert an application and its secrets."""
     tx.run(
@@ -132,6 +189,7 @@ def set_client_secret(tx: Tx, application_id: int, client_secret_hash: bytes) ->
 
 def delete(tx: Tx, application_id: int) -> None:
     """Delete an application with its testers."""
+    tx.run("DELETE FROM disabled_applications WHERE application_id = ?", application_id)
     tx.run("DELETE FROM application_testers WHERE application_id = ?", application_id)
     tx.run("DELETE FROM applications WHERE id = ?", application_id)
 

@@ -37,7 +37,7 @@ def require_client(
         row = applications.find(call.tx, parse_wide(ApplicationId, presented_id))
     except ValueError:
         row = None
-    if row is None:
+    if row is None or row.disabled:
         raise invalid_client()
     if presented_secret is not None:
         stored_hash = applications.management.find_client_secret_hash(call.tx, row.id)

@@ -70,7 +70,7 @@ def require_request(
     `integration_type` overrides the installation type of the query. The return URL of the error is set only if the
     requested redirect URI is registered."""
     row = applications.find(call.tx, query.client_id)
-    if row is None:
+    if row is None or row.disabled:
         raise unknown_client()
     try:
         return _validate_request(call, query, row, integration_type)

@@ -149,6 +149,11 @@ def list_guild_channels(tx: Tx, guild_id: int) -> list[ChannelRow]:
     )
 
 
+def count_guild_threads(tx: Tx, guild_id: int) -> int:
+    """Return the number of threads of a guild."""
+    return int(tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type IN (10, 11, 12)", guild_id))
+
+
 def list_children(tx: Tx, category_id: int) -> list[ChannelRow]:
     """List the channels in a category."""
     return tx.fetch(

@@ -8,6 +8,7 @@ from hubbub.server.places.channels.rules import consume_rename_quota
 from hubbub.server.places.channels.store import (
     ThreadMemberRow,
     adjust_thread_member_count,
+    count_guild_threads,
     delete_threads,
     find_thread_member,
     increment_message_counts,
@@ -19,6 +20,7 @@ __all__ = [
     "ThreadMemberRow",
     "adjust_thread_member_count",
     "consume_rename_quota",
+    "count_guild_threads",
     "created_thread",
     "delete_guild_channel",
     "delete_threads",

@@ -6,6 +6,7 @@ from typing import Any
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.batches import batches
@@ -14,11 +15,11 @@ from hubbub.server.core.event_dispatch import GuildAudience, UserAudience
 from hubbub.server.places import roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import initial_contents, ports, rules, store, views
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported
-from hubbub.server.places.guilds.store import GuildRow
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported, GuildSuspended
+from hubbub.server.places.guilds.store import GuildRow, SuspensionRow
 
 _DELETE_BATCH_SIZE = 1000
-"""Maximum number of members in the audience of one GUILD_DELETE event."""
+"""Maximum number of members in the audience of one GUILD_CREATE or GUILD_DELETE event."""
 
 _UNAUDITED_FIELDS = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
 """Fields of a guild that are not compared for the audit log: other slices audit them, or they are derived."""
@@ -119,6 +120,27 @@ def set_tier_and_features(
 def publish_update(call: Call, guild: wire.Guild) -> None:
     """Publish a changed guild to its members."""
     call.tx.emit(wire.GUILD_UPDATE, guild, GuildAudience(guild.id), refresh="guild")
+
+
+def suspend(call: Call, row: GuildRow, suspension: SuspensionRow, reason: str) -> None:
+    """Suspend a guild or change its suspension. The guild becomes unavailable to its members (decisions/0125)."""
+    store.upsert_suspension(call.tx, suspension, reason)
+    if row.suspension_reason is None:
+        call.notify(GuildSuspended(GuildId(row.id)))
+        _publish_to_members(call, row, wire.GUILD_DELETE, wire.UnavailableGuild(id=GuildId(row.id), unavailable=True))
+
+
+def unsuspend(call: Call, row: GuildRow) -> None:
+    """Lift the suspension of a guild, which becomes available to its members."""
+    store.delete_suspension(call.tx, row.id)
+    # The gateway builds each session's own GUILD_CREATE from the guild's state.
+    _publish_to_members(call, row, wire.GUILD_CREATE, wire.UnavailableGuild(id=GuildId(row.id), unavailable=False))
+
+
+def _publish_to_members(call: Call, row: GuildRow, event: Event[Any], payload: wire.UnavailableGuild) -> None:
+    encoded = codec.encode(payload)
+    for batch in batches(store.list_member_ids(call.tx, row.id), _DELETE_BATCH_SIZE):
+        call.tx.emit(event, encoded, UserAudience.of(*batch))
 
 
 def delete(call: Call, row: GuildRow) -> None:

@@ -74,6 +74,7 @@ def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
     row = _require_guild(call, guild_id)
     if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
         raise errors.UNKNOWN_GUILD()
+    access.require_unsuspended(call, row.id, row.suspension_reason)
     return views.preview(call.tx, row, _count_online(call, [row])[guild_id])
 
 

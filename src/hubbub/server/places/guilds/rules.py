@@ -71,7 +71,12 @@ def require_owner(standing: GuildAccess) -> None:
 def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:
     """Require that the caller may transfer the guild to the member `user_id`."""
     require_owner(standing)
-    pending = store.find_pending(call.tx, standing.guild_id, user_id)
+    require_owner_candidate(call, standing.guild_id, user_id)
+
+
+def require_owner_candidate(call: Call, guild_id: int, user_id: int) -> None:
+    """Require that a user is a member who can own the guild."""
+    pending = store.find_pending(call.tx, guild_id, user_id)
     if pending is None:
         raise errors.UNKNOWN_MEMBER()
     row = users.find(call.tx, user_id)

@@ -18,6 +18,12 @@ class GuildImported(msgspec.Struct, frozen=True):
     owner_id: UserId
 
 
+class GuildSuspended(msgspec.Struct, frozen=True):
+    """An operator suspended a guild: its members have no access until the suspension ends. Listeners end its calls."""
+
+    guild_id: GuildId
+
+
 class FeaturesRemoved(msgspec.Struct, frozen=True):
     """A guild lost features. Listeners delete the data that requires these features."""
 

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
+from hubbub.protocol.ids import WIDE_MAX
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
-TABLES: Final = ("guilds",)
+TABLES: Final = ("guild_suspensions", "guilds")
 """Tables that only this slice writes."""
 READS: Final = {
     "members": "a user's guilds and a guild's member IDs, without a row for each member",
@@ -52,6 +53,8 @@ class GuildRow(NamedTuple):
     incidents: str | None = None
     """JSON of `IncidentsData`."""
     member_count: int = 0
+    suspension_reason: str | None = None
+    """Reason why an operator suspended the guild, whose members then have no access; None if it is not suspended."""
 
     @property
     def feature_names(self) -> list[str]:
@@ -65,6 +68,19 @@ def with_feature(row: GuildRow, feature: str, is_enabled: bool) -> GuildRow:
     return row._replace(
         features=codec.encode(sorted(other_features | {str(feature)} if is_enabled else other_features)).decode()
     )
+
+
+class SuspensionRow(NamedTuple):
+    """The suspension of a guild by an operator."""
+
+    guild_id: int
+    operator_id: int | None
+    """ID of the operator; None for the command line."""
+    created_ms: int
+    due_ms: int | None = None
+    """Time at which the guild is deleted, in Unix milliseconds; None for a suspension only."""
+    has_suspended: int = 0
+    """Whether the scheduled deletion suspended the guild."""
 
 
 class NewChannel(NamedTuple):
@@ -93,6 +109,7 @@ class NewOverwrite(NamedTuple):
 
 
 COLUMNS = ", ".join(GuildRow._fields)
+_SUSPENSION_COLUMNS = ", ".join(SuspensionRow._fields)
 _PREFIXED_COLUMNS = ", ".join(f"g.{field}" for field in GuildRow._fields)
 
 
@@ -108,6 +125,49 @@ def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
         return {}
     rows = tx.fetch(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id IN ({placeholders(distinct_ids)})", *distinct_ids)
     return {row.id: row for row in rows}
+
+
+def search(tx: Tx, text: str, *, is_suspended: bool, is_deleting: bool, after_id: int, limit: int) -> list[GuildRow]:
+    """Return guilds with IDs above `after_id`, by ascending ID.
+
+    `text` is a part of the name in any case, or the whole ID of the guild or its owner; empty matches all guilds."""
+    where, parameters = "g.id > ?", list[object]([after_id])
+    if text:
+        pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        matches = ["LOWER(g.name) LIKE ? ESCAPE '\\'"]
+        parameters.append(pattern)
+        if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:
+            matches.append("g.id = ? OR g.owner_id = ?")
+            parameters += [int(text), int(text)]
+        where += f" AND ({' OR '.join(matches)})"
+    if is_suspended:
+        where += " AND g.suspension_reason IS NOT NULL"
+    if is_deleting:
+        where += " AND EXISTS (SELECT 1 FROM guild_suspensions s WHERE s.guild_id = g.id AND s.due_ms IS NOT NULL)"
+    return tx.fetch(
+        GuildRow, f"SELECT {_PREFIXED_COLUMNS} FROM guilds g WHERE {where} ORDER BY g.id LIMIT ?", *parameters, limit
+    )
+
+
+def find_suspension(tx: Tx, guild_id: int) -> SuspensionRow | None:
+    """Return the suspension of a guild, or None."""
+    return tx.find(SuspensionRow, f"SELECT {_SUSPENSION_COLUMNS} FROM guild_suspensions WHERE guild_id = ?", guild_id)
+
+
+def upsert_suspension(tx: Tx, row: SuspensionRow, reason: str) -> None:
+    """Store the suspension of a guild, or replace it."""
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in SuspensionRow._fields[1:])
+    tx.run(
+        f"INSERT INTO guild_suspensions ({_SUSPENSION_COLUMNS}) VALUES ({placeholders(row)}) "
+        f"ON CONFLICT (guild_id) DO UPDATE SET {assignments}",
+        *row,
+    )
+    tx.run("UPDATE guilds SET suspension_reason = ? WHERE id = ?", reason, row.guild_id)
+
+
+def delete_suspension(tx: Tx, guild_id: int) -> None:
+    tx.run("DELETE FROM guild_suspensions WHERE guild_id = ?", guild_id)
+    tx.run("UPDATE guilds SET suspension_reason = NULL WHERE id = ?", guild_id)
 
 
 def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
@@ -186,6 +246,7 @@ def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
 
 def delete(tx: Tx, guild_id: int) -> None:
     """Delete the row of a guild."""
+    tx.run("DELETE FROM guild_suspensions WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM guilds WHERE id = ?", guild_id)
 
 

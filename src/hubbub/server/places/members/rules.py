@@ -46,6 +46,7 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
     guild = guilds.find(call.tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()
+    access.require_unsuspended(call, guild_id, guild.suspension_reason)
     if guild.member_count >= MEMBERS_MAX:
         raise errors.MAX_MEMBERS()
 

@@ -38,6 +38,7 @@ __all__ = [
     "permissions_in",
     "require_channel",
     "require_guild",
+    "require_unsuspended",
     "sorted_role_ids",
     "find_standing_and_role_ids",
     "visible_channels",
@@ -84,12 +85,29 @@ def get_guild_standing(call: Call, guild_id: int) -> GuildAccess:
     if membership is None:
         raise errors.UNKNOWN_GUILD()
     if not membership.is_member:
-        raise errors.MISSING_ACCESS()
+        raise _missing_access(call, guild_id)
     roles = store.list_roles(call.tx, guild_id, call.user_id)
     standing = call.standing_cache["guild", guild_id] = _build_guild_standing(
         call.now_ms, guild_id, call.user_id, membership, roles
     )
     return standing
+
+
+def _missing_access(call: Call, guild_id: int) -> errors.ApiError:
+    """Return the error for a caller who has no access to a guild; members of a suspended guild see the reason."""
+    reason = store.find_suspension_reason(call.tx, guild_id, call.user_id)
+    if reason is None:
+        return errors.MISSING_ACCESS()
+    return errors.MISSING_ACCESS(message=f"The operators of this server suspended this guild. Reason: {reason}")
+
+
+def require_unsuspended(call: Call, guild_id: int, suspension_reason: str | None) -> None:
+    """Reject a request for a suspended guild that needs no membership, such as a join or the message of a webhook."""
+    if suspension_reason is not None:
+        actor = call.actor_or_none
+        if actor is not None and store.find_suspension_reason(call.tx, guild_id, actor.user_id) is not None:
+            raise _missing_access(call, guild_id)
+        raise errors.MISSING_ACCESS(message="The operators of this server suspended this guild.")
 
 
 def require_guild(call: Call, guild_id: int, bits: int = 0) -> GuildAccess:
@@ -124,7 +142,7 @@ def _build_visible_standing(call: Call, ref: ChannelRef, membership: GuildMember
     """Build the caller's standing in a channel. Raise if they cannot see the channel."""
     assert ref.guild_id is not None
     if not membership.is_member:
-        raise errors.MISSING_ACCESS()
+        raise _missing_access(call, ref.guild_id)
     standing: GuildAccess | None = call.standing_cache.get(("guild", ref.guild_id))
     if standing is None:
         standing = call.standing_cache["guild", ref.guild_id] = _build_guild_standing(

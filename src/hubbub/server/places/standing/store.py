@@ -33,14 +33,15 @@ class GuildMembership(NamedTuple):
     owner_id: int
     mfa_level: int
     user_id: int | None
-    """User ID of the member; None if the user is not a member. The other columns of the member are then None or 0."""
+    """User ID of the member; None if the user is not a member, or an operator suspended the guild. The other columns of the
+    member are then None or 0."""
     pending: int
     flags: int
     timed_out_until_ms: int
 
     @property
     def is_member(self) -> bool:
-        """Whether the user is a member of the guild."""
+        """Whether the user is a member of the guild; False for every user while the guild is suspended."""
         return self.user_id is not None
 
 
@@ -87,6 +88,7 @@ _MEMBERSHIP_COLUMNS = "g.owner_id, g.mfa_level, m.user_id, m.pending, m.flags, m
 _SELECT_CHANNEL_AND_MEMBERSHIP: Final = CachedQuery(
     f"SELECT {', '.join(f'c.{name}' for name in ChannelRef._fields)}, {_MEMBERSHIP_COLUMNS} FROM channels c "
     "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = ? "
+    "AND g.suspension_reason IS NULL "
     "WHERE c.id = ?"
 )
 _SELECT_GRANTS = (
@@ -117,10 +119,21 @@ def find_membership(tx: Tx, guild_id: int, user_id: int) -> GuildMembership | No
     """Return a user's membership in a guild, or None if the guild does not exist."""
     return tx.find(
         GuildMembership,
-        f"SELECT {_MEMBERSHIP_COLUMNS} FROM guilds g LEFT JOIN members m ON m.guild_id = g.id AND m.user_id = ? WHERE g.id = ?",
+        f"SELECT {_MEMBERSHIP_COLUMNS} FROM guilds g LEFT JOIN members m ON m.guild_id = g.id AND m.user_id = ? "
+        "AND g.suspension_reason IS NULL WHERE g.id = ?",
         user_id,
         guild_id,
     )
+
+
+def find_suspension_reason(tx: Tx, guild_id: int, user_id: int) -> str | None:
+    """Return the reason why a guild is suspended if the user is a member, otherwise None."""
+    reason: str | None = tx.value(
+        "SELECT g.suspension_reason FROM guilds g JOIN members m ON m.guild_id = g.id AND m.user_id = ? WHERE g.id = ?",
+        user_id,
+        guild_id,
+    )
+    return reason
 
 
 def list_roles(tx: Tx, guild_id: int, user_id: int) -> list[HeldRole]:

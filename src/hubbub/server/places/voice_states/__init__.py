@@ -9,7 +9,7 @@ from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import members
 from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleted, GuildSuspended
 from hubbub.server.places.members.signals import MemberRemoved, VoiceModerated
 from hubbub.server.places.voice_states import (
     actions,
@@ -60,6 +60,10 @@ def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     actions.end_guild(call, signal.guild_id)
 
 
+def _on_guild_suspended(call: Call, signal: GuildSuspended) -> None:
+    actions.end_guild(call, signal.guild_id)
+
+
 def move_member(call: Call, guild_id: int, user_id: int, channel_id: ChannelId | None) -> None:
     """Move a connected member to a voice channel, or disconnect them if `channel_id` is None."""
     row = store.find(call.tx, guild_id, user_id)
@@ -88,6 +92,7 @@ SLICE = Slice(
     listeners={
         ChannelsDeleted: _on_channels_deleted,
         GuildDeleted: _on_guild_deleted,
+        GuildSuspended: _on_guild_suspended,
         MemberRemoved: _on_member_removed,
         VoiceModerated: _on_voice_moderated,
     },

@@ -173,7 +173,7 @@ def leave_guilds(call: Call, user_id: int) -> None:
 
 
 def end_guild(call: Call, guild_id: GuildId) -> None:
-    """Delete the voice states of a deleted guild. Only the voice server is notified."""
+    """Delete the voice states of a deleted or suspended guild. Only the voice server is notified."""
     rows = store.list_guild_states(call.tx, guild_id)
     store.delete_guild_states(call.tx, guild_id)
     for row in rows:

@@ -88,6 +88,7 @@ def _require_guild(call: Call, guild_id: int) -> GuildRow:
 def _require_enabled(call: Call, guild_id: int) -> GuildRow:
     """Return the guild; raise unless its widget is enabled."""
     row = _require_guild(call, guild_id)
+    access.require_unsuspended(call, row.id, row.suspension_reason)
     if not row.widget_enabled:
         raise errors.WIDGET_DISABLED()
     return row

@@ -38,6 +38,11 @@ def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
     )
 
 
+def count_commands(call: Call, application_id: int) -> int:
+    """Return the number of commands of an application in all scopes."""
+    return store.count_application_commands(call.tx, application_id)
+
+
 SLICE = Slice(
     name="commands",
     modules=(routes,),
@@ -55,6 +60,7 @@ __all__ = [
     "cached_definition",
     "can_use",
     "commands",
+    "count_commands",
     "decode_definition",
     "derived_contexts",
     "find_referenced",

@@ -122,6 +122,11 @@ def list_scope_commands(tx: Tx, application_id: int, guild_id: int) -> list[Comm
     )
 
 
+def count_application_commands(tx: Tx, application_id: int) -> int:
+    """Return the number of commands of an application in all scopes."""
+    return int(tx.value("SELECT COUNT(*) FROM commands WHERE application_id = ?", application_id))
+
+
 def list_available(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -> list[CommandRow]:
     """List the global commands of applications and, if `guild_id` is not None, their commands in a guild.
 

@@ -116,11 +116,13 @@ class InteractionApplication(NamedTuple):
     flags: int
     settings: str
     """Application settings as JSON."""
+    disabled: int
+    """Whether an operator disabled the application."""
 
     @classmethod
     def from_row(cls, row: ApplicationRow) -> "InteractionApplication":
         """Take the columns from a complete application row."""
-        return cls(row.id, row.name, row.description, row.icon, row.bot_id, row.flags, row.settings)
+        return cls(row.id, row.name, row.description, row.icon, row.bot_id, row.flags, row.settings, row.disabled)
 
 
 COLUMNS: Final = ", ".join(InteractionRow._fields)
@@ -177,7 +179,7 @@ _INTERACTION_COLUMNS: Final = ", ".join(f"i.{name}" for name in InteractionRow._
 _APPLICATION_COLUMNS: Final = ", ".join(f"a.{name}" for name in InteractionApplication._fields)
 _BY_TOKEN_QUERY: Final = WideQuery(
     f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}",
-    "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ? AND i.token_hash = ?",
+    "FROM interactions i JOIN applications a ON a.id = i.application_id AND a.disabled = 0 WHERE i.id = ? AND i.token_hash = ?",
 )
 
 
@@ -199,7 +201,8 @@ _INVOCATION_QUERY: Final = WideQuery(
     f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {authors.AUTHOR_GUILD_COLUMNS}, "
     f"{joined_commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {joined_channels.TEXT_CHANNEL_COLUMNS}",
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
-    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
+    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id AND g.suspension_reason IS NULL "
+    "LEFT JOIN applications a ON a.id = ? "
     f"{joined_commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
 )
 _INSTALLS_START: Final = authors.AUTHOR_WIDTH + _APPLICATION_WIDTH
@@ -301,10 +304,13 @@ def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, InteractionApplic
 _PENDING_QUERY: Final = WideQuery(
     f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}, {authors.author_columns()}, {authors.author_columns('p', 'n')}, "
     f"g.owner_id, g.mfa_level, {authors.AUTHOR_GUILD_COLUMNS}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
-    "FROM interactions i JOIN applications a ON a.id = i.application_id JOIN channels c ON c.id = i.channel_id "
+    "FROM interactions i JOIN applications a ON a.id = i.application_id AND a.disabled = 0 "
+    "JOIN channels c ON c.id = i.channel_id "
     "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = a.bot_id "
-    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id LEFT JOIN users p ON p.id = i.user_id "
-    "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id WHERE i.id = ? AND i.token_hash = ?",
+    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id AND g.suspension_reason IS NULL "
+    "LEFT JOIN users p ON p.id = i.user_id "
+    "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id AND g.suspension_reason IS NULL "
+    "WHERE i.id = ? AND i.token_hash = ?",
 )
 _BOT_START: Final = _INTERACTION_WIDTH + _APPLICATION_WIDTH
 _INVOKER_START: Final = _BOT_START + authors.AUTHOR_WIDTH

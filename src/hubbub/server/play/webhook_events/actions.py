@@ -97,7 +97,7 @@ def delivery_key_prefix(application_id: int) -> str:
 
 def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEventType) -> bool:
     row = applications.find(call.tx, application_id)
-    if row is None:
+    if row is None or row.disabled:
         return False
     settings = applications.settings.decode_settings(row)
     return (
@@ -150,7 +150,7 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
     `url` is the destination of a delivery with its own URL; None means the URL in the application's settings."""
     row = applications.find(call.tx, application_id)
     key = applications.management.find_signing_key(call.tx, application_id)
-    if row is None or key is None:
+    if row is None or row.disabled or key is None:
         return None
     if url is None:
         settings = applications.settings.decode_settings(row)
@@ -180,8 +180,9 @@ def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
 
 
 def is_deleted(call: Call, application_id: int) -> bool:
-    """Return whether an application was deleted."""
-    return applications.find(call.tx, application_id) is None
+    """Return whether an application was deleted, or disabled by an operator."""
+    row = applications.find(call.tx, application_id)
+    return row is None or bool(row.disabled)
 
 
 def record_success(call: Call, application_id: int) -> None:

@@ -22,7 +22,7 @@ from hubbub.server.places import audit_log, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
-from hubbub.server.talk.messages import authors, jobs, rules, store, views, visibility
+from hubbub.server.talk.messages import authors, files, jobs, rules, store, views, visibility
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import Author, InteractionResponse, MessageRow
 from hubbub.server.talk.messages.content.rows import NewMessage
@@ -69,6 +69,8 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
         _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
         return CreatedMessage(views.build_message(wire.Message, related, row), None)
     store.insert(call.tx, row)
+    if row.attachments is not None:
+        files.record(call, channel, row)
     is_encoded_once = can_encode_once(channel, row)
     invoker = _find_invoker(call, channel, new)
     for user in (author.user,) if invoker is None else (author.user, invoker.user):
@@ -198,6 +200,7 @@ def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     """Store an updated message and publish it."""
     store.update(call.tx, row)
     if not row.is_ephemeral:
+        jobs.replace_files(call, channel, row)
         call.notify(MessageChanged(channel=channel, row=row))
     return _publish_update(call, channel, row)
 

@@ -1,5 +1,8 @@
 """Stored messages, and the rules for reading and classifying them."""
 
+from hubbub.server.core.call import Call
+from hubbub.server.places.guild_administration import GuildContents
+from hubbub.server.talk.messages import files, store
 from hubbub.server.talk.messages.nonces import find_duplicate
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
@@ -21,6 +24,7 @@ __all__ = [
     "MESSAGE_CHANNEL_TYPES",
     "can_read_history",
     "count_after",
+    "count_guild_contents",
     "find",
     "find_duplicate",
     "find_ephemeral",
@@ -31,3 +35,11 @@ __all__ = [
     "list_newest",
     "list_recipients",
 ]
+
+
+def count_guild_contents(call: Call, guild_id: int) -> GuildContents:
+    """Return the number of messages in a guild and the size of its uploaded files in bytes."""
+    return GuildContents(
+        message_count=store.count_in_guild(call.tx, guild_id),
+        storage_bytes=files.guild_usage(call.tx, guild_id).bytes,
+    )

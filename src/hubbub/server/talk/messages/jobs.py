@@ -12,7 +12,8 @@ from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.talk.messages import store
+from hubbub.server.places.standing import ChannelRef
+from hubbub.server.talk.messages import files, store
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import MessageRow
 
@@ -63,7 +64,23 @@ def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
         if row.attachments is not None and not json_columns.extra(row).shared
         for file in json_columns.attachments(row)
     ]
+    _delete_files(call, file_ids)
+
+
+def replace_files(call: Call, channel: ChannelRef, row: MessageRow) -> None:
+    """Record the files of an edited message, and schedule the deletion of the files that the edit removed."""
+    recorded_ids = files.list_ids(call.tx, channel.id, row.id)
+    if row.attachments is None and not recorded_ids:
+        return
+    kept_ids = {int(file.id) for file in json_columns.attachments(row)}
+    _delete_files(call, [file_id for file_id in recorded_ids if file_id not in kept_ids])
+    if kept_ids - set(recorded_ids):
+        files.record(call, channel, row)
+
+
+def _delete_files(call: Call, file_ids: Sequence[int]) -> None:
     for batch in batches(file_ids, FILES_BATCH_SIZE):
+        files.delete(call.tx, batch)
         call.tx.enqueue(DELETE_FILES_JOB, FilesDeletion(attachment_ids=batch), due_ms=call.now_ms + FILE_GRACE_MS)
 
 

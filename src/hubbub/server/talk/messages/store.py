@@ -282,6 +282,15 @@ def delete_channel_messages(tx: Tx, channel_id: int, limit: int) -> list[Message
     return rows
 
 
+def count_in_guild(tx: Tx, guild_id: int) -> int:
+    """Return the number of messages in the channels and threads of a guild."""
+    return int(
+        tx.value(
+            "SELECT COUNT(*) FROM channels c JOIN messages m ON m.channel_id = c.id WHERE c.guild_id = ?", guild_id
+        )
+    )
+
+
 def find_thread_position(tx: Tx, thread_id: int) -> int:
     """Return the number of messages ever sent in a thread."""
     return int(tx.value("SELECT total_message_sent FROM channels WHERE id = ?", thread_id) or 0)

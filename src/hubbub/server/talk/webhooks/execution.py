@@ -174,6 +174,7 @@ def _find_message(
     call: Call, row: WebhookRow, message_id: int, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageRow]:
     """Return a message of the webhook with its channel. Raise UNKNOWN_MESSAGE for messages of other authors."""
+    rules.require_guild(call, row)
     if query.thread_id:
         channel = rules.require_thread(call, row, query.thread_id)
     else:

@@ -206,6 +206,7 @@ def require_guild(call: Call, row: WebhookRow) -> GuildRow:
     guild = guilds.find(call.tx, row.guild_id)
     if guild is None:
         raise errors.UNKNOWN_WEBHOOK()
+    access.require_unsuspended(call, guild.id, guild.suspension_reason)
     return guild
 
 

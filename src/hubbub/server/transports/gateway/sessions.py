@@ -267,14 +267,25 @@ class GatewaySessions:
 
     # Guild membership and delivery
 
-    def join_guild(self, session: GatewaySession, guild_id: int) -> None:
-        """Add a session to a guild that its user joined."""
+    def join_guild(self, session: GatewaySession, guild_id: int, *, is_joining: bool = True) -> None:
+        """Add a session to a guild that its user joined, or that is available again if `is_joining` is False."""
         if session.is_oauth2:
             self._spawn(self._send_guild_name(session, guild_id))
             return
-        if session.has_ended or guild_id in session.seats or not session.in_shard(guild_id):
+        if session.has_ended or not session.in_shard(guild_id):
             return
-        hub, seat = self._create_seat(session, guild_id, is_joining=True)
+        previous = session.seats.get(guild_id)
+        if previous is not None and not previous.is_removed:
+
+            def join_again(_: "asyncio.Future[None]") -> None:
+                # The running read has a snapshot in which the guild was still unavailable.
+                if previous.is_removed:
+                    self.join_guild(session, guild_id, is_joining=is_joining)
+
+            if not previous.opened.done():
+                previous.opened.add_done_callback(join_again)
+            return
+        hub, seat = self._create_seat(session, guild_id, is_joining=is_joining)
 
         async def admit() -> None:
             await self._bus.flush()

@@ -27,13 +27,15 @@ class _GuildId(msgspec.Struct):
     """The part of GUILD_CREATE and GUILD_DELETE that names the guild."""
 
     id: str
+    unavailable: bool | None = None
+    """False in GUILD_CREATE of a guild that becomes available again, true in GUILD_DELETE of one that becomes unavailable."""
 
 
 class SessionControl(Protocol):
     """The operations of the gateway that `UserSessions` needs."""
 
-    def join_guild(self, session: GatewaySession, guild_id: int) -> None:
-        """Add a session to a guild that its user joined."""
+    def join_guild(self, session: GatewaySession, guild_id: int, *, is_joining: bool = True) -> None:
+        """Add a session to a guild that its user joined, or that is available again if `is_joining` is False."""
 
     def leave_guild(self, session: GatewaySession, guild_id: int) -> None:
         """Remove a session from a guild that its user left."""
@@ -178,9 +180,10 @@ class UserSessions:
 
     def _update_membership(self, session: GatewaySession, dispatch: Dispatch) -> bool:
         """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
-        guild_id = int(codec.decode(dispatch.body, _GuildId).id)
+        guild = codec.decode(dispatch.body, _GuildId)
+        guild_id = int(guild.id)
         if dispatch.event == GUILD_CREATE.name:
-            self._control.join_guild(session, guild_id)
+            self._control.join_guild(session, guild_id, is_joining=guild.unavailable is None)
             return False
         if not session.in_shard(guild_id):
             return False

@@ -51,6 +51,8 @@ def _response_access(
         guild = bot_standing.guild
         permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | bot_standing.permissions & _INHERITED
     else:
+        guild_row = guilds.find(call.tx, channel.guild_id)
+        access.require_unsuspended(call, channel.guild_id, None if guild_row is None else guild_row.suspension_reason)
         guild = everyone_access(call, channel.guild_id)
         if rules.GUILD_INSTALL in store.decode_response_state(row).interacted.owners:
             permissions = (

@@ -1,7 +1,6 @@
 """Pages of the console for accounts: search, details and actions."""
 
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -10,20 +9,20 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources.administration import Operator
-from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render, render_errors
+from hubbub.server.transports.web.console.common import (
+    CONSOLE_PATH,
+    GRACE_PERIODS,
+    SearchPage,
+    console_page,
+    reason_body,
+    render,
+    render_errors,
+)
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/users"
 USER_PATH: Final = PATH + r"/{user_id:\d{1,19}}"
-PAGE_SIZE: Final = 25
 STATES: Final = (("", "All accounts"), ("suspended", "Suspended"), ("deleting", "Being deleted"))
-GRACE_PERIODS: Final = (
-    ("30", "30 days"),
-    ("7", "7 days"),
-    ("1", "1 day"),
-    ("90", "90 days"),
-    ("0", "None: delete now"),
-)
 
 
 @console_page("GET", "")
@@ -35,31 +34,9 @@ async def open_console(request: PageRequest, operator: Operator) -> web.Response
 @console_page("GET", PATH)
 async def list_accounts(request: PageRequest, operator: Operator) -> web.Response:
     """Search accounts."""
-    text, state, after = (request.query_parameter(name) for name in ("query", "state", "after"))
-    text = text.strip()[: wire.SEARCH_TEXT_MAX]
-    state = state if state in dict(STATES) else ""
-    query = {"limit": [str(PAGE_SIZE + 1)], "query": [text]}
-    if state:
-        query["state"] = [state]
-    if after.isascii() and after.isdigit():
-        query["after"] = [after]
-    found = await request.call(wire.SEARCH_USERS, query=query)
-    shown = found[:PAGE_SIZE]
-    next_path = None
-    if len(found) > PAGE_SIZE:
-        parameters = {"query": text, "state": state, "after": str(int(shown[-1].id))}
-        next_path = f"{CONSOLE_PATH}{PATH}?{urlencode({name: value for name, value in parameters.items() if value})}"
-    return render(
-        request,
-        "accounts.html",
-        operator,
-        accounts=shown,
-        states=STATES,
-        query=text,
-        state=state,
-        is_first_page=not after,
-        next_path=next_path,
-    )
+    search = SearchPage(request, PATH, STATES)
+    accounts = search.cut(await request.call(wire.SEARCH_USERS, query=search.query))
+    return render(request, "accounts.html", operator, accounts=accounts, search=search)
 
 
 @console_page("GET", USER_PATH)
@@ -81,13 +58,13 @@ async def suspend_account(request: PageRequest, operator: Operator) -> web.Respo
 @console_page("POST", USER_PATH + "/unsuspend")
 async def unsuspend_account(request: PageRequest, operator: Operator) -> web.Response:
     """Lift the suspension of an account."""
-    return await _act(request, operator, wire.UNSUSPEND_USER, _reason_body(request), "Suspension lifted.", ())
+    return await _act(request, operator, wire.UNSUSPEND_USER, reason_body(request), "Suspension lifted.", ())
 
 
 @console_page("POST", USER_PATH + "/end-sessions")
 async def end_sessions(request: PageRequest, operator: Operator) -> web.Response:
     """Log a user out everywhere."""
-    return await _act(request, operator, wire.END_USER_SESSIONS, _reason_body(request), "All sessions ended.", ())
+    return await _act(request, operator, wire.END_USER_SESSIONS, reason_body(request), "All sessions ended.", ())
 
 
 @console_page("POST", USER_PATH + "/delete")
@@ -108,12 +85,7 @@ async def delete_account(request: PageRequest, operator: Operator) -> web.Respon
 @console_page("POST", USER_PATH + "/restore")
 async def restore_account(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of an account."""
-    return await _act(request, operator, wire.RESTORE_USER, _reason_body(request), "Account restored.", ())
-
-
-def _reason_body(request: PageRequest) -> dict[str, Any]:
-    reason = request.form.trimmed("audit_reason")
-    return {"reason": reason} if reason else {}
+    return await _act(request, operator, wire.RESTORE_USER, reason_body(request), "Account restored.", ())
 
 
 async def _act(

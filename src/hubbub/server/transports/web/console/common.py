@@ -2,7 +2,8 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -13,9 +14,21 @@ from hubbub.protocol.resources.administration import Operator, OperatorRole
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 CONSOLE_PATH: Final = "/admin"
+PAGE_SIZE: Final = 25
+"""Number of entries on one page of a search."""
+GRACE_PERIODS: Final = (
+    ("30", "30 days"),
+    ("7", "7 days"),
+    ("1", "1 day"),
+    ("90", "90 days"),
+    ("0", "None: delete now"),
+)
+"""Choices for the days until a deletion."""
 
 SECTIONS: Final = (
     ("/users", "Accounts"),
+    ("/guilds", "Guilds"),
+    ("/applications", "Applications"),
     ("/queues", "Queues"),
     ("/operators", "Operators"),
     ("/audit-log", "Audit log"),
@@ -27,10 +40,19 @@ ACTIONS: Final = {
     "application.approve_intent": "approved an intent of",
     "application.approve_scope": "approved a scope of",
     "application.create": "created the application",
+    "application.delete": "deleted the application",
     "application.deny_approval": "denied a request of",
+    "application.disable": "disabled the application",
+    "application.enable": "enabled the application",
     "application.link_publisher": "linked the game",
     "application.reset_bot_token": "reset the bot token of",
+    "guild.delete": "scheduled the deletion of",
+    "guild.deleted": "deleted the guild",
+    "guild.restore": "restored",
     "guild.split_permissions": "split the permissions of",
+    "guild.suspend": "suspended the guild",
+    "guild.transfer": "transferred the guild",
+    "guild.unsuspend": "lifted the suspension of",
     "guild.update": "changed the guild",
     "job.discard": "discarded a job of",
     "job.retry": "retried a job of",
@@ -48,6 +70,11 @@ ACTIONS: Final = {
     "user.unsuspend": "lifted the suspension of",
 }
 """Phrases for the actions of the audit log."""
+
+TARGET_PATHS: Final = {"user": "users", "guild": "guilds", "application": "applications"}
+"""Section of the pages of targets by the kind of the target."""
+
+T = TypeVar("T")
 
 ConsolePage = Callable[[PageRequest, Operator], Awaitable[web.Response]]
 
@@ -86,12 +113,49 @@ def render_errors(
     return request.render_errors(f"admin/{template}", error, fields=fields, **_frame_context(operator), **context)
 
 
+def reason_body(request: PageRequest) -> dict[str, Any]:
+    """Return the body of an action with the reason for the audit log, if the form has one."""
+    reason = request.form.trimmed("audit_reason")
+    return {"reason": reason} if reason else {}
+
+
+class SearchPage:
+    """A page of a search with a text, a state and pages by ID."""
+
+    def __init__(self, request: PageRequest, path: str, states: Sequence[tuple[str, str]] = ()) -> None:
+        self.states = states
+        self.text = request.query_parameter("query").strip()[: administration.SEARCH_TEXT_MAX]
+        state = request.query_parameter("state")
+        self.state = state if state in dict(states) else ""
+        after = request.query_parameter("after")
+        self.is_first_page = not after
+        self.path = CONSOLE_PATH + path
+        self.next_path: str | None = None
+        """Path of the next page; None on the last page, and before `cut`."""
+        self.query = {"limit": [str(PAGE_SIZE + 1)], "query": [self.text]}
+        """Query of the operation."""
+        if self.state:
+            self.query["state"] = [self.state]
+        if after.isascii() and after.isdigit():
+            self.query["after"] = [after]
+
+    def cut(self, found: list[T]) -> list[T]:
+        """Return the entries of this page, and set `next_path` if there are more."""
+        shown = found[:PAGE_SIZE]
+        if len(found) > PAGE_SIZE:
+            last: Any = shown[-1]
+            parameters = {"query": self.text, "state": self.state, "after": str(int(last.id))}
+            self.next_path = f"{self.path}?{urlencode({name: value for name, value in parameters.items() if value})}"
+        return shown
+
+
 def _frame_context(operator: Operator) -> dict[str, Any]:
     """Return the template context that all pages of the console share."""
     return {
         "operator": operator,
         "sections": SECTIONS,
         "actions": ACTIONS,
+        "target_paths": TARGET_PATHS,
         "home": CONSOLE_PATH,
         "can_moderate": operator.role in (OperatorRole.OWNER, OperatorRole.MODERATOR),
         "is_owner": operator.role == OperatorRole.OWNER,

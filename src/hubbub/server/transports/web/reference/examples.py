@@ -61,6 +61,8 @@ QUERIES: Final[dict[str, dict[str, str]]] = {
 
 UNVERIFIED: Final = frozenset(
     {
+        "get_administered_application",
+        "get_administered_guild",
         "get_administered_user",
         "get_call",
         "get_guild_ban",
@@ -82,6 +84,8 @@ UNVERIFIED: Final = frozenset(
         "list_operators",
         "list_thread_members",
         "open_activity_link",
+        "search_applications",
+        "search_guilds",
         "search_users",
     }
 )

@@ -1,0 +1,141 @@
+"""Administration of applications by the operators of the server. The public API does not have these routes."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId, Snowflake, Timestamp, UserId
+from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.resources.administration import (
+    PAGE_LIMIT_DEFAULT,
+    READ_LIMIT,
+    SEARCH_TEXT_MAX,
+    WRITE_LIMIT,
+    AdministrativeAction,
+    PageLimit,
+    Reason,
+)
+
+
+class DisabledState(Struct, kw_only=True):
+    """The reason why an application is disabled."""
+
+    reason: str
+    """Reason that the operator gave."""
+    created_at: Timestamp
+    """Time at which the application was disabled."""
+
+
+class AdministeredApplication(Struct, kw_only=True):
+    """An application as operators see it."""
+
+    id: ApplicationId
+    """ID of the application."""
+    name: str
+    """Name of the application."""
+    icon: str | None
+    """Hash of the icon; null if not set."""
+    owner_id: UserId
+    """ID of the owner."""
+    owner_name: str | None
+    """Username of the owner; null if the account does not exist anymore."""
+    bot_id: UserId | None
+    """User ID of the bot; null if the application has none."""
+    created_at: Timestamp
+    """Time at which the application was created."""
+    disabled: DisabledState | None
+    """Reason why the application is disabled; null if it is enabled."""
+
+
+class AdministeredApplicationDetails(AdministeredApplication, kw_only=True):
+    """An application with the amount of its use."""
+
+    description: str
+    """Description of the application; may be empty."""
+    guild_count: int
+    """Number of guilds of which the bot is a member."""
+    user_install_count: int
+    """Number of users who installed the application for themselves."""
+    user_authorization_count: int
+    """Number of users who authorized the application."""
+    command_count: int
+    """Number of commands in all scopes."""
+    token_count: int
+    """Number of tokens that have not expired, including the token of the bot."""
+
+
+class SearchApplications(Struct, kw_only=True):
+    """Query of a search for applications."""
+
+    query: Annotated[str, Meta(max_length=SEARCH_TEXT_MAX)] = ""
+    """Part of the name, or the whole ID of the application or of its owner; empty for all applications."""
+    disabled: bool = False
+    """Return disabled applications only."""
+    after: Snowflake | None = None
+    """Return applications with higher IDs only."""
+    limit: PageLimit = PAGE_LIMIT_DEFAULT
+    """Maximum number of applications, 1 to 100."""
+
+
+class DisableApplication(Struct, kw_only=True):
+    """Request body for disabling or deleting an application."""
+
+    reason: Reason
+    """Reason for the audit log."""
+
+
+_RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
+_APPLICATION_RAISES: Final = (*_RAISES, errors.UNKNOWN_APPLICATION)
+
+SEARCH_APPLICATIONS = Operation(
+    "GET",
+    "/admin/applications",
+    query=SearchApplications,
+    result=list[AdministeredApplication],
+    auth=Auth.USER,
+    raises=_RAISES,
+    limit=READ_LIMIT,
+)
+
+GET_ADMINISTERED_APPLICATION = Operation(
+    "GET",
+    "/admin/applications/{application_id}",
+    result=AdministeredApplicationDetails,
+    auth=Auth.USER,
+    raises=_APPLICATION_RAISES,
+    limit=READ_LIMIT,
+)
+
+DISABLE_APPLICATION = Operation(
+    "POST",
+    "/admin/applications/{application_id}/disable",
+    body=DisableApplication,
+    result=AdministeredApplication,
+    auth=Auth.USER,
+    raises=_APPLICATION_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""Refuses every token of the application until it is enabled. It receives no interactions and no webhook events."""
+
+ENABLE_APPLICATION = Operation(
+    "POST",
+    "/admin/applications/{application_id}/enable",
+    body=AdministrativeAction,
+    optional_body=True,
+    result=AdministeredApplication,
+    auth=Auth.USER,
+    raises=_APPLICATION_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""The tokens of the application are valid again."""
+
+ADMINISTRATIVELY_DELETE_APPLICATION = Operation(
+    "POST",
+    "/admin/applications/{application_id}/delete",
+    body=DisableApplication,
+    auth=Auth.USER,
+    raises=_APPLICATION_RAISES,
+    limit=WRITE_LIMIT,
+)
+"""The deletion is immediate. Messages of the bot are kept."""

@@ -1,0 +1,65 @@
+"""Actions of `hubbub admin` that search, disable, enable and delete applications."""
+
+import argparse
+
+from hubbub.protocol.resources import administration
+from hubbub.protocol.resources import application_administration as wire
+from hubbub.server.commands.admin_actions import AdminError, action, require_application
+from hubbub.server.core.call import Call
+from hubbub.server.identity import application_administration
+
+
+@action("list-applications")
+def list_applications(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the applications that match a search."""
+    limit = administration.PAGE_LIMIT_MAX
+    query = wire.SearchApplications(query=arguments.query, disabled=arguments.disabled, limit=limit)
+    rows = application_administration.search(call, query)
+    lines = [f"{int(row.id)} {row.name}" + (" (disabled)" if row.disabled else "") for row in rows]
+    if len(rows) == limit:
+        lines.append(f"Only the first {limit} applications are shown; search for a name to see others.")
+    return lines or ["No applications found."]
+
+
+@action("show-application")
+def show_application(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the owner and the use of an application."""
+    row = require_application(call, arguments.application_id)
+    application = application_administration.application_details(call, row)
+    lines = [
+        f"name: {application.name}",
+        f"owner: {application.owner_name or int(application.owner_id)}",
+        f"guilds: {application.guild_count}",
+        f"authorizations: {application.user_authorization_count}",
+        f"installations: {application.user_install_count}",
+        f"commands: {application.command_count}",
+        f"tokens: {application.token_count}",
+    ]
+    if application.disabled is not None:
+        lines.append(f"disabled: {application.disabled.reason}")
+    return lines
+
+
+@action("disable-application")
+def disable_application(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Disable an application."""
+    row = require_application(call, arguments.application_id)
+    application_administration.disable(call, row, reason=arguments.reason)
+    return [f"Disabled {row.name}; its tokens are refused."]
+
+
+@action("enable-application")
+def enable_application(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Enable a disabled application."""
+    row = require_application(call, arguments.application_id)
+    if not application_administration.enable(call, row, reason=arguments.reason):
+        raise AdminError(f"{row.name} is not disabled")
+    return [f"Enabled {row.name}; its tokens are accepted again."]
+
+
+@action("delete-application")
+def delete_application(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Delete an application immediately."""
+    row = require_application(call, arguments.application_id)
+    application_administration.delete(call, row, reason=arguments.reason)
+    return [f"Deleted {row.name}."]

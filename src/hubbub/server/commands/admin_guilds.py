@@ -1,0 +1,95 @@
+"""Actions of `hubbub admin` on guilds."""
+
+import argparse
+
+from hubbub.protocol import codec
+from hubbub.protocol.resources import administration
+from hubbub.protocol.resources import guild_administration as wire
+from hubbub.server.commands.admin_actions import AdminError, action, require_guild, require_user
+from hubbub.server.core.call import Call
+from hubbub.server.places import guild_administration
+
+
+@action("list-guilds")
+def list_guilds(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the guilds that match a search."""
+    query = wire.SearchGuilds(
+        query=arguments.query,
+        state=None if arguments.state is None else wire.GuildState(arguments.state),
+        limit=administration.PAGE_LIMIT_MAX,
+    )
+    rows = guild_administration.search(call, query)
+    lines = [f"{row.id} {row.name} ({row.member_count} members)" for row in rows]
+    if len(rows) == administration.PAGE_LIMIT_MAX:
+        lines.append(
+            f"Only the first {administration.PAGE_LIMIT_MAX} guilds are shown; search for a name to see others."
+        )
+    return lines or ["No guilds found."]
+
+
+@action("show-guild")
+def show_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the owner and the amount of data of a guild."""
+    guild = guild_administration.guild_details(call, require_guild(call, arguments.guild_id))
+    lines = [
+        f"name: {guild.name}",
+        f"owner: {guild.owner_name or int(guild.owner_id)}",
+        f"members: {guild.member_count}",
+        f"channels: {guild.channel_count}",
+        f"threads: {guild.thread_count}",
+        f"messages: {guild.message_count}",
+        f"storage: {guild.storage_bytes} bytes",
+    ]
+    if guild.suspension is not None:
+        lines.append(f"suspended: {guild.suspension.reason}")
+    if guild.deletion is not None:
+        lines.append(f"deleted at: {guild.deletion.due_at}")
+    return lines
+
+
+@action("suspend-guild")
+def suspend_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Suspend a guild."""
+    guild = require_guild(call, arguments.guild_id)
+    guild_administration.suspend(call, guild, reason=arguments.reason)
+    return [f"Suspended {guild.name}; it is unavailable to its members."]
+
+
+@action("unsuspend-guild")
+def unsuspend_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Lift the suspension of a guild."""
+    guild = require_guild(call, arguments.guild_id)
+    if not guild_administration.unsuspend(call, guild, reason=arguments.reason):
+        raise AdminError(f"{guild.name} is not suspended")
+    return [f"{guild.name} is available again."]
+
+
+@action("delete-guild")
+def delete_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Suspend a guild and schedule its deletion."""
+    guild = require_guild(call, arguments.guild_id)
+    if not 0 <= arguments.grace_days <= administration.GRACE_DAYS_MAX:
+        raise AdminError(f"--grace-days must be 0 to {administration.GRACE_DAYS_MAX}")
+    row = guild_administration.delete(call, guild, reason=arguments.reason, grace_days=arguments.grace_days)
+    return [
+        f"{guild.name} is suspended. The guild and its messages are deleted at {codec.timestamp(row.due_ms or 0)}.",
+        f"Until then, hubbub admin restore-guild {guild.id} cancels the deletion.",
+    ]
+
+
+@action("restore-guild")
+def restore_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Cancel the deletion of a guild."""
+    guild = require_guild(call, arguments.guild_id)
+    if not guild_administration.restore(call, guild, reason=arguments.reason):
+        raise AdminError(f"{guild.name} is not being deleted")
+    return [f"Restored {guild.name}."]
+
+
+@action("transfer-guild")
+def transfer_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Make another member the owner of a guild."""
+    guild = require_guild(call, arguments.guild_id)
+    user = require_user(call, arguments.username)
+    guild_administration.transfer(call, guild, user.id, reason=arguments.reason)
+    return [f"{user.username} is now the owner of {guild.name}."]

@@ -1,0 +1,34 @@
+"""Disable, enable and delete applications, and record it in the audit log of operators."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.identity.administration import audit
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.applications.operation import DisabledRow
+
+
+def disable(call: Call, row: ApplicationRow, *, reason: str) -> None:
+    """Disable an application, or change the reason."""
+    actor = call.actor_or_none
+    operator_id = None if actor is None else actor.user_id
+    applications.operation.disable(call, row, DisabledRow(row.id, operator_id, reason, call.now_ms))
+    _record(call, "application.disable", row, reason=reason)
+
+
+def enable(call: Call, row: ApplicationRow, *, reason: str | None = None) -> bool:
+    """Enable an application. Return False if it is not disabled."""
+    if not row.disabled:
+        return False
+    applications.operation.enable(call, row)
+    _record(call, "application.enable", row, reason=reason)
+    return True
+
+
+def delete(call: Call, row: ApplicationRow, *, reason: str) -> None:
+    """Delete an application."""
+    applications.management.delete(call, row)
+    _record(call, "application.delete", row, reason=reason)
+
+
+def _record(call: Call, action: str, row: ApplicationRow, *, reason: str | None) -> None:
+    audit.log_action(call, action, "application", target_id=row.id, target_name=row.name, reason=reason)

@@ -1,0 +1,69 @@
+"""HTTP handlers for the administration of applications."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import application_administration as wire
+from hubbub.protocol.resources.administration import AdministrativeAction, OperatorRole
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications
+from hubbub.server.identity.administration import rules
+from hubbub.server.identity.application_administration import actions, views
+from hubbub.server.identity.applications import ApplicationRow
+
+
+@handles(wire.SEARCH_APPLICATIONS)
+def search_applications(call: Call, query: wire.SearchApplications) -> list[wire.AdministeredApplication]:
+    """Search the applications of the server."""
+    rules.require_operator(call)
+    return views.application_list(call, search(call, query))
+
+
+def search(call: Call, query: wire.SearchApplications) -> list[ApplicationRow]:
+    """Return applications by ascending ID."""
+    return applications.operation.search(
+        call.tx, query.query.strip(), is_disabled=query.disabled, after_id=query.after or 0, limit=query.limit
+    )
+
+
+@handles(wire.GET_ADMINISTERED_APPLICATION, long=True)
+def get_administered_application(call: Call, application_id: ApplicationId) -> wire.AdministeredApplicationDetails:
+    """Get an application with the amount of its use."""
+    rules.require_operator(call)
+    return views.application_details(call, _require_application(call, application_id))
+
+
+@handles(wire.DISABLE_APPLICATION)
+def disable_application(
+    call: Call, application_id: ApplicationId, body: wire.DisableApplication
+) -> wire.AdministeredApplication:
+    """Disable an application."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    actions.disable(call, _require_application(call, application_id), reason=body.reason)
+    return views.application(call, _require_application(call, application_id))
+
+
+@handles(wire.ENABLE_APPLICATION)
+def enable_application(
+    call: Call, application_id: ApplicationId, body: AdministrativeAction
+) -> wire.AdministeredApplication:
+    """Enable a disabled application."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    actions.enable(call, _require_application(call, application_id), reason=body.reason)
+    return views.application(call, _require_application(call, application_id))
+
+
+@handles(wire.ADMINISTRATIVELY_DELETE_APPLICATION)
+def administratively_delete_application(
+    call: Call, application_id: ApplicationId, body: wire.DisableApplication
+) -> None:
+    """Delete an application immediately."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    actions.delete(call, _require_application(call, application_id), reason=body.reason)
+
+
+def _require_application(call: Call, application_id: ApplicationId) -> ApplicationRow:
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    return row

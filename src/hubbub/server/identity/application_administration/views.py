@@ -1,0 +1,54 @@
+"""Wire models of applications as operators see them."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol import codec
+from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
+from hubbub.protocol.resources import application_administration as wire
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications, users
+from hubbub.server.identity.application_administration import ports
+from hubbub.server.identity.applications import ApplicationRow
+
+
+def application(call: Call, row: ApplicationRow) -> wire.AdministeredApplication:
+    """Build the wire model of an application."""
+    return application_list(call, [row])[0]
+
+
+def application_list(call: Call, rows: Sequence[ApplicationRow]) -> list[wire.AdministeredApplication]:
+    """Build the wire models of a page of applications."""
+    owners = users.find_many(call.tx, [row.owner_id for row in rows])
+    return [_application(call, row, owners.get(row.owner_id)) for row in rows]
+
+
+def application_details(call: Call, row: ApplicationRow) -> wire.AdministeredApplicationDetails:
+    """Build the wire model of an application with the amount of its use."""
+    listed = application(call, row)
+    fields = {name: getattr(listed, name) for name in listed.__struct_fields__}
+    return wire.AdministeredApplicationDetails(
+        **fields,
+        description=row.description,
+        guild_count=0 if row.bot_id is None else applications.operation.count_guilds(call.tx, row.bot_id),
+        user_install_count=applications.operation.count_user_installs(call.tx, row.id),
+        user_authorization_count=applications.operation.count_user_authorizations(call.tx, row.id),
+        command_count=ports.count_commands(call, row.id),
+        token_count=auth.count_application_tokens(call.tx, row.id, call.now_ms),
+    )
+
+
+def _application(call: Call, row: ApplicationRow, owner: users.UserRow | None) -> wire.AdministeredApplication:
+    disabled = applications.operation.find_disabled(call.tx, row.id) if row.disabled else None
+    return wire.AdministeredApplication(
+        id=ApplicationId(row.id),
+        name=row.name,
+        icon=row.icon,
+        owner_id=UserId(row.owner_id),
+        owner_name=None if owner is None else owner.username,
+        bot_id=None if row.bot_id is None else UserId(row.bot_id),
+        created_at=codec.timestamp(Snowflake(row.id).created_ms),
+        disabled=None
+        if disabled is None
+        else wire.DisabledState(reason=disabled.reason, created_at=codec.timestamp(disabled.created_ms)),
+    )

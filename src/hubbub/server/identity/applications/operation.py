@@ -1,0 +1,22 @@
+"""Search, disabling and enabling of applications by operators."""
+
+from hubbub.server.identity.applications.actions import disable, enable
+from hubbub.server.identity.applications.store import (
+    DisabledRow,
+    count_guilds,
+    count_user_authorizations,
+    count_user_installs,
+    find_disabled,
+    search,
+)
+
+__all__ = [
+    "DisabledRow",
+    "count_guilds",
+    "count_user_authorizations",
+    "count_user_installs",
+    "disable",
+    "enable",
+    "find_disabled",
+    "search",
+]

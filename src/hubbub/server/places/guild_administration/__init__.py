@@ -1,0 +1,35 @@
+"""Administration of guilds by operators: search, suspension, deletion and transfer."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.guild_administration import actions, ports, routes
+from hubbub.server.places.guild_administration.actions import delete, restore, suspend, transfer, unsuspend
+from hubbub.server.places.guild_administration.ports import GuildContents
+from hubbub.server.places.guild_administration.routes import search
+from hubbub.server.places.guild_administration.views import guild_details
+
+
+def _delete_guild(call: Call, job: Job) -> None:
+    actions.delete_now(call, job.decode(int))
+
+
+SLICE = Slice(
+    name="guild_administration",
+    modules=(routes, ports),
+    tags={routes: "administration"},
+    jobs={actions.DELETE_GUILD_JOB: _delete_guild},
+)
+
+__all__ = [
+    "GuildContents",
+    "SLICE",
+    "delete",
+    "guild_details",
+    "ports",
+    "restore",
+    "search",
+    "suspend",
+    "transfer",
+    "unsuspend",
+]

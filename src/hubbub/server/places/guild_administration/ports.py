@@ -1,0 +1,18 @@
+"""Ports of the administration of guilds."""
+
+from typing import NamedTuple
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+
+
+class GuildContents(NamedTuple):
+    """The amount of messages and files in a guild."""
+
+    message_count: int
+    storage_bytes: int
+
+
+@port
+def count_contents(call: Call, guild_id: int) -> GuildContents:
+    """Return the number of messages in a guild and the size of its uploaded files in bytes."""

@@ -1,0 +1,92 @@
+"""HTTP handlers for the administration of guilds."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources import guild_administration as wire
+from hubbub.protocol.resources.administration import AdministrativeAction, OperatorRole
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity.administration import rules
+from hubbub.server.places import guilds
+from hubbub.server.places.guild_administration import actions, views
+from hubbub.server.places.guilds import GuildRow
+
+
+@handles(wire.SEARCH_GUILDS)
+def search_guilds(call: Call, query: wire.SearchGuilds) -> list[wire.AdministeredGuild]:
+    """Search the guilds of the server."""
+    rules.require_operator(call)
+    return views.guild_list(call, search(call, query))
+
+
+def search(call: Call, query: wire.SearchGuilds) -> list[GuildRow]:
+    """Return guilds by ascending ID."""
+    return guilds.suspensions.search(
+        call.tx,
+        query.query.strip(),
+        is_suspended=query.state == wire.GuildState.SUSPENDED,
+        is_deleting=query.state == wire.GuildState.DELETING,
+        after_id=query.after or 0,
+        limit=query.limit,
+    )
+
+
+@handles(wire.GET_ADMINISTERED_GUILD, long=True)
+def get_administered_guild(call: Call, guild_id: GuildId) -> wire.AdministeredGuildDetails:
+    """Get a guild with the amount of its data."""
+    rules.require_operator(call)
+    return views.guild_details(call, _require_guild(call, guild_id))
+
+
+@handles(wire.SUSPEND_GUILD)
+def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wire.AdministeredGuild:
+    """Suspend a guild."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    actions.suspend(call, _require_guild(call, guild_id), reason=body.reason)
+    return _view(call, guild_id)
+
+
+@handles(wire.UNSUSPEND_GUILD)
+def unsuspend_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
+    """Lift the suspension of a guild."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    actions.unsuspend(call, _require_guild(call, guild_id), reason=body.reason)
+    return _view(call, guild_id)
+
+
+@handles(wire.ADMINISTRATIVELY_DELETE_GUILD)
+def administratively_delete_guild(
+    call: Call, guild_id: GuildId, body: wire.AdministrativeGuildDeletion
+) -> wire.AdministeredGuild:
+    """Delete a guild and its messages, after a grace period."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    actions.delete(call, _require_guild(call, guild_id), reason=body.reason, grace_days=body.grace_days)
+    return _view(call, guild_id)
+
+
+@handles(wire.RESTORE_GUILD)
+def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
+    """Cancel the deletion of a guild."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    if not actions.restore(call, _require_guild(call, guild_id), reason=body.reason):
+        raise errors.FORBIDDEN(message="No deletion of this guild can be canceled.")
+    return _view(call, guild_id)
+
+
+@handles(wire.TRANSFER_GUILD)
+def transfer_guild(call: Call, guild_id: GuildId, body: wire.TransferGuild) -> wire.AdministeredGuild:
+    """Make another member the owner of a guild."""
+    rules.require_operator(call, OperatorRole.MODERATOR)
+    actions.transfer(call, _require_guild(call, guild_id), body.owner_id, reason=body.reason)
+    return _view(call, guild_id)
+
+
+def _require_guild(call: Call, guild_id: GuildId) -> GuildRow:
+    row = guilds.find(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_GUILD()
+    return row
+
+
+def _view(call: Call, guild_id: GuildId) -> wire.AdministeredGuild:
+    return views.guild(call, _require_guild(call, guild_id))

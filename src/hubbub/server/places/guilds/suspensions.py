@@ -1,0 +1,15 @@
+"""Suspension, deletion and transfer of guilds by operators."""
+
+from hubbub.server.places.guilds.actions import delete, suspend, unsuspend
+from hubbub.server.places.guilds.rules import require_owner_candidate
+from hubbub.server.places.guilds.store import SuspensionRow, find_suspension, search
+
+__all__ = [
+    "SuspensionRow",
+    "delete",
+    "find_suspension",
+    "require_owner_candidate",
+    "search",
+    "suspend",
+    "unsuspend",
+]

@@ -1,0 +1,86 @@
+"""Uploaded files of messages: their sizes, and the quotas of accounts and guilds."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.images import format_bytes
+from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelRef
+from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content.records import MessageRow
+from hubbub.server.talk.messages.files import store
+from hubbub.server.talk.messages.files.store import (
+    FileRow,
+    OwnerUsage,
+    Usage,
+    delete,
+    find,
+    find_quota,
+    guild_usage,
+    list_guilds,
+    list_ids,
+    list_largest,
+    list_owners,
+    owner_usage,
+    set_quota,
+    total_usage,
+)
+
+__all__ = [
+    "FileRow",
+    "OwnerUsage",
+    "Usage",
+    "account_quota",
+    "delete",
+    "find",
+    "find_quota",
+    "guild_quota",
+    "guild_usage",
+    "list_guilds",
+    "list_ids",
+    "list_largest",
+    "list_owners",
+    "owner_usage",
+    "record",
+    "set_quota",
+    "total_usage",
+]
+
+
+def record(call: Call, channel: ChannelRef, row: MessageRow) -> None:
+    """Record the files of a message. Raise if new files exceed the quota of the author or of the guild."""
+    rows = [
+        FileRow(int(file.id), channel.id, row.id, channel.guild_id, row.author_id, file.size, file.filename)
+        for file in json_columns.attachments(row)
+    ]
+    uploaded_ids = {int(upload.attachment_id) for upload in call.files}
+    if new_bytes := sum(file.size for file in rows if file.id in uploaded_ids):
+        _require_quotas(call, channel, row, new_bytes)
+    store.insert(call.tx, rows)
+
+
+def account_quota(call: Call, user_id: int) -> int | None:
+    """Return the storage quota of an account in bytes, or None if it has no limit."""
+    quota = store.find_quota(call.tx, user_id)
+    return quota if quota is not None else call.config.storage.account_bytes_max
+
+
+def guild_quota(call: Call, guild_id: int) -> int | None:
+    """Return the storage quota of a guild in bytes, or None if it has no limit."""
+    quota = store.find_quota(call.tx, guild_id)
+    return quota if quota is not None else call.config.storage.guild_bytes_max
+
+
+def _require_quotas(call: Call, channel: ChannelRef, row: MessageRow, new_bytes: int) -> None:
+    if row.webhook_id is None and (quota := account_quota(call, row.author_id)) is not None:
+        used = store.owner_usage(call.tx, row.author_id).bytes
+        if used + new_bytes > quota:
+            raise errors.REQUEST_ENTITY_TOO_LARGE(
+                message=f"Your files would exceed your storage of {format_bytes(quota)}, of which {format_bytes(used)} "
+                "are in use. Delete messages with files, or send a smaller file."
+            )
+    if channel.guild_id is not None and (quota := guild_quota(call, channel.guild_id)) is not None:
+        used = store.guild_usage(call.tx, channel.guild_id).bytes
+        if used + new_bytes > quota:
+            raise errors.REQUEST_ENTITY_TOO_LARGE(
+                message=f"The files of this guild would exceed its storage of {format_bytes(quota)}, of which "
+                f"{format_bytes(used)} are in use. Delete messages with files, or send a smaller file."
+            )

@@ -1,0 +1,152 @@
+"""SQL for the uploaded files of messages and for storage quotas."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("message_files", "storage_quotas")
+"""Tables that only this slice writes."""
+
+
+class FileRow(NamedTuple):
+    """An uploaded file of a message."""
+
+    id: int
+    """ID of the attachment."""
+    channel_id: int
+    message_id: int
+    guild_id: int | None
+    owner_id: int
+    """ID of the user, bot or webhook that uploaded the file."""
+    size: int
+    """Size in bytes."""
+    filename: str
+
+
+class Usage(NamedTuple):
+    """Number and size of stored files."""
+
+    file_count: int
+    bytes: int
+
+
+class OwnerUsage(NamedTuple):
+    """Number and size of the stored files of an account or guild."""
+
+    owner_id: int
+    file_count: int
+    bytes: int
+
+
+_COLUMNS: Final = ", ".join(FileRow._fields)
+
+
+def insert(tx: Tx, rows: Sequence[FileRow]) -> None:
+    """Insert files. A file that another message shares keeps its row."""
+    for row in rows:
+        tx.send(
+            f"INSERT INTO message_files ({_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (id) DO NOTHING", *row
+        )
+
+
+def find(tx: Tx, file_id: int) -> FileRow | None:
+    """Return a file, or None."""
+    return tx.find(FileRow, f"SELECT {_COLUMNS} FROM message_files WHERE id = ?", file_id)
+
+
+def list_ids(tx: Tx, channel_id: int, message_id: int) -> list[int]:
+    """Return the IDs of the files of a message."""
+    rows = tx.all("SELECT id FROM message_files WHERE channel_id = ? AND message_id = ?", channel_id, message_id)
+    return [row[0] for row in rows]
+
+
+def delete(tx: Tx, file_ids: Sequence[int]) -> None:
+    """Delete the rows of files."""
+    tx.send(f"DELETE FROM message_files WHERE id IN ({placeholders(file_ids)})", *file_ids)
+
+
+def list_largest(
+    tx: Tx, *, guild_id: int | None, owner_id: int | None, before: tuple[int, int] | None, limit: int
+) -> list[FileRow]:
+    """Return files by descending size; None for `guild_id` or `owner_id` means any.
+
+    `before` is the size and the ID of the last file of the previous page."""
+    where, parameters = "1 = 1", list[object]()
+    for column, value in (("guild_id", guild_id), ("owner_id", owner_id)):
+        if value is not None:
+            where += f" AND {column} = ?"
+            parameters.append(value)
+    if before is not None:
+        where += " AND (size < ? OR (size = ? AND id < ?))"
+        parameters += [before[0], before[0], before[1]]
+    return tx.fetch(
+        FileRow,
+        f"SELECT {_COLUMNS} FROM message_files WHERE {where} ORDER BY size DESC, id DESC LIMIT ?",
+        *parameters,
+        limit,
+    )
+
+
+# Usage
+
+
+def total_usage(tx: Tx) -> Usage:
+    """Return the number and size of all files."""
+    return _usage(tx.one("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM message_files"))
+
+
+def owner_usage(tx: Tx, owner_id: int) -> Usage:
+    """Return the number and size of the files that a user, bot or webhook uploaded."""
+    return _usage(tx.one("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM message_files WHERE owner_id = ?", owner_id))
+
+
+def guild_usage(tx: Tx, guild_id: int) -> Usage:
+    """Return the number and size of the files in a guild."""
+    return _usage(tx.one("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM message_files WHERE guild_id = ?", guild_id))
+
+
+def list_owners(tx: Tx, limit: int) -> list[OwnerUsage]:
+    """Return the users, bots and webhooks with the largest sum of file sizes."""
+    return _owners(tx, "owner_id", limit)
+
+
+def list_guilds(tx: Tx, limit: int) -> list[OwnerUsage]:
+    """Return the guilds with the largest sum of file sizes."""
+    return _owners(tx, "guild_id", limit)
+
+
+def _owners(tx: Tx, column: str, limit: int) -> list[OwnerUsage]:
+    rows = tx.all(
+        f"SELECT {column}, COUNT(*), SUM(size) FROM message_files WHERE {column} IS NOT NULL "
+        f"GROUP BY {column} ORDER BY SUM(size) DESC, {column} LIMIT ?",
+        limit,
+    )
+    return [OwnerUsage(owner_id, count, int(size)) for owner_id, count, size in rows]
+
+
+def _usage(row: tuple[int, int] | None) -> Usage:
+    count, size = row or (0, 0)
+    return Usage(count, int(size))
+
+
+# Quotas
+
+
+def find_quota(tx: Tx, owner_id: int) -> int | None:
+    """Return the quota of an account or guild in bytes, or None if the default applies."""
+    quota: int | None = tx.value("SELECT bytes FROM storage_quotas WHERE owner_id = ?", owner_id)
+    return quota
+
+
+def set_quota(tx: Tx, owner_id: int, quota: int | None) -> None:
+    """Set the quota of an account or guild in bytes; None restores the default."""
+    if quota is None:
+        tx.run("DELETE FROM storage_quotas WHERE owner_id = ?", owner_id)
+        return
+    tx.run(
+        "INSERT INTO storage_quotas (owner_id, bytes) VALUES (?, ?) "
+        "ON CONFLICT (owner_id) DO UPDATE SET bytes = excluded.bytes",
+        owner_id,
+        quota,
+    )

@@ -1,0 +1,95 @@
+"""Pages of the console for applications: search, details and actions."""
+
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources import administration
+from hubbub.protocol.resources import application_administration as wire
+from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web.console.common import (
+    CONSOLE_PATH,
+    SearchPage,
+    console_page,
+    reason_body,
+    render,
+    render_errors,
+)
+from hubbub.server.transports.web.page_requests import PageRequest
+
+PATH: Final = "/applications"
+APPLICATION_PATH: Final = PATH + r"/{application_id:\d{1,19}}"
+STATES: Final = (("", "All applications"), ("disabled", "Disabled"))
+
+
+@console_page("GET", PATH)
+async def list_applications(request: PageRequest, operator: Operator) -> web.Response:
+    """Search applications."""
+    search = SearchPage(request, PATH, STATES)
+    if search.query.pop("state", None) is not None:
+        search.query["disabled"] = ["true"]
+    applications = search.cut(await request.call(wire.SEARCH_APPLICATIONS, query=search.query))
+    return render(request, "applications.html", operator, applications=applications, search=search)
+
+
+@console_page("GET", APPLICATION_PATH)
+async def show_application(request: PageRequest, operator: Operator) -> web.Response:
+    """Show an application and the actions of operators on it."""
+    return render(request, "application.html", operator, **await _context(request))
+
+
+@console_page("POST", APPLICATION_PATH + "/disable")
+async def disable_application(request: PageRequest, operator: Operator) -> web.Response:
+    """Disable an application."""
+    body = {"reason": request.form.trimmed("reason")}
+    return await _act(request, operator, wire.DISABLE_APPLICATION, body, "Application disabled.", ("reason",))
+
+
+@console_page("POST", APPLICATION_PATH + "/enable")
+async def enable_application(request: PageRequest, operator: Operator) -> web.Response:
+    """Enable an application."""
+    return await _act(request, operator, wire.ENABLE_APPLICATION, reason_body(request), "Application enabled.", ())
+
+
+@console_page("POST", APPLICATION_PATH + "/delete")
+async def delete_application(request: PageRequest, operator: Operator) -> web.Response:
+    """Delete an application after its name was typed to confirm."""
+    fields, context = ("deletion_reason", "confirm"), await _context(request)
+    if request.form.trimmed("confirm") != context["application"].name:
+        error = errors.invalid("confirm", "NAME_DIFFERS", "Type the name of the application exactly as shown.")
+        return render_errors(request, "application.html", error, operator, fields=fields, **context)
+    body = {"reason": request.form.trimmed("deletion_reason")}
+    operation = wire.ADMINISTRATIVELY_DELETE_APPLICATION
+    return await _act(request, operator, operation, body, "Application deleted.", fields)
+
+
+async def _act(
+    request: PageRequest,
+    operator: Operator,
+    operation: Operation[Any, Any],
+    body: dict[str, Any],
+    notice: str,
+    fields: tuple[str, ...],
+) -> web.Response:
+    """Perform an action on the application of the path, and show it again, or the list after a deletion."""
+    application_id = request.path_parameter("application_id")
+    is_deletion = operation is wire.ADMINISTRATIVELY_DELETE_APPLICATION
+    try:
+        await request.call(operation, application_id, body=body)
+    except ApiError as error:
+        names = {"reason": "deletion_reason"} if is_deletion else None
+        context = await _context(request)
+        return render_errors(request, "application.html", error, operator, fields=fields, names=names, **context)
+    return request.redirect(f"{CONSOLE_PATH}{PATH}" + ("" if is_deletion else f"/{application_id}"), notice=notice)
+
+
+async def _context(request: PageRequest) -> dict[str, Any]:
+    application_id = request.path_parameter("application_id")
+    query = {"target_id": [application_id], "limit": ["20"]}
+    return {
+        "application": await request.call(wire.GET_ADMINISTERED_APPLICATION, application_id),
+        "entries": await request.call(administration.LIST_OPERATOR_ACTIONS, query=query),
+    }

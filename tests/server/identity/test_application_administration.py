@@ -1,0 +1,143 @@
+"""Tests of the administration of applications: search, disabling and deletion."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.server.commands.admin_actions import AdminError
+from tests.server.admin_commands import run_command
+from tests.server.identity.operators import create_operator
+from tests.world import Actor, World
+
+
+async def search(operator: Actor, **query: Any) -> list[str]:
+    """Return the names of the applications that a search finds."""
+    found = (await operator.get("/admin/applications", params=query)).ok()
+    return [application["name"] for application in found]
+
+
+async def act(operator: Actor, bot: Actor, action: str, **body: Any) -> Any:
+    """Perform an action on the application of a bot."""
+    return (await operator.post(f"/admin/applications/{bot.application_id}/{action}", json=body)).ok()
+
+
+async def test_applications_are_found_by_name_and_id(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    chess = await world.bot(name="Chess_Bot")
+    await world.bot(name="Weather")
+
+    assert await search(ann) == ["Chess_Bot", "Weather"]
+    for text in ("chess_", "BOT", str(chess.application_id)):
+        assert await search(ann, query=text) == ["Chess_Bot"], text
+    assert await search(ann, query="s%b") == []
+    assert await search(ann, after=str(chess.application_id)) == ["Weather"]
+    assert await search(ann, disabled="true") == []
+
+
+async def test_an_application_is_shown_with_its_use(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    command = {"name": "greet", "description": "Says hello"}
+    (await bot.post(f"/applications/{bot.application_id}/commands", json=command)).ok()
+    await world.bearer(await world.user(), bot.application_id, "identify")
+
+    shown = (await ann.get(f"/admin/applications/{bot.application_id}")).ok()
+
+    assert (shown["name"], shown["bot_id"], shown["disabled"]) == (bot.name, str(bot.id), None)
+    assert (shown["guild_count"], shown["command_count"], shown["token_count"]) == (1, 1, 2)
+    (await ann.get("/admin/applications/1")).rejected(404, 10002)
+
+
+async def test_the_tokens_of_a_disabled_application_are_refused(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    user = await world.user()
+    game = await world.bearer(user, bot.application_id, "identify")
+    session = await bot.connect()
+    (await game.get("/users/@me")).ok()
+
+    disabled = await act(ann, bot, "disable", reason="Spam")
+
+    assert disabled["disabled"]["reason"] == "Spam"
+    assert await session.wait_closed() == 4004
+    assert (await bot.get("/users/@me")).status == 401
+    assert (await game.get("/users/@me")).status == 401
+    (await user.get("/users/@me")).ok()
+    query = {"client_id": str(bot.application_id), "scope": "bot", "permissions": "0"}
+    assert (await user.get("/oauth2/authorize", params=query)).status in (400, 401)
+    assert await search(ann, disabled="true") == [bot.name]
+
+    assert (await act(ann, bot, "enable"))["disabled"] is None
+    (await bot.get("/users/@me")).ok()
+    (await game.get("/users/@me")).ok()
+    await bot.connect()
+    entries = (await ann.get("/admin/audit-log", params={"target_id": str(bot.application_id)})).ok()
+    assert [(entry["action"], entry["reason"]) for entry in entries] == [
+        ("application.enable", None),
+        ("application.disable", "Spam"),
+    ]
+
+
+async def test_a_disabled_application_receives_no_interactions(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
+    command = (await bot.post(path, json={"name": "greet", "description": "Says hello"})).ok()
+    index_path = f"/channels/{guild.general}/application-command-index"
+    assert (await guild.owner.get(index_path)).ok()["application_commands"]
+    await act(ann, bot, "disable", reason="Spam")
+
+    interaction = {
+        "type": 2,
+        "application_id": str(bot.application_id),
+        "channel_id": str(guild.general),
+        "nonce": "n1",
+        "data": {"id": command["id"], "name": "greet"},
+    }
+    response = await guild.owner.post("/interactions", json=interaction)
+
+    assert response.status >= 400
+    assert (await guild.owner.get(index_path)).ok()["application_commands"] == []
+
+
+async def test_an_application_is_deleted_at_once(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    bot = await world.bot()
+
+    assert (await ann.post(f"/admin/applications/{bot.application_id}/delete", json={})).errors("reason")
+    response = await ann.post(f"/admin/applications/{bot.application_id}/delete", json={"reason": "Spam"})
+
+    assert response.status == 204
+    assert (await bot.get("/users/@me")).status == 401
+    (await ann.get(f"/admin/applications/{bot.application_id}")).rejected(404, 10002)
+
+
+@pytest.mark.parametrize("action", ["disable", "enable", "delete"])
+async def test_auditors_cannot_change_applications(world: World, action: str) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    bot = await world.bot()
+
+    path = f"/admin/applications/{bot.application_id}/{action}"
+    (await ann.post(path, json={"reason": "x"})).rejected(403, 0)
+    (await (await world.user()).post(path, json={"reason": "x"})).rejected(403, 0)
+
+
+async def test_commands_manage_applications(world: World) -> None:
+    bot = await world.bot(name="Weather")
+    application_id = str(int(bot.application_id or 0))
+
+    assert await run_command(world, "list-applications", "weath") == f"{application_id} Weather"
+    assert "tokens: 1" in await run_command(world, "show-application", application_id)
+    assert "Disabled Weather" in await run_command(world, "disable-application", application_id, "--reason", "Spam")
+    assert (await bot.get("/users/@me")).status == 401
+    assert await run_command(world, "list-applications", "--disabled") == f"{application_id} Weather (disabled)"
+    assert "Enabled Weather" in await run_command(world, "enable-application", application_id)
+    with pytest.raises(AdminError, match="is not disabled"):
+        await run_command(world, "enable-application", application_id)
+    assert await run_command(world, "delete-application", application_id, "--reason", "Spam") == "Deleted Weather."
+    with pytest.raises(AdminError, match="there is no application"):
+        await run_command(world, "show-application", application_id)

@@ -1,0 +1,226 @@
+"""Tests of the administration of guilds: search, suspension, deletion, restoration and transfer."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.server.commands.admin_actions import AdminError
+from tests.server.admin_commands import run_command
+from tests.server.identity.operators import create_operator
+from tests.world import Actor, Guild, World
+
+DAY_MS = 24 * 3_600_000
+
+
+async def search(operator: Actor, **query: Any) -> list[str]:
+    """Return the names of the guilds that a search finds."""
+    return [guild["name"] for guild in (await operator.get("/admin/guilds", params=query)).ok()]
+
+
+async def act(operator: Actor, guild: Guild, action: str, **body: Any) -> dict[str, Any]:
+    """Perform an action on a guild and return it."""
+    result: dict[str, Any] = (await operator.post(f"/admin/guilds/{guild.id}/{action}", json=body)).ok()
+    return result
+
+
+async def test_guilds_are_found_by_name_and_id(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    guild = await world.guild(name="Chess_Club")
+    await world.guild(name="Harbor")
+
+    assert await search(ann) == ["Chess_Club", "Harbor"]
+    for text in ("chess_", "CLUB", str(guild.id), str(guild.owner.id)):
+        assert await search(ann, query=text) == ["Chess_Club"], text
+    for text in ("s%b", "99999999999999999999999", "\\"):
+        assert await search(ann, query=text) == [], text
+    assert await search(ann, after=str(guild.id)) == ["Harbor"]
+    assert await search(ann, limit="1") == ["Chess_Club"]
+
+
+async def test_a_guild_is_shown_with_the_amount_of_its_data(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    guild = await world.guild(name="Harbor")
+    await guild.member()
+    channel = await guild.channel("files")
+    await guild.owner.post(f"/channels/{channel}/messages", json={"content": "hello"})
+
+    shown = (await ann.get(f"/admin/guilds/{guild.id}")).ok()
+
+    assert (shown["name"], shown["owner_id"], shown["owner_name"]) == ("Harbor", str(guild.owner.id), guild.owner.name)
+    assert (shown["member_count"], shown["thread_count"], shown["storage_bytes"]) == (2, 0, 0)
+    assert shown["message_count"] >= 1
+    assert shown["channel_count"] >= 1
+    assert (shown["suspension"], shown["deletion"]) == (None, None)
+    (await ann.get("/admin/guilds/1")).rejected(404, 10004)
+
+
+async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    channel = await guild.channel("general")
+    bob, stranger = await guild.member(), await world.user()
+    bot = await world.bot(guild)
+    invite = (await guild.owner.post(f"/channels/{channel}/invites", json={})).ok()["code"]
+    webhook = (await guild.owner.post(f"/channels/{channel}/webhooks", json={"name": "news"})).ok()
+    session = await bob.connect()
+
+    suspended = await act(ann, guild, "suspend", reason="Spam")
+
+    assert suspended["suspension"]["reason"] == "Spam"
+    assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
+    message = "The operators of this server suspended this guild. Reason: Spam"
+    for caller in (guild.owner, bob, bot):
+        for path in (f"/guilds/{guild.id}", f"/channels/{channel}/messages", f"/guilds/{guild.id}/members"):
+            assert (await caller.get(path)).rejected(403, 50001)["message"] == message, path
+        response = await caller.post(f"/channels/{channel}/messages", json={"content": "hi"})
+        assert response.rejected(403, 50001)["message"] == message
+    assert (await stranger.get(f"/guilds/{guild.id}")).rejected(403, 50001)["message"] == "Missing Access"
+    joined = await stranger.post(f"/invites/{invite}", json={})
+    assert joined.rejected(403, 50001)["message"] == "The operators of this server suspended this guild."
+    sent = await world.request("POST", f"/webhooks/{webhook['id']}/{webhook['token']}", json={"content": "hi"})
+    sent.rejected(403, 50001)
+    (await guild.owner.delete(f"/guilds/{guild.id}")).rejected(403, 50001)
+    assert await search(ann, state="suspended") == [suspended["name"]]
+
+
+async def test_a_suspended_guild_becomes_available_again(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    early = await guild.owner.connect()
+    await act(ann, guild, "suspend", reason="Spam")
+    # `connect` returns when every guild of READY is available.
+    opening = asyncio.create_task(guild.owner.connect())
+    await early.next("SESSIONS_REPLACE")
+
+    unsuspended = await act(ann, guild, "unsuspend")
+
+    late = await opening
+    assert unsuspended["suspension"] is None
+    assert late.ready["guilds"] == [{"id": str(guild.id), "unavailable": True}]
+    for created in (await early.next("GUILD_CREATE"), late.guilds[str(guild.id)]):
+        assert (created["id"], created["unavailable"]) == (str(guild.id), False)
+    (await guild.owner.get(f"/guilds/{guild.id}")).ok()
+    channel = await guild.channel("after")
+    for session in (early, late):
+        assert (await session.next("CHANNEL_CREATE"))["id"] == str(channel)
+
+
+async def test_a_suspension_ends_the_calls_of_a_guild(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    voice = await guild.channel("voice", type=2)
+    session = await guild.owner.connect()
+    await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": False})
+    await session.next("VOICE_STATE_UPDATE")
+
+    await act(ann, guild, "suspend", reason="Spam")
+    await act(ann, guild, "unsuspend")
+
+    assert (await session.next("GUILD_CREATE", lambda data: data.get("unavailable") is False))["voice_states"] == []
+
+
+async def test_a_deleted_guild_can_be_restored_until_the_grace_period_ends(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    session = await guild.owner.connect()
+
+    deleted = await act(ann, guild, "delete", reason="Spam", grace_days=7)
+    assert deleted["deletion"]["reason"] == "Spam"
+    assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
+    assert await search(ann, state="deleting") == [deleted["name"]]
+    (await ann.post(f"/admin/guilds/{guild.id}/unsuspend")).rejected(403, 0)
+    restored = await act(ann, guild, "restore")
+    assert (restored["suspension"], restored["deletion"]) == (None, None)
+    assert (await session.next("GUILD_CREATE"))["id"] == str(guild.id)
+    (await ann.post(f"/admin/guilds/{guild.id}/restore")).rejected(403, 0)
+    world.clock.advance(8 * DAY_MS)
+    await world.run_due_jobs()
+    (await ann.get(f"/admin/guilds/{guild.id}")).ok()
+
+    await act(ann, guild, "delete", reason="Spam", grace_days=1)
+    world.clock.advance(2 * DAY_MS)
+    await world.run_due_jobs()
+
+    (await ann.get(f"/admin/guilds/{guild.id}")).rejected(404, 10004)
+    entries = (await ann.get("/admin/audit-log", params={"target_id": str(guild.id)})).ok()
+    assert [entry["action"] for entry in entries] == [
+        "guild.deleted",
+        "guild.delete",
+        "guild.restore",
+        "guild.delete",
+    ]
+
+
+async def test_a_restored_guild_stays_suspended_if_it_was_suspended_before(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+
+    await act(ann, guild, "suspend", reason="Spam")
+    await act(ann, guild, "delete", reason="More spam")
+    restored = await act(ann, guild, "restore")
+
+    assert restored["deletion"] is None
+    assert restored["suspension"]["reason"] == "More spam"
+
+
+async def test_ownership_is_transferred_to_a_member(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    bob, stranger, bot = await guild.member(), await world.user(), await world.bot(guild)
+    session = await bob.connect()
+
+    transferred = await act(ann, guild, "transfer", owner_id=str(bob.id), reason="The owner left")
+
+    assert transferred["owner_name"] == bob.name
+    assert (await session.next("GUILD_UPDATE"))["owner_id"] == str(bob.id)
+    for user, status, error in ((stranger, 404, 10007), (bot, 400, 50132)):
+        response = await ann.post(f"/admin/guilds/{guild.id}/transfer", json={"owner_id": str(user.id)})
+        response.rejected(status, error)
+    [entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.id)})).ok()
+    assert (entry["action"], entry["detail"], entry["reason"]) == (
+        "guild.transfer",
+        f"from {guild.owner.name} to {bob.name}",
+        "The owner left",
+    )
+
+
+@pytest.mark.parametrize("action", ["suspend", "unsuspend", "delete", "restore", "transfer"])
+async def test_auditors_cannot_change_guilds(world: World, action: str) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    guild = await world.guild()
+
+    body = {"owner_id": str(guild.owner.id)} if action == "transfer" else {"reason": "x"}
+    (await ann.post(f"/admin/guilds/{guild.id}/{action}", json=body)).rejected(403, 0)
+
+
+async def test_only_operators_see_guilds(world: World) -> None:
+    guild = await world.guild()
+
+    (await guild.owner.get("/admin/guilds")).rejected(403, 0)
+    (await guild.owner.get(f"/admin/guilds/{guild.id}")).rejected(403, 0)
+    (await guild.owner.post(f"/admin/guilds/{guild.id}/suspend", json={"reason": "x"})).rejected(403, 0)
+
+
+async def test_commands_manage_guilds(world: World) -> None:
+    guild = await world.guild(name="Harbor")
+    bob = await guild.member()
+    guild_id = str(guild.id)
+
+    assert await run_command(world, "list-guilds", "harb") == f"{guild_id} Harbor (2 members)"
+    assert "owner: " + guild.owner.name in await run_command(world, "show-guild", guild_id)
+    assert "Suspended Harbor" in await run_command(world, "suspend-guild", guild_id, "--reason", "Spam")
+    assert "suspended: Spam" in await run_command(world, "show-guild", guild_id)
+    assert "available again" in await run_command(world, "unsuspend-guild", guild_id)
+    with pytest.raises(AdminError, match="is not suspended"):
+        await run_command(world, "unsuspend-guild", guild_id)
+    assert "restore-guild" in await run_command(world, "delete-guild", guild_id, "--reason", "Spam")
+    assert await run_command(world, "list-guilds", "--state", "deleting") == f"{guild_id} Harbor (2 members)"
+    assert await run_command(world, "restore-guild", guild_id) == "Restored Harbor."
+    assert "is now the owner" in await run_command(world, "transfer-guild", guild_id, bob.name)
+    assert f"owner: {bob.name}" in await run_command(world, "show-guild", guild_id)
+    with pytest.raises(AdminError, match="0 to 90"):
+        await run_command(world, "delete-guild", guild_id, "--reason", "Spam", "--grace-days", "91")
+    log = await run_command(world, "audit-log")
+    assert "command line: guild.suspend Harbor (Spam)" in log

@@ -1,0 +1,53 @@
+"""The pages of the console for applications, without JavaScript."""
+
+from hubbub.protocol.resources.administration import OperatorRole
+from tests.server.transports.web.test_console import open_browser
+from tests.world import World
+
+
+async def test_applications_are_searched(world: World) -> None:
+    browser, _ = await open_browser(world)
+    bot = await world.bot()
+
+    page = await browser.open("/admin/applications")
+    assert bot.name in page.text
+    page = await browser.submit(page, "Search", query="no such application")
+    assert "No applications match this search." in page.text
+    page = await browser.submit(page, "Search", query="", state="disabled")
+    assert "No applications match this search." in page.text
+
+
+async def test_a_moderator_disables_and_enables_an_application(world: World) -> None:
+    browser, _ = await open_browser(world, OperatorRole.MODERATOR)
+    bot = await world.bot()
+
+    page = await browser.open(f"/admin/applications/{bot.application_id}")
+    page = await browser.submit(page, "Disable application", reason="")
+    assert page.status == 400
+    page = await browser.submit(page, "Disable application", reason="Spam")
+    assert "Application disabled." in page.text
+    assert (await bot.get("/users/@me")).status == 401
+    page = await browser.submit(page, "Enable application", audit_reason="Resolved")
+
+    assert f"ann enabled the application {bot.name} Resolved" in page.text
+    (await bot.get("/users/@me")).ok()
+
+
+async def test_an_application_is_deleted_after_a_confirmation(world: World) -> None:
+    browser, _ = await open_browser(world)
+    bot = await world.bot()
+
+    page = await browser.open(f"/admin/applications/{bot.application_id}")
+    page = await browser.submit(page, "Delete application", deletion_reason="Spam", confirm="x")
+    assert "Type the name of the application exactly as shown." in page.text
+    page = await browser.submit(page, "Delete application", deletion_reason="Spam", confirm=bot.name)
+
+    assert "Application deleted." in page.text
+    assert (await browser.open(f"/admin/applications/{bot.application_id}")).status == 404
+
+
+async def test_auditors_see_no_actions_on_applications(world: World) -> None:
+    browser, _ = await open_browser(world, OperatorRole.AUDITOR)
+    bot = await world.bot()
+
+    assert "Disable application" not in (await browser.open(f"/admin/applications/{bot.application_id}")).text
