@@ -155,6 +155,18 @@ def build_parser() -> argparse.ArgumentParser:
     _add_settings(export, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     export.set_defaults(run=_store_command("commands.export", "run"))
 
+    import_ = commands.add_parser(
+        "import",
+        help="import a guild from an archive, a template or an export of DiscordChatExporter",
+        usage="hubbub import FILE --owner USERNAME [--dry-run] | hubbub import claims GUILD_ID",
+    )
+    import_.add_argument("file", metavar="FILE", help="archive, template, JSON file or folder; or the word claims")
+    import_.add_argument("guild_id", metavar="GUILD_ID", nargs="?", help="guild whose claim codes are listed")
+    import_.add_argument("--owner", metavar="USERNAME", help="user who will own the new guild")
+    import_.add_argument("--dry-run", action="store_true", help="check the file and show what would be imported")
+    _add_settings(import_, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    import_.set_defaults(run=_store_command("commands.imports", "run"))
+
     doctor = commands.add_parser(
         "doctor",
         help="check a configuration, or a deployment from outside, and suggest fixes",

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import socket
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +51,8 @@ class _Response(msgspec.Struct, kw_only=True):
 
     lines: list[str] = []
     error: str | None = None
+    progress: tuple[str, int, int] | None = None
+    """Name of a step, number of processed objects and their total, of an action that is still running."""
 
 
 def read_values(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -97,14 +100,48 @@ def send(data: Path, name: str, values: dict[str, Any]) -> list[str] | None:
     return response.lines
 
 
+def stream(
+    data: Path, name: str, values: dict[str, Any], progress: Callable[[str, int, int], None]
+) -> list[str] | None:
+    """Run a long action in the server of a data folder, and report its progress.
+
+    Return its lines, or None if no server is listening. Raise AdminError if the action fails."""
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(RESPONSE_TIMEOUT_SECONDS)
+        try:
+            connection.connect(str(data / SOCKET_FILE))
+        except OSError:
+            return None
+        try:
+            connection.sendall(msgspec.json.encode(_Request(name=name, values=values)) + b"\n")
+            for line in connection.makefile("rb"):
+                response = msgspec.json.decode(line, type=_Response)
+                if response.progress is not None:
+                    progress(*response.progress)
+                elif response.error is not None:
+                    raise AdminError(response.error)
+                else:
+                    return response.lines
+        except (OSError, msgspec.DecodeError) as error:
+            raise AdminError(f"the running server did not answer; look at its log ({error})") from error
+    raise AdminError("the server stopped; start it and run the command again, which continues where it stopped")
+
+
 # The server
+
+LongAction = Callable[[App, dict[str, Any], Callable[[str, int, int], None]], Awaitable[list[str]]]
+"""An action in several transactions, which reports its progress."""
 
 
 class AdminSocket:
     """The listening socket of a server."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, long_actions: Mapping[str, LongAction] | None = None) -> None:
         self._app = app
+        self._long_actions = long_actions or {}
+        self._is_long_action_running = False
         self._path: Path | None = None
         self._server: asyncio.Server | None = None
 
@@ -140,17 +177,44 @@ class AdminSocket:
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             try:
-                response = await self._respond(reader)
+                response = await self._respond(reader, writer)
                 writer.write(msgspec.json.encode(response) + b"\n")
                 await writer.drain()
             finally:
                 writer.close()
 
-    async def _respond(self, reader: asyncio.StreamReader) -> _Response:
+    async def _run_long_action(
+        self, action: LongAction, values: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> list[str]:
+        """Run a long action, and cancel it when the client disconnects. A repeated command continues it."""
+        if self._is_long_action_running:
+            raise AdminError("another import is running; wait until it ends")
+
+        def report(name: str, count: int, total: int) -> None:
+            writer.write(msgspec.json.encode(_Response(progress=(name, count, total))) + b"\n")
+
+        self._is_long_action_running = True
+        task = asyncio.ensure_future(action(self._app, values, report))
+        closed = asyncio.ensure_future(reader.read(1))
+        try:
+            await asyncio.wait({task, closed}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise AdminError("the command was interrupted")
+            return task.result()
+        finally:
+            for running in (task, closed):
+                running.cancel()
+            await asyncio.gather(task, closed, return_exceptions=True)
+            self._is_long_action_running = False
+
+    async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Response:
         try:
             async with asyncio.timeout(READ_TIMEOUT_SECONDS):
                 request = msgspec.json.decode(await reader.readline(), type=_Request)
             log.info("Running hubbub admin %s", request.name)
+            if request.name in self._long_actions:
+                action = self._long_actions[request.name]
+                return _Response(lines=await self._run_long_action(action, request.values, reader, writer))
             return _Response(lines=await perform(self._app, request.name, request.values))
         except (AdminError, StoreUnavailable) as error:
             return _Response(error=str(error))

@@ -23,6 +23,7 @@ from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.commands.admin_socket import AdminSocket
+from hubbub.server.commands.imports import import_file
 from hubbub.server.control import ControlApi
 from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.bus import BusError
@@ -106,7 +107,7 @@ async def _run_until_stopped(
 
     app.on_fatal = stop_after_failure
     await app.start()
-    admin_socket = AdminSocket(app)
+    admin_socket = AdminSocket(app, {"import": import_file})
     await admin_socket.start()
     try:
         built = worlds.BuiltWorld()

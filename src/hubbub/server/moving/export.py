@@ -163,13 +163,10 @@ class _Writer:
         for batch in batches(sorted(self._user_ids)):
             names = imports.find_source_names(tx, batch)
             rows = users.find_many(tx, batch)
-            page = [
-                tuple(
-                    names.get(user_id, row.username) if name == "username" else getattr(row, name)
-                    for name in USERS.columns
-                )
-                for user_id, row in sorted(rows.items())
-            ]
+            for user_id, (username, global_name) in names.items():
+                if user_id in rows:
+                    rows[user_id] = rows[user_id]._replace(username=username, global_name=global_name)
+            page = [[getattr(row, name) for name in USERS.columns] for _, row in sorted(rows.items())]
             if page:
                 yield page
 

@@ -9,7 +9,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
 from hubbub.protocol.enums import ChannelType
@@ -48,6 +48,10 @@ _TEXT_KINDS: Final = frozenset({ColumnKind.MARKDOWN, ColumnKind.JSON})
 
 Progress = Callable[[str, int, int], None]
 """Function that is called with the name of a step, the number of processed objects, and their total or 0."""
+
+
+class ImportInUse(Exception):
+    """Another process runs the same import; the message is shown to the operator."""
 
 
 class ImportSummary(NamedTuple):
@@ -108,6 +112,7 @@ class Importer:
         self._import_id = 0
         self._guild_id = 0
         self._cache: dict[int, int] = {}
+        self._stored_progress = (0, 0)
         self._total = sum(source.totals.values())
 
     async def run(self) -> ImportSummary:
@@ -118,6 +123,8 @@ class Importer:
         digest = await asyncio.to_thread(self._source.digest)
         row = await self._app.database.write(lambda tx: self._start(self._app.make_call(tx), digest))
         self._import_id, self._guild_id = row.id, row.guild_id
+        self._stored_progress = (row.stage, row.position)
+        self._total = sum(self._source.totals.values())
         if row.state == "done":
             return ImportSummary(row.guild_id, False, {}, 0, 0, [])
         steps = (self._assign_ids, self._store_files, self._store_records, self._complete)
@@ -145,17 +152,29 @@ class Importer:
     async def _write(self, stage: int, position: int, unit: Callable[[Call], T]) -> T:
         """Run a unit of work and store the progress in the same transaction."""
 
-        def work(tx: Tx) -> T:
-            result = unit(self._app.make_call(tx))
-            imports.progress.set_progress(tx, self._import_id, stage, position)
-            return result
+        expected = self._stored_progress
 
-        return await self._app.database.write(work)
+        def work(tx: Tx) -> T:
+            if not imports.progress.set_progress(tx, self._import_id, expected, (stage, position)):
+                raise ImportInUse("another process runs the same import; wait until it ends")
+            return unit(self._app.make_call(tx))
+
+        result = await self._app.database.write(work)
+        self._stored_progress = (stage, position)
+        return result
 
     # IDs
 
+    def _records_for_ids(self) -> Iterator[Record]:
+        """Yield all records, messages first.
+
+        A thread has the ID of its first message, so assigning IDs to threads first would change the order of messages of
+        the same millisecond."""
+        yield from (record for record in self._source.records() if record.table.name == "messages")
+        yield from takewhile(lambda record: record.table.name != "messages", self._source.records())
+
     async def _assign_ids(self, position: int) -> None:
-        iterator = islice(self._source.records(), position, None)
+        iterator = islice(self._records_for_ids(), position, None)
         while batch := await asyncio.to_thread(lambda: list(islice(iterator, ID_BATCH_SIZE))):
             old_ids = {old_id for record in batch for old_id in _new_ids(record)} - {self._source.owner_id}
             guild = next((record for record in batch if record.table.name == "guilds"), None)
@@ -328,11 +347,13 @@ class Importer:
         owner_records = await asyncio.to_thread(self._owner_records)
 
         def complete(call: Call) -> None:
+            # The URLs of imported attachments need the key, which the first upload creates otherwise.
+            cdn_urls.get_signing_key(call.tx)
             self._store_batch(call, owner_records, with_owner=True)
             guilds.creation.complete_import(call, GuildId(self._guild_id), UserId(self._owner_id))
             imports.progress.complete(call.tx, self._import_id, call.now_ms)
 
-        await self._app.database.write(lambda tx: complete(self._app.make_call(tx)))
+        await self._write(len(STAGES), 0, complete)
         self._progress("records", self._total, self._total)
 
     def _owner_records(self) -> list[Record]:

@@ -35,6 +35,8 @@ class SourceFile(NamedTuple):
     size: int
     sha256: str | None
     """Expected hash, or None if the source does not have it."""
+    path: str = ""
+    """Path of the file on this machine; empty for a file in an archive."""
 
 
 class Source(Protocol):

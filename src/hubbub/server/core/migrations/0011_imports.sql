@@ -24,12 +24,13 @@ CREATE TABLE import_ids (
 ) {without_rowid};
 CREATE UNIQUE INDEX import_ids_new ON import_ids (new_id);
 
--- Accounts without a login that an import created for the members and authors of another server. username is the name that the user
+-- Accounts without a login that an import created for the members and authors of another server. username and global_name are the names that the user
 -- had there. code_hash is the SHA-256 of the code with which a user claims the account; claimed_by is that user.
 CREATE TABLE placeholders (
     user_id BIGINT NOT NULL PRIMARY KEY,
     guild_id BIGINT NOT NULL,
     username TEXT NOT NULL,
+    global_name TEXT,
     code_hash {blob} NOT NULL,
     claimed_by BIGINT,
     claimed_ms BIGINT

@@ -36,7 +36,7 @@ def create(tx: Tx, guild_id: int, rows: Iterable[UserRow]) -> None:
         name = users.names.clean_name(row.global_name or row.username)[:GLOBAL_NAME_MAX].strip()
         users.insert(tx, row._replace(username=f"placeholder-{int(row.id)}", global_name=name or "Unknown"))
         code_hash = _hash(_derive(key, row.id))
-        records.append(PlaceholderRow(row.id, guild_id, row.username, code_hash))
+        records.append(PlaceholderRow(row.id, guild_id, row.username, row.global_name, code_hash))
     store.insert_placeholders(tx, records)
 
 

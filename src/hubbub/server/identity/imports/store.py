@@ -36,6 +36,8 @@ class PlaceholderRow(NamedTuple):
     guild_id: int
     username: str
     """Name of the user on the server that the guild came from."""
+    global_name: str | None
+    """Display name on that server, or None."""
     code_hash: bytes
     claimed_by: int | None = None
     """ID of the user who claimed the account, or None."""
@@ -59,9 +61,10 @@ def insert_import(tx: Tx, row: ImportRow) -> None:
     tx.run(f"INSERT INTO imports ({_IMPORT_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def set_progress(tx: Tx, import_id: int, stage: int, position: int) -> None:
-    """Store the progress of an import."""
-    tx.run("UPDATE imports SET stage = ?, position = ? WHERE id = ?", stage, position, import_id)
+def set_progress(tx: Tx, import_id: int, before: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Store the progress of an import as stage and position; return False if the stored progress is not `before`."""
+    sql = "UPDATE imports SET stage = ?, position = ? WHERE id = ? AND stage = ? AND position = ?"
+    return tx.run(sql, *after, import_id, *before) == 1
 
 
 def set_guild(tx: Tx, import_id: int, guild_id: int) -> None:
@@ -150,13 +153,12 @@ def list_placeholders(tx: Tx, guild_id: int, *, after_id: int, limit: int) -> li
     )
 
 
-def find_source_names(tx: Tx, user_ids: Iterable[int]) -> dict[int, str]:
-    """Return the names that the users of placeholder accounts had on their server, by ID of the account."""
-    names: dict[int, str] = {}
+def find_source_names(tx: Tx, user_ids: Iterable[int]) -> dict[int, tuple[str, str | None]]:
+    """Return the name and display name that users of placeholder accounts had on their server, by ID of the account."""
+    names: dict[int, tuple[str, str | None]] = {}
     for batch in batches(user_ids):
-        names.update(
-            tx.all(f"SELECT user_id, username FROM placeholders WHERE user_id IN ({placeholders(batch)})", *batch)
-        )
+        sql = f"SELECT user_id, username, global_name FROM placeholders WHERE user_id IN ({placeholders(batch)})"
+        names.update((row[0], (row[1], row[2])) for row in tx.all(sql, *batch))
     return names
 
 

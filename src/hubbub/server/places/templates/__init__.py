@@ -4,6 +4,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.templates import routes, store
+from hubbub.server.places.templates.store import find
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -12,4 +13,4 @@ def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 SLICE = Slice(name="templates", modules=(routes,), listeners={GuildDeleted: _on_guild_deleted})
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "find"]

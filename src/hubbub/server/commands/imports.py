@@ -1,0 +1,163 @@
+"""`hubbub import`: imports a guild, and lists the claim codes of its placeholder accounts.
+
+An import runs in the server that uses the data folder (`admin_socket.py`), or in this process if no server is running, and
+with PostgreSQL."""
+
+import argparse
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hubbub.protocol.ids import GuildId
+from hubbub.server.app import App
+from hubbub.server.commands import admin_socket
+from hubbub.server.commands.admin import ADMIN_PROCESS
+from hubbub.server.commands.admin_actions import AdminError, action, require_user
+from hubbub.server.commands.progress import ProgressBar
+from hubbub.server.core import backends
+from hubbub.server.core.backends import DATABASE_FILE
+from hubbub.server.core.bus import BusError
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.core.migrations import MigrationError
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.identity import imports
+from hubbub.server.moving.importer import Importer, ImportInUse, ImportSummary, check
+from hubbub.server.moving.opening import open_source
+from hubbub.server.moving.records import InvalidArchive
+from hubbub.server.moving.sources import Source
+from hubbub.server.moving.template_source import TemplateSource
+from hubbub.server.places import guilds, templates
+from hubbub.server.terminal import print_error
+
+Progress = Callable[[str, int, int], None]
+
+
+def run(config: Config, arguments: argparse.Namespace) -> int:
+    """Import a file, check it with `--dry-run`, or list claim codes."""
+    try:
+        if arguments.file == "claims":
+            if arguments.guild_id is None:
+                return print_error("name the guild: hubbub import claims GUILD_ID")
+            lines = _send(config, "list-claims", {"guild_id": arguments.guild_id}, lambda name, count, total: None)
+        elif arguments.guild_id is not None:
+            return print_error(f"unexpected argument {arguments.guild_id}")
+        elif arguments.dry_run:
+            lines = _check(config, arguments.file)
+        elif arguments.owner is None:
+            return print_error("name the owner of the new guild with --owner USERNAME")
+        else:
+            path = Path(arguments.file)
+            # The server has another working directory.
+            file = str(path.resolve()) if path.exists() else arguments.file
+            with ProgressBar() as progress:
+                lines = _send(config, "import", {"file": file, "owner": arguments.owner}, progress.update)
+    except (AdminError, BusError, InvalidArchive, MigrationError, StoreUnavailable) as error:
+        return print_error(error)
+    except OSError as error:
+        return print_error(f"{error.filename or arguments.file}: {error.strerror or error}")
+    print("\n".join(lines))
+    return 0
+
+
+def _send(config: Config, name: str, values: dict[str, Any], progress: Progress) -> list[str]:
+    """Run an action in the server of the data folder, or in this process."""
+    if config.database_url is None:
+        path = Path(config.data or "") / DATABASE_FILE
+        lines = admin_socket.stream(path.parent, name, values, progress)
+        if lines is not None:
+            return lines
+        if not path.exists():
+            raise AdminError(f"{path} does not exist; set --data to the data folder")
+    return asyncio.run(_run_in_store(config, name, values, progress))
+
+
+async def _run_in_store(config: Config, name: str, values: dict[str, Any], progress: Progress) -> list[str]:
+    app = App(config)
+    app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=ADMIN_PROCESS)
+    app.database.on_commit = app.publish
+    await app.database.start()
+    try:
+        await app.bus.start()
+        try:
+            if name == "import":
+                return await import_file(app, values, progress)
+            return await admin_socket.perform(app, name, values)
+        finally:
+            await app.bus.close()
+    finally:
+        await app.database.close()
+
+
+def _check(config: Config, file: str) -> list[str]:
+    """Return what an import would store. Nothing is stored, and no server is needed."""
+    path = Path(file)
+    if not path.exists():
+        raise AdminError(f"{file} does not exist")
+    source = open_source(path)
+    try:
+        found = check(source, backends.new_clock(config).now_ms())
+    finally:
+        source.close()
+    lines = [f"{file} is valid ({source.format}). An import would create the guild {source.guild_name}:"]
+    lines += [f"  {name}: {count}" for name, count in found.counts.items()]
+    lines.append(f"  files: {found.files} ({found.file_bytes} bytes)")
+    if found.rejected_files:
+        lines.append(f"{found.rejected_files} files are too large and would be left out.")
+    return lines + found.notes
+
+
+async def import_file(app: App, values: dict[str, Any], progress: Progress) -> list[str]:
+    """Import a file or the template with a code, and return the lines to print."""
+    file, owner_name = str(values["file"]), str(values["owner"])
+    owner = await app.database.read(lambda tx: require_user(app.make_call(tx), owner_name))
+    try:
+        source = await asyncio.to_thread(open_source, Path(file))
+    except FileNotFoundError:
+        source = await _open_template(app, file)
+    except (InvalidArchive, OSError) as error:
+        raise AdminError(str(error)) from error
+    try:
+        summary = await Importer(app, source, owner.id, progress).run()
+    except (InvalidArchive, ImportInUse) as error:
+        raise AdminError(str(error)) from error
+    finally:
+        source.close()
+    return _describe(source, summary)
+
+
+async def _open_template(app: App, code: str) -> Source:
+    row = await app.database.read(lambda tx: templates.find(tx, code))
+    if row is None:
+        raise AdminError(f"{code} is neither a file nor the code of a template")
+    return TemplateSource(row.snapshot.encode(), file=code, created_ms=row.updated_ms)
+
+
+def _describe(source: Source, summary: ImportSummary) -> list[str]:
+    if not summary.is_new:
+        return [f"This file was imported before, as the guild {summary.guild_id}. Nothing changed."]
+    lines = [f"Imported {source.guild_name} as the guild {summary.guild_id}:"]
+    lines += [f"  {name}: {count}" for name, count in summary.counts.items()]
+    if summary.skipped:
+        lines.append(f"{summary.skipped} records refer to objects that the file does not contain, and were left out.")
+    if summary.missing_files:
+        lines.append(f"{summary.missing_files} files are damaged or too large, and were left out.")
+    lines += summary.notes
+    if summary.counts.get("users"):
+        lines.append(f"To hand accounts over to their users: hubbub import claims {summary.guild_id}")
+    return lines
+
+
+@action("list-claims")
+def list_claims(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the claim codes of the placeholder accounts of a guild."""
+    text = str(arguments.guild_id)
+    guild = guilds.find(call.tx, GuildId(int(text))) if text.isascii() and text.isdigit() and len(text) < 20 else None
+    if guild is None:
+        raise AdminError(f"there is no guild with the ID {text}")
+    lines = [f"{claim.code}  {claim.username}" for claim in imports.claims.list_open(call.tx, guild.id)]
+    if not lines:
+        return ["No placeholder accounts are left to claim."]
+    return [*lines, "A user claims an account on the page /settings/claim."]

@@ -1,0 +1,33 @@
+"""Construction of the records of a guild from other formats than archives."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from hubbub.protocol.ids import EPOCH_MS
+from hubbub.server.moving.records import CODECS, Record
+
+OWNER_ID: Final = 1
+"""ID of the owner in the records of a source that does not name the owner."""
+
+
+def make_record(table: str, values: Mapping[str, Any], *, file: str, line: int = 0) -> Record:
+    """Return a record from built-in values without null; raise InvalidArchive if they are invalid."""
+    present = {name: value for name, value in values.items() if value is not None and value is not UNSET}
+    return CODECS[table].from_values(present, file=file, number=line)
+
+
+def guild_records(
+    guild_id: int, name: str, *, everyone_permissions: int, file: str, **settings: Any
+) -> Iterator[Record]:
+    """Yield the guild and its role @everyone."""
+    guild = {"id": str(guild_id), "name": name[:100] or "Imported guild", "owner_id": str(OWNER_ID)}
+    yield make_record("guilds", {**guild, "features": [], **settings}, file=file)
+    everyone = {"id": str(guild_id), "name": "@everyone", "permissions": str(everyone_permissions)}
+    yield make_record("roles", everyone, file=file)
+
+
+def snowflake(ms: int, number: int) -> int:
+    """Return an ID for an object without an ID of its own; `number` distinguishes objects of the same time."""
+    return max(0, ms - EPOCH_MS) << 22 | number
