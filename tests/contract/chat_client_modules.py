@@ -20,6 +20,7 @@ FOLDER: Final = SOURCE / "server/transports/web/static/app/generated"
 ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "GatewayOpcode": enums.GatewayOpcode,
     "CloseCode": enums.CloseCode,
+    "VoiceCloseCode": enums.VoiceCloseCode,
     "RpcOpcode": rpc.Opcode,
     "ActivityActionType": enums.ActivityActionType,
     "ActivityType": enums.ActivityType,

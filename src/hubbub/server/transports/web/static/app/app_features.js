@@ -3,14 +3,17 @@
 import { getInteractions } from "./network/interactions.js";
 import { bindToChannel } from "./state/context.js";
 import { showError } from "./ui/notices.js";
-import { openModal } from "./components/modal.js";
-import { activitiesEnabled, openActivity, startActivities } from "./activities/launcher.js";
+import { loadModule } from "./ui/lazy_modules.js";
+import { activitiesEnabled } from "./activities/availability.js";
+import { openActivity, startActivities } from "./activities/start.js";
 
 const ACTIVITY_PATH = /^\/activities\/(\d{1,19})\/?$/;
 
 /** Start the app features. Call once, before the gateway connects. */
 export function startAppFeatures(context) {
-  getInteractions(context).addEventListener("modal", ({ detail }) => openModal(detail, context));
+  getInteractions(context).addEventListener("modal", async ({ detail }) => {
+    (await loadModule(() => import("./components/modal.js")))?.openModal(detail, context);
+  });
   startActivities(context);
   document.addEventListener("click", event => onLinkClick(event, context));
 }

@@ -1,6 +1,5 @@
-/** Activities: the frame that shows an activity, and the dialog that launches one (spec/activities.md#2 to 5). */
+/** The frame that shows an activity, and the dialog that launches one (spec/activities.md#2 to 5). */
 
-import { getInteractions } from "../network/interactions.js";
 import { bindToChannel } from "../state/context.js";
 import { iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -10,6 +9,7 @@ import { appIcon } from "../content/app_icons.js";
 import { channelTitle } from "../content/avatars.js";
 import { ENTRY_POINT_COMMAND, fetchCommands } from "../commands/available_commands.js";
 import { runCommand } from "../commands/context_menu.js";
+import { activitiesEnabled, proxyOrigin } from "./availability.js";
 import { getActivityInstances } from "./instances.js";
 import { ActivityPresence } from "./presence.js";
 import { RpcCloseCode } from "./rpc_errors.js";
@@ -25,42 +25,26 @@ const PIP = 1;
 const PARTICIPANT_NAMES_MAX = 8;
 
 let currentFrame = null;
+/** The presence that activities set; null before the first activity. @type {ActivityPresence | null} */
 let presence = null;
 
-/** Return the origin of activities, with `*` in place of the application ID; empty if activities are disabled. */
-const proxyOrigin = () => document.querySelector("meta[name=hubbub-client]")?.dataset.activities ?? "";
-
-/** Return whether this server can show activities. */
-export const activitiesEnabled = () => proxyOrigin() !== "";
-
-/** Listen for activity events. Call before the gateway connects. */
-export function startActivities(context) {
-  const instances = getActivityInstances(context);
-  presence = new ActivityPresence(context.gateway);
-  // A new session does not participate in the activity; a resumed session does.
-  context.gateway.addEventListener("READY", () => currentFrame?.rejoin());
-  instances.addEventListener("change", ({ detail }) => {
-    const isParticipant = detail.participants.some(participant => participant.user_id === context.me?.id);
-    const { application_id: applicationId, location } = detail;
-    if (currentFrame?.isShowing(applicationId, location.channel_id)) {
-      if (!isParticipant && !currentFrame.isRejoining)
-        currentFrame.end("The activity ended, or you left it on another device.");
-    } else if (isParticipant && getInteractions(context).isAwaiting(applicationId, location.channel_id)) {
-      // The app responded to an interaction of this user by launching its activity.
-      openActivity(bindToChannel(context, location.channel_id), { applicationId });
-    }
-  });
+/** Join the activity in view again after the gateway session was replaced: a new session does not participate. */
+export function rejoinActivity() {
+  currentFrame?.rejoin();
 }
 
-/**
- * Join an app's activity in the channel of the context, and show it.
- *
- * @param {import("../state/context.js").Context} context
- * @param {{applicationId?: string, customId?: string|null, referrerId?: string|null}} options without an application ID
- *   the user chooses an activity
- * @returns {Promise<boolean>} whether the activity is shown
- */
-export async function openActivity(context, { applicationId, customId, referrerId } = {}) {
+/** Return whether the activity of an instance is in view. */
+export function isActivityShown({ application_id: applicationId, location }) {
+  return currentFrame?.isShowing(applicationId, location.channel_id) ?? false;
+}
+
+/** Close the activity in view, because the user is no longer a participant. */
+export function endActivity() {
+  if (!currentFrame.isRejoining) currentFrame.end("The activity ended, or you left it on another device.");
+}
+
+/** Join an activity and show it; see `openActivity` in `start.js`. */
+export async function showActivity(context, { applicationId, customId, referrerId }) {
   const { api, gateway, channelId } = context;
   if (!applicationId) {
     await openLauncher(context);
@@ -75,6 +59,7 @@ export async function openActivity(context, { applicationId, customId, referrerI
     return false;
   }
   currentFrame?.end();
+  presence ??= new ActivityPresence(gateway);
   const channelContext = bindToChannel(context, channelId);
   try {
     const application = await api.request("GET", `/applications/${applicationId}/rpc`);
@@ -322,7 +307,7 @@ async function openLauncher(context) {
     const runningRows = running.map(instance => {
       const applicationId = instance.application_id;
       return row(applications.get(applicationId), `${participantCount(instance)} playing now`, "Join", () =>
-        openActivity(channelContext, { applicationId }),
+        showActivity(channelContext, { applicationId }),
       );
     });
     const notRunning = entries.filter(

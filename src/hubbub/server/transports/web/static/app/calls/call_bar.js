@@ -8,8 +8,7 @@ import { channelPath } from "../ui/router.js";
 import { channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { canShareScreen } from "../voice/support.js";
-import { openCallDetails } from "./call_details.js";
-import { openCallSettings } from "./call_settings.js";
+import { openCallDetails, openCallSettings } from "./dialogs.js";
 
 const STATE_LABELS = { connecting: "Connecting…", connected: "Voice connected", reconnecting: "Reconnecting…" };
 

@@ -7,7 +7,7 @@ import { getCalls } from "../voice/calls.js";
 const REFRESH_MS = 1_000;
 
 /** Open the dialog with the privacy code and statistics of the current call. */
-export function openCallDetails(context) {
+export function showCallDetails(context) {
   const calls = getCalls(context);
   const privacy = h("div", { class: "privacy" });
   const statistics = h("dl", { class: "call-numbers" });

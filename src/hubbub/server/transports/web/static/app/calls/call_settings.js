@@ -7,7 +7,7 @@ import { runAndReport } from "../ui/notices.js";
 import { getCalls } from "../voice/calls.js";
 
 /** Open the voice settings. The microphone stays open for the level meter until the dialog closes. */
-export function openCallSettings(context) {
+export function showCallSettings(context) {
   const calls = getCalls(context),
     { devices } = calls;
   const meter = /** @type {HTMLMeterElement} */ (

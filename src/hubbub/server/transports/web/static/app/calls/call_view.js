@@ -8,7 +8,7 @@ import { runAndReport } from "../ui/notices.js";
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { callButtons, callState } from "./call_bar.js";
-import { openCallDetails } from "./call_details.js";
+import { openCallDetails } from "./dialogs.js";
 import { canFullscreen, changeLayout, getLayout, toggleFullscreen } from "./layout.js";
 import { participantEntries, updateTiles } from "./participants.js";
 import { declineCall, privateCall } from "./private_calls.js";

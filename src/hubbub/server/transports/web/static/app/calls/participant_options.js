@@ -8,7 +8,7 @@ import { getCalls } from "../voice/calls.js";
 import { changeLayout, getLayout } from "./layout.js";
 
 /** Open the options of a participant beside an element of their tile. */
-export function openParticipantOptions(anchor, context, user) {
+export function showParticipantOptions(anchor, context, user) {
   const { state, guildId, me } = context;
   const name = state.displayName(user, guildId);
   const video = anchor.closest(".tile")?.querySelector("video") ?? null;

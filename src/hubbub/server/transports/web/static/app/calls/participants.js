@@ -6,7 +6,7 @@ import { runAndReport } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { canFullscreen, toggleFullscreen } from "./layout.js";
-import { openParticipantOptions } from "./participant_options.js";
+import { openParticipantOptions } from "./dialogs.js";
 
 /** Return the entries of `reconcile` for the participants in a channel. `updateTiles` adds names and marks. */
 export function participantEntries(context, voiceStates) {

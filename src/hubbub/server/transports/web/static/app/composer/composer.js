@@ -13,7 +13,8 @@ import { growToContent, insertAtCursor } from "../ui/textarea.js";
 import { channelTitle } from "../content/avatars.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { summarizeMessage } from "../content/message_text.js";
-import { activitiesEnabled } from "../activities/launcher.js";
+import { activitiesEnabled } from "../activities/availability.js";
+import { openActivity } from "../activities/start.js";
 import { authorizationNotice } from "../games/linked_channels.js";
 import { slowModeOf, slowModeText, timeoutText } from "./send_limits.js";
 import { Suggestions } from "./suggestions.js";
@@ -63,7 +64,7 @@ class Composer extends LayoutPart {
     this.remaining = h("span", { class: "left", role: "status" });
     this.replying = h("div", { class: "replying", hidden: true });
     this.attachButton = iconButton("plus", "Add files", () => this.fileInput.click());
-    this.launchButton = iconButton("play", "Activities", () => this.#openActivities());
+    this.launchButton = iconButton("play", "Activities", () => openActivity(this.context));
     this.sendButton = iconButton("send", "Send", () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
     this.slowMode = h("p", { class: "slow-mode muted", hidden: true });
@@ -277,11 +278,6 @@ class Composer extends LayoutPart {
     openEmojiPicker(anchor, this.context, emoji =>
       insertAtCursor(this.field, emoji.id ? `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}> ` : emoji.name),
     );
-  }
-
-  async #openActivities() {
-    const module = await loadModule(() => import("../activities/launcher.js"));
-    module?.openActivity?.(this.context, {});
   }
 
   #drawTyping() {

@@ -47,6 +47,27 @@ export const CloseCode = Object.freeze({
   CONNECTION_REQUEST_CANCELED: 4016,
 });
 
+/** Close code of a voice gateway connection. */
+export const VoiceCloseCode = Object.freeze({
+  UNKNOWN_OPCODE: 4001,
+  DECODE_ERROR: 4002,
+  NOT_AUTHENTICATED: 4003,
+  AUTHENTICATION_FAILED: 4004,
+  ALREADY_AUTHENTICATED: 4005,
+  SESSION_NO_LONGER_VALID: 4006,
+  SESSION_TIMEOUT: 4009,
+  SERVER_NOT_FOUND: 4011,
+  UNKNOWN_PROTOCOL: 4012,
+  WEBRTC_CRASHED: 4013,
+  DISCONNECTED: 4014,
+  SERVER_CRASHED: 4015,
+  UNKNOWN_ENCRYPTION_MODE: 4016,
+  E2EE_REQUIRED: 4017,
+  BAD_REQUEST: 4020,
+  RATE_LIMITED: 4021,
+  CALL_TERMINATED: 4022,
+});
+
 /** Opcode of an RPC frame. */
 export const RpcOpcode = Object.freeze({
   HANDSHAKE: 0,

@@ -3,12 +3,12 @@
  * Voice states of other clients of the user are not followed.
  */
 
+import { VoiceCloseCode } from "../generated/enums.js";
 import { Opcode } from "../network/enums.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice } from "../ui/notices.js";
-import { Call } from "./call.js";
 import { Devices } from "./devices.js";
 import { callObstacle, captureProblem, isDismissed } from "./support.js";
-import { VoiceCloseCode } from "./voice_gateway.js";
 
 /** Close codes after which the client waits for the user's next voice state (spec/voice.md#6). */
 const REMOVED_CODES = new Set([VoiceCloseCode.DISCONNECTED, VoiceCloseCode.CALL_TERMINATED]);
@@ -20,13 +20,18 @@ const JOIN_TIMEOUT_MS = 8_000;
 /** Sound of a shared screen, unchanged by the processing of voices. */
 const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: false, autoGainControl: false });
 
+/** Load the code of calls, which only users in a call need. */
+const loadCall = () => loadModule(() => import("./call.js"));
+
 /** Dispatches `change` after every change of the call or its devices, and `joined` and `left` `{userId}`. */
 export class Calls extends EventTarget {
   #context;
   /** Channel that the user asked to join, or null. @type {{id: string, guildId: string | null} | null} */
   #target = null;
-  /** @type {Call | null} */
+  /** @type {import("./call.js").Call | null} */
   call = null;
+  /** The ticket of the call that is being opened; a newer ticket or the end of the call replaces it. */
+  #openingTicket = null;
   /** Session ID of the last voice state of the user, of this client or another one. */
   #lastSessionId = null;
   /** Session ID of the voice state that this client owns; null before it joins. */
@@ -70,7 +75,8 @@ export class Calls extends EventTarget {
     this.#sendVoiceState();
     this.#joinTimer = window.setTimeout(() => this.#onJoinTimeout(), JOIN_TIMEOUT_MS);
     this.#notify();
-    // The microphone opens while the server answers.
+    // The code of calls loads and the microphone opens while the server answers.
+    loadCall();
     await this.devices.open();
   }
 
@@ -255,8 +261,16 @@ export class Calls extends EventTarget {
 
   // The call
 
-  #open(ticket) {
-    const call = new Call(ticket, this.devices);
+  async #open(ticket) {
+    this.#openingTicket = ticket;
+    const module = await loadCall();
+    if (this.#openingTicket !== ticket) return;
+    this.#openingTicket = null;
+    if (module === null) {
+      this.leave();
+      return;
+    }
+    const call = new module.Call(ticket, this.devices);
     this.call = call;
     call.addEventListener("change", () => {
       if (call.state === "connected") this.#onConnected(call);
@@ -325,6 +339,7 @@ export class Calls extends EventTarget {
   }
 
   #closeCall() {
+    this.#openingTicket = null;
     this.call?.close();
     this.call = null;
   }

@@ -1,5 +1,7 @@
 /** Client of the voice gateway, version 8 (spec/voice.md#3 to 6): Identify, heartbeats, Resume, text and binary messages. */
 
+import { VoiceCloseCode } from "../generated/enums.js";
+
 /** Opcodes of the voice gateway, without those of the encryption (spec/voice.md#3). */
 export const VoiceOp = Object.freeze({
   IDENTIFY: 0,
@@ -17,8 +19,6 @@ export const VoiceOp = Object.freeze({
   CLIENT_DISCONNECT: 13,
   MEDIA_SINK_WANTS: 15,
 });
-/** Close codes that the client handles (spec/voice.md#6). */
-export const VoiceCloseCode = Object.freeze({ SERVER_NOT_FOUND: 4011, DISCONNECTED: 4014, CALL_TERMINATED: 4022 });
 const GATEWAY_VERSION = 8;
 const DAVE_VERSION = 1;
 /** Time in which a lost session can be resumed (spec/voice.md#6). */

@@ -1,0 +1,7 @@
+/** Whether and where this server shows activities. */
+
+/** Return the origin of activities, with `*` in place of the application ID; empty if activities are disabled. */
+export const proxyOrigin = () => document.querySelector("meta[name=hubbub-client]")?.dataset.activities ?? "";
+
+/** Return whether this server can show activities. */
+export const activitiesEnabled = () => proxyOrigin() !== "";
