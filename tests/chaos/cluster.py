@@ -110,8 +110,8 @@ class FaultProxy:
             finally:
                 self._writers.discard(upstream_writer)
                 upstream_writer.transport.abort()
-        except OSError:
-            pass
+        except (OSError, asyncio.CancelledError):
+            pass  # The end of a task that `stop` cancels.
         finally:
             self._writers.discard(writer)
             writer.transport.abort()

@@ -6,7 +6,6 @@ There is no global state: several Apps can run in one process independently.
 """
 
 import asyncio
-import contextlib
 import functools
 import logging
 import socket
@@ -24,8 +23,8 @@ from hubbub.server.core import backends, cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
 from hubbub.server.core.backends import ServerTls
-from hubbub.server.core.bus import BusError
 from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.change_relay import ChangeRelay
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
@@ -73,8 +72,6 @@ PRESENCE_SWEEP_SECONDS = 5.0
 """Interval at which a process without a gateway removes the presences of nodes that stopped responding."""
 SHUTDOWN_GRACE_SECONDS = 1.0
 """How long a request that outlived the drain may take to handle its cancellation, in seconds."""
-SETTLE_TIMEOUT_SECONDS = 1.0
-"""How long a response waits, in seconds, until the bus has sent changes of permissions or tokens to other processes."""
 
 
 class App:
@@ -107,7 +104,8 @@ class App:
         self.streams = OutboundStreams(allow_private=config.private_targets)
         self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
-        self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.is_healthy)
+        self._relay = None if config.nats_url is None else ChangeRelay(self.database, self.bus)
+        self.auth = Authenticator(self.database, self.clock, is_receiving=self._is_receiving)
         self.listeners = collect_listeners(slices)
         session_starts = gateway_info.find_session_start_limit.bind(self._find_session_start_limit)
         self.ports = compose(slices, (*ports, session_starts))
@@ -157,6 +155,9 @@ class App:
         await self.database.start()
         await self._acquire_process_number()
         await self.bus.start()
+        if self._relay is not None:
+            await self._relay.start()
+            self.bus.can_deliver = lambda: self._relay is None or self._relay.is_current
         self.bus.subscribe(NODES_SUBJECT, self.auth.handle_dispatch)
         self.bus.on_gap(self.auth.clear_cache)
         if self.config.nats_url is None:
@@ -236,7 +237,7 @@ class App:
             ports=self.ports,
             faults=self.faults,
             trace=self.trace,
-            settle=None if self.config.nats_url is None else self._settle,
+            settle=None if self._relay is None else self._relay.settle,
             routes=routes,
         )
         if "api" in self.config.roles:
@@ -327,6 +328,8 @@ class App:
             self._presence_sweeper.cancel()
         if self._presence_feed is not None:
             self._presence_feed.close()
+        if self._relay is not None:
+            await self._relay.close()
         await self.bus.close()
         if self._process_lease is not None:
             await self._process_lease.release()
@@ -366,18 +369,17 @@ class App:
                 # Handle it immediately: the bus delivers it to this process later, or much later during an outage.
                 self.auth.handle_dispatch(dispatch)
             self.metrics.dispatches(dispatch.event).inc()
+            if self._relay is not None:
+                self._relay.record(dispatch)
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
 
     def _find_session_start_limit(self, call: Call, guild_count: int) -> SessionStartLimit | None:
         return None if self.gateway is None else self.gateway.session_starts.remaining(call.user_id, guild_count)
 
-    async def _settle(self) -> None:
-        """Wait until the bus has sent everything published so far; do not wait if it is down, since nodes then reload."""
-        if self.bus.is_healthy:
-            with contextlib.suppress(BusError, TimeoutError):
-                async with asyncio.timeout(SETTLE_TIMEOUT_SECONDS):
-                    await self.bus.flush()
+    def _is_receiving(self) -> bool:
+        """Return whether this process learns of changes by other processes, so that it may use cached tokens."""
+        return self.bus.is_healthy and (self._relay is None or self._relay.is_current)
 
     def _wake_workers(self) -> None:
         """Notify the worker of this process, or the workers of other processes, of a new job."""

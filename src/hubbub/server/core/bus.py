@@ -65,6 +65,8 @@ class Bus(ABC, Generic[BusMessage]):
         # Subscriptions by subject. Tuples are replaced instead of changed, so that an ongoing delivery is not affected.
         self._callbacks: dict[str, tuple[tuple[Subscription, Callable[[BusMessage], None]], ...]] = {}
         self._gap_callbacks: dict[Subscription, Callable[[], None]] = {}
+        self.can_deliver: Callable[[], bool] = lambda: True
+        """Function that returns whether messages of other processes may be delivered now; otherwise they are held."""
 
     @abstractmethod
     async def start(self) -> None:
@@ -123,6 +125,13 @@ class Bus(ABC, Generic[BusMessage]):
         subscription = Subscription(cancel)
         self._gap_callbacks[subscription] = callback
         return subscription
+
+    def resume(self) -> None:
+        """Deliver the messages that were held while `can_deliver` returned False."""
+
+    def deliver_local(self, subject: str, message: BusMessage) -> None:
+        """Deliver a message to the subscribers of this process only."""
+        self._deliver(subject, message)
 
     def _interest_changed(self, subject: str) -> None:
         """Handle the first subscription to a subject or the removal of the last one."""

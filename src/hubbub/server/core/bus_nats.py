@@ -52,6 +52,12 @@ CLOSE_TIMEOUT_SECONDS: Final = 5.0
 PING_INTERVAL_SECONDS: Final = 10
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Maximum number of bytes written before a confirmation is awaited."""
+HEARTBEAT_SECONDS: Final = 0.5
+"""Interval at which NATS must respond; more frequent than the client's own PING, which detects a dead connection."""
+SILENCE_SECONDS_MAX: Final = 1.0
+"""Time without a response, in seconds, after which the bus is unhealthy; it recovers with the response."""
+HELD_MESSAGES_MAX: Final = 20_000
+"""Maximum number of messages that are held while they may not be delivered; more are reported as a gap."""
 PUBLISHERS_MAX: Final = 4096
 """Maximum number of publishers whose last message number is stored; the least recently active publisher is dropped first."""
 
@@ -177,6 +183,11 @@ class NatsBus(Bus[BusMessage]):
         self._flushing: dict[asyncio.Future[None], None] = {}
         """Futures that wait for the next confirmation, in order."""
         self._writer: asyncio.Task[None] | None = None
+        self._heartbeat: asyncio.Task[None] | None = None
+        self._is_silent = False
+        """Whether NATS did not respond to the last heartbeat in time."""
+        self._held: deque[tuple[str, BusMessage]] = deque()
+        """Messages that wait until they may be delivered."""
         self._is_closing = False
 
     async def start(self) -> None:
@@ -209,6 +220,7 @@ class NatsBus(Bus[BusMessage]):
         self._disconnected = asyncio.get_running_loop().create_future()
         self._connected.set()
         self._writer = asyncio.get_running_loop().create_task(self._run())
+        self._heartbeat = asyncio.get_running_loop().create_task(self._check_silence())
         await self.flush()
 
     async def close(self) -> None:
@@ -222,7 +234,7 @@ class NatsBus(Bus[BusMessage]):
             except (TimeoutError, BusError):
                 log.error("The bus closed with unsent messages", extra={"messages": len(self._outbox)})
         self._is_closing = True
-        tasks = [task for task in (self._writer, *self._request_tasks) if task is not None]
+        tasks = [task for task in (self._writer, self._heartbeat, *self._request_tasks) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -233,8 +245,9 @@ class NatsBus(Bus[BusMessage]):
 
     @property
     def is_healthy(self) -> bool:
-        """Whether NATS is connected and every dropped message has been reported to other processes."""
-        return self._connected.is_set() and self._dropped == self._reported_dropped and not self._is_closing
+        """Whether NATS is connected and responds, and every dropped message has been reported to other processes."""
+        is_connected = self._connected.is_set() and not self._is_silent
+        return is_connected and self._dropped == self._reported_dropped and not self._is_closing
 
     def publish(self, subject: str, message: BusMessage) -> None:
         """Encode the message once and put it into the outbox."""
@@ -426,6 +439,34 @@ class NatsBus(Bus[BusMessage]):
             ping.cancel()
             await asyncio.gather(ping, return_exceptions=True)
 
+    async def _check_silence(self) -> None:
+        """Detect a connection on which nothing arrives, long before the client closes it."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._connected.wait()
+            disconnected = self._disconnected
+            assert disconnected is not None
+            # Not cancelled on a timeout: nats-py expects a waiter for each response.
+            ping = loop.create_task(self._client.flush(timeout=3600))
+            try:
+                await asyncio.wait(
+                    {ping, disconnected}, timeout=SILENCE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not ping.done() and not disconnected.done():
+                    log.warning("NATS does not respond")
+                    self._is_silent = True
+                    await asyncio.wait({ping, disconnected}, return_when=asyncio.FIRST_COMPLETED)
+                self._is_silent = False
+            finally:
+                ping.cancel()
+                await asyncio.gather(ping, return_exceptions=True)
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+
+    def resume(self) -> None:
+        """Deliver the held messages in order."""
+        while self._held and self.can_deliver():
+            self._deliver(*self._held.popleft())
+
     # Callbacks of the NATS client.
 
     def _received(self, subject: str, data: bytes) -> None:
@@ -458,7 +499,13 @@ class NatsBus(Bus[BusMessage]):
             log.exception("A bus message could not be decoded", extra={"subject": subject})
             return
         self.metrics.bus_received.inc()
-        self._deliver(subject, message)
+        if not self._held and self.can_deliver():
+            self._deliver(subject, message)
+        elif len(self._held) < HELD_MESSAGES_MAX:
+            self._held.append((subject, message))
+        else:
+            self._held.clear()
+            self.notify_gap()
 
     async def _on_request(self, message: Msg) -> None:
         # One task per request: a slow handler must not delay the next request.

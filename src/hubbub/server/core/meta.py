@@ -19,6 +19,15 @@ def insert(tx: Tx, name: str, value: str) -> None:
     tx.run("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", name, value)
 
 
+def put(tx: Tx, name: str, value: str) -> None:
+    """Store a value, and replace an earlier one."""
+    tx.run(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        name,
+        value,
+    )
+
+
 def find_key(tx: Tx, name: str) -> bytes | None:
     """Return a random key of the platform, or None if it was not created yet."""
     stored = find(tx, name)

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import voice
+from hubbub.server.core.change_relay import GUILD_GAP
 from hubbub.server.core.event_dispatch import Dispatch, GuildAudience
 from hubbub.server.core.gateway_queries import GuildState, MemberState
 from hubbub.server.core.store import Snapshot
@@ -221,7 +222,9 @@ class GuildHub:
 
     def receive(self, dispatch: Dispatch) -> None:
         """Handle an event of the guild from the bus."""
-        if self._queue_task is not None:
+        if dispatch.event == GUILD_GAP:
+            self._invalidate_all()
+        elif self._queue_task is not None:
             self._queue.append(dispatch)
             if len(self._queue) > QUEUED_EVENTS_MAX:
                 log.error(

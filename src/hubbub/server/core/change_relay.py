@@ -1,0 +1,254 @@
+"""Changes of rights that the bus cannot deliver: they reach the other processes through the store (decisions/0130).
+
+Processes cache rights: tokens, and the permissions of gateway sessions. The event of a change makes them read again. If
+NATS does not confirm the event in time, the change is stored in a short list whose version every process polls.
+
+A process whose last poll began more than `STALE_SECONDS` ago does not use what it cached: it holds the messages of the bus
+and looks up every token. So `STALE_SECONDS` after a change was stored, no process follows the old rights.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol import codec
+from hubbub.server.core import meta
+from hubbub.server.core.bus import Bus, BusError
+from hubbub.server.core.event_dispatch import Dispatch, GuildAudience, UserAudience
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 0.5
+"""Interval at which a process reads the version."""
+STALE_SECONDS: Final = 1.5
+"""Age of the last successful poll, in seconds, from which a process does not use cached rights."""
+MARGIN_SECONDS: Final = 0.1
+"""Additional wait for clocks whose speed differs, in seconds."""
+CONFIRM_SECONDS: Final = 1.0
+"""How long a change waits for the confirmation of the bus before it is stored, in seconds."""
+STORED_CHANGES_MAX: Final = 256
+"""Number of changes in the list; a process that missed more treats this as a gap in the bus."""
+
+GUILD_GAP: Final = "_GUILD_GAP"
+"""Internal event: rights in a guild changed and its event is missing, so that its sessions must start again."""
+
+_VERSION: Final = "relay_version"
+_CHANGES: Final = "relay_changes"
+
+
+class StoredChange(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A change in the store."""
+
+    version: int
+    guild_id: int = 0
+    """The guild whose rights changed; 0 for an internal event."""
+    event: str = ""
+    """The name of an internal event; empty for a change in a guild."""
+    body: str = ""
+    """The payload of the internal event as JSON."""
+    user_ids: list[int] = []
+
+    @property
+    def dispatch(self) -> Dispatch:
+        """The message for the subscribers of this process."""
+        if self.event:
+            return Dispatch(event=self.event, body=self.body.encode(), audience=UserAudience.of(*self.user_ids))
+        return Dispatch(event=GUILD_GAP, body=b"null", audience=GuildAudience(self.guild_id))
+
+
+def is_change_of_rights(dispatch: Dispatch) -> bool:
+    """Return whether other processes must handle an event before they use cached rights."""
+    return bool(dispatch.refresh) or dispatch.event.startswith("_")
+
+
+class _Change:
+    """A change that was published by this process and not confirmed yet."""
+
+    __slots__ = ("dispatch", "storing")
+
+    def __init__(self, dispatch: Dispatch) -> None:
+        self.dispatch = dispatch
+        self.storing: asyncio.Task[None] | None = None
+        """The task that stores the change and waits for the other processes; None before."""
+
+
+class ChangeRelay:
+    """Ensures that every process follows the changes of this one, and this one those of the others."""
+
+    def __init__(
+        self,
+        database: Database,
+        bus: Bus[Dispatch],
+        *,
+        poll_seconds: float = POLL_SECONDS,
+        stale_seconds: float = STALE_SECONDS,
+        confirm_seconds: float = CONFIRM_SECONDS,
+    ) -> None:
+        self._database = database
+        self._bus = bus
+        self._poll_seconds = poll_seconds
+        self._stale_seconds = stale_seconds
+        self._confirm_seconds = confirm_seconds
+        self._version = 0
+        """The version whose changes this process has handled."""
+        self._current_at = 0.0
+        """Time at which the last successful poll began, in seconds of the event loop's clock."""
+        self._unsettled: list[_Change] = []
+        self._polling: asyncio.Task[None] | None = None
+        self._settling: asyncio.Task[None] | None = None
+        self._time: Callable[[], float] = lambda: 0.0
+
+    @property
+    def is_current(self) -> bool:
+        """Whether cached rights may be used."""
+        return self._time() - self._current_at < self._stale_seconds
+
+    async def start(self) -> None:
+        """Read the version and poll it in the background."""
+        self._time = asyncio.get_running_loop().time
+        started = self._time()
+        self._version = await self._database.read(_find_version)
+        self._current_at = started
+        self._polling = asyncio.get_running_loop().create_task(self._poll())
+
+    async def close(self) -> None:
+        """Stop polling."""
+        tasks = [task for task in (self._polling, self._settling) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def record(self, dispatch: Dispatch) -> None:
+        """Record an event that is being published, if it changes rights."""
+        if is_change_of_rights(dispatch):
+            self._unsettled.append(_Change(dispatch))
+
+    async def settle(self) -> None:
+        """Return once no process follows rights from before the recorded changes.
+
+        Raise StoreUnavailable if neither the bus nor the store could deliver them."""
+        changes = list(self._unsettled)
+        if not changes:
+            return
+        if not await self._is_confirmed():
+            new_changes = [change for change in changes if change.storing is None]
+            if new_changes:
+                task = asyncio.get_running_loop().create_task(self._store(new_changes))
+                for change in new_changes:
+                    change.storing = task
+            await asyncio.gather(*(asyncio.shield(task) for task in {change.storing for change in changes} if task))
+        settled = set(changes)
+        self._unsettled = [change for change in self._unsettled if change not in settled]
+
+    async def _is_confirmed(self) -> bool:
+        """Wait until the bus has sent everything published so far. Return False if that takes too long."""
+        if not self._bus.is_healthy:
+            return False
+        try:
+            async with asyncio.timeout(self._confirm_seconds):
+                await self._bus.flush()
+        except (BusError, TimeoutError):
+            return False
+        return True
+
+    async def _store(self, changes: list[_Change]) -> None:
+        """Store changes and wait until every process has read them or does not use cached rights."""
+        try:
+            log.warning("The bus does not confirm changes of rights; they are passed on through the store")
+            await self._database.write(lambda tx: _insert(tx, [change.dispatch for change in changes]))
+        except BaseException:
+            for change in changes:
+                change.storing = None
+            raise
+        # If the bus works again meanwhile, the events reach every process on it.
+        flushing = asyncio.get_running_loop().create_task(self._bus.flush())
+        try:
+            await asyncio.wait({flushing}, timeout=self._stale_seconds + MARGIN_SECONDS)
+            if flushing.done() and flushing.exception() is not None:
+                await asyncio.sleep(self._stale_seconds + MARGIN_SECONDS)
+        finally:
+            flushing.cancel()
+            await asyncio.gather(flushing, return_exceptions=True)
+
+    # Receiving changes of other processes
+
+    async def _poll(self) -> None:
+        """Read the version in intervals, and handle new changes."""
+        while True:
+            started = self._time()
+            try:
+                async with asyncio.timeout(self._stale_seconds):
+                    version = await self._database.read(_find_version)
+                    changes = await self._database.read(_list_changes) if version != self._version else []
+            except (StoreUnavailable, TimeoutError):
+                if not self.is_current:
+                    log.warning("The store does not respond, so that cached permissions and tokens are not used")
+            except Exception:
+                log.exception("The changes of other processes could not be read")
+            else:
+                self._handle(changes)
+                self._current_at = started
+                self._bus.resume()
+            if self._unsettled and (self._settling is None or self._settling.done()):
+                # A job or gateway command changed rights: no response waits for it.
+                self._settling = asyncio.get_running_loop().create_task(self._settle_in_background())
+            await asyncio.sleep(max(0.0, started + self._poll_seconds - self._time()))
+
+    async def _settle_in_background(self) -> None:
+        with contextlib.suppress(StoreUnavailable):
+            await self.settle()
+
+    def _handle(self, changes: list[StoredChange]) -> None:
+        """Deliver changes to the subscribers of this process."""
+        new_changes = [change for change in changes if change.version > self._version]
+        if not new_changes:
+            return
+        if new_changes[0].version > self._version + 1:
+            self._bus.notify_gap()
+        for change in new_changes:
+            dispatch = change.dispatch
+            for subject in dispatch.subjects:
+                self._bus.deliver_local(subject, dispatch)
+        self._version = new_changes[-1].version
+
+
+def _find_version(tx: Tx) -> int:
+    return int(meta.find(tx, _VERSION) or 0)
+
+
+def _list_changes(tx: Tx) -> list[StoredChange]:
+    """Return the stored changes, oldest first."""
+    return codec.decode(meta.find(tx, _CHANGES) or "[]", list[StoredChange])
+
+
+def _insert(tx: Tx, dispatches: list[Dispatch]) -> None:
+    """Append changes to the list in the store; several changes of one guild are one entry."""
+    version = _find_version(tx)
+    changes = _list_changes(tx)
+    guild_ids: set[int] = set()
+    for dispatch in dispatches:
+        if isinstance(dispatch.audience, GuildAudience):
+            # The codec encodes IDs as strings.
+            guild_id = int(dispatch.audience.guild_id)
+            if guild_id in guild_ids:
+                continue
+            guild_ids.add(guild_id)
+            version += 1
+            changes.append(StoredChange(version=version, guild_id=guild_id))
+        else:
+            version += 1
+            changes.append(
+                StoredChange(
+                    version=version,
+                    event=dispatch.event,
+                    body=dispatch.body.decode(),
+                    user_ids=sorted(map(int, dispatch.audience.users)),
+                )
+            )
+    meta.put(tx, _CHANGES, codec.encode(changes[-STORED_CHANGES_MAX:]).decode())
+    meta.put(tx, _VERSION, str(version))
