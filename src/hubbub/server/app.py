@@ -30,6 +30,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.event_dispatch import NO_SESSIONS, NODES_SUBJECT, Dispatch
 from hubbub.server.core.faults import Faults
+from hubbub.server.core.id_marks import IdMark
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.job_handlers import job_handlers
 from hubbub.server.core.jobs import Worker
@@ -128,6 +129,7 @@ class App:
         self.on_fatal: Callable[[], None] | None = None
         """Called when the process must stop, because another one took over its process number."""
         self._process_lease: ProcessLease | None = None
+        self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS_MAX, thread_name_prefix="hubbub-heavy")
@@ -154,6 +156,7 @@ class App:
         self.database.on_commit = self.publish
         await self.database.start()
         await self._acquire_process_number()
+        await self._id_mark.start()
         await self.bus.start()
         if self._relay is not None:
             await self._relay.start()
@@ -282,6 +285,7 @@ class App:
             await self.database.close()
             raise
         self._process_lease = lease
+        self.ids.require_lease = lease.require
 
     def _handle_lost_lease(self) -> None:
         if self.on_fatal is not None:
@@ -331,6 +335,7 @@ class App:
         if self._relay is not None:
             await self._relay.close()
         await self.bus.close()
+        await self._id_mark.close()
         if self._process_lease is not None:
             await self._process_lease.release()
         await self.database.close()

@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -81,6 +82,8 @@ class ProcessLease:
         self._renew_seconds = renew_seconds
         self._lease_seconds = lease_seconds
         self._owner = secrets.token_hex(8)
+        self._renewed_at = 0.0
+        """Time at which the last successful renewal began, in seconds of the monotonic clock."""
         self._task: asyncio.Task[None] | None = None
 
     async def acquire(self) -> None:
@@ -120,7 +123,13 @@ class ProcessLease:
                     self._process_number,
                     previous.holder,
                 )
+        self._renewed_at = time.monotonic()
         self._task = loop.create_task(self._renew())
+
+    def require(self) -> None:
+        """Raise StoreUnavailable if another process may have taken the number over, since the lease was not renewed."""
+        if time.monotonic() - self._renewed_at >= self._lease_seconds:
+            raise StoreUnavailable(f"the lease of process number {self._process_number} expired")
 
     async def release(self) -> None:
         """Release the lease, so that another process can use the number immediately."""
@@ -164,6 +173,7 @@ class ProcessLease:
         """Renew the lease until it is released or lost."""
         while True:
             await asyncio.sleep(self._renew_seconds)
+            started = time.monotonic()
             try:
                 renewed_count = await self._database.write(
                     lambda tx: tx.run(
@@ -174,7 +184,9 @@ class ProcessLease:
                 )
             except StoreUnavailable:
                 continue
-            if not renewed_count:
+            if renewed_count:
+                self._renewed_at = started
+            else:
                 log.error(
                     "Another process took over process number %d while this one did not respond; IDs could collide",
                     self._process_number,

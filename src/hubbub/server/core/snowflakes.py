@@ -7,6 +7,7 @@ dated rules and pagination derive the time from the ID; the stored counters prev
 """
 
 import threading
+from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
 from hubbub.protocol.ids import EPOCH_MS, Snowflake
@@ -53,9 +54,23 @@ class SnowflakeFactory:
         """The milliseconds that were removed from `_counters`."""
         self._backward_set_count = clock.backward_set_count
         self._last_ms = -1
+        self.require_lease: Callable[[], None] | None = None
+        """Raises if this process may no longer use its number, because another one could use it; None without a lease."""
+
+    @property
+    def newest_ms(self) -> int:
+        """The time of the newest ID in Unix milliseconds."""
+        return max(0, self._last_ms) + EPOCH_MS
+
+    def start_after(self, ms: int) -> None:
+        """Create only IDs after a time in Unix milliseconds."""
+        with self._lock:
+            self._last_ms = max(self._last_ms, ms - EPOCH_MS + 1)
 
     def new(self, kind: type[S]) -> S:
         """Return a new ID whose timestamp is the current time, or later if the current millisecond is full."""
+        if self.require_lease is not None:
+            self.require_lease()
         with self._lock:
             current_ms = max(0, self._clock.now_ms() - EPOCH_MS)
             if self._clock.backward_set_count != self._backward_set_count:

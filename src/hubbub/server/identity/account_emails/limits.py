@@ -56,7 +56,7 @@ def consume(call: Call, *counters: MailCounter) -> None:
         uses, ends_ms = store.find_uses(call.tx, counter.key, call.now_ms)
         if uses >= counter.mails_max:
             raise errors.RATE_LIMITED(retry_after=(ends_ms - call.now_ms) / 1000, **{"global": False})
-    for counter in counters:
+    for counter in sorted(counters, key=lambda counter: counter.key):
         store.increment_uses(call.tx, counter.key, call.now_ms, call.now_ms + WINDOW_MS)
 
 

@@ -61,7 +61,7 @@ def record_attempt(call: Call, *counters: FailureCounter) -> None:
         failures, ends_ms = store.find_failures(call.tx, counter.key, call.now_ms)
         if failures >= counter.failures_max:
             raise errors.RATE_LIMITED(retry_after=(ends_ms - call.now_ms) / 1000, **{"global": False})
-    for counter in counters:
+    for counter in sorted(counters, key=lambda counter: counter.key):
         store.increment_failures(call.tx, counter.key, call.now_ms, call.now_ms + WINDOW_MS)
 
 

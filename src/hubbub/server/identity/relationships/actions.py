@@ -256,7 +256,9 @@ def _set_pair(
     previous_pair = relationships.find_pair(acting_id, family_id, target_id)
     if previous_pair == pair:
         return
-    for user_id, other_id, type in ((acting_id, target_id, pair.first), (target_id, acting_id, pair.second)):
+    # In the order of IDs: both users may change their relationship at the same time.
+    sides = sorted(((acting_id, target_id, pair.first), (target_id, acting_id, pair.second)))
+    for user_id, other_id, type in sides:
         previous_side = relationships.find_side(user_id, family_id, other_id)
         if type == (previous_side.type if previous_side else rules.NONE):
             continue

@@ -108,14 +108,15 @@ def bulk_set(
         store.delete_permissions(call.tx, [row.id for row in renamed_rows])
         # Renamed commands may swap names with each other, so give them temporary ones first.
         store.set_temporary_names(call.tx, [row.id for row in renamed_rows])
-    saved_rows = []
-    for position, (row, command, is_new) in enumerate(resulting):
+    saved_rows: dict[int, CommandRow] = {}
+    # In the order of IDs: concurrent requests must lock the rows in the same order.
+    for position, (row, command, is_new) in sorted(enumerate(resulting), key=lambda item: item[1][0].id):
         if is_new:
             _insert_new(call, row)
-            saved_rows.append(row)
+            saved_rows[position] = row
         else:
-            saved_rows.append(_update_if_changed(call, row, command, position))
-    return saved_rows
+            saved_rows[position] = _update_if_changed(call, row, command, position)
+    return [saved_rows[position] for position in range(len(resulting))]
 
 
 def _matched_by_id(

@@ -1,0 +1,87 @@
+"""The high-water mark of IDs in the store: IDs never go backwards, also if the clock is earlier after a restart.
+
+The mark is ahead of the clock while a process creates IDs. A process that starts creates only IDs above the marks of all
+processes, so no ID of an earlier run is created again and new messages follow older ones (decisions/0132).
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from hubbub.protocol.ids import EPOCH_MS
+from hubbub.server.core import meta
+from hubbub.server.core.clock import Clock, ControlledClock
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
+
+log = logging.getLogger(__name__)
+
+STEP_MS: Final = 2_000
+"""How far the mark is ahead of the newest ID when it is written, in milliseconds."""
+CHECK_SECONDS: Final = 0.5
+"""Interval at which the mark is compared with the newest ID, in seconds."""
+WARNING_MS: Final = 60_000
+"""Difference between the mark and the clock, in milliseconds, from which a start logs a warning."""
+
+_PREFIX: Final = "id_mark."
+
+
+class IdMark:
+    """Writes the high-water mark of one process, ahead of its IDs."""
+
+    def __init__(self, database: Database, ids: SnowflakeFactory, clock: Clock, process_number: int) -> None:
+        self._database = database
+        self._ids = ids
+        self._clock = clock
+        self._name = f"{_PREFIX}{process_number}"
+        self._mark_ms = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Make new IDs follow those of all earlier runs, and write the mark in the background.
+
+        The clock of a rehearsal may be set back, and its IDs follow it, so that it has no mark."""
+        if isinstance(self._clock, ControlledClock):
+            return
+        floor_ms = await self._database.read(_find_highest)
+        now_ms = self._clock.now_ms()
+        if floor_ms - now_ms >= WARNING_MS:
+            log.warning(
+                "The clock is %d s behind the last run; new IDs continue after those of the last run. Check the system clock",
+                (floor_ms - now_ms) // 1000,
+            )
+        self._ids.start_after(floor_ms)
+        await self._write(max(floor_ms, now_ms) + STEP_MS)
+        self._task = asyncio.get_running_loop().create_task(self._advance())
+
+    async def close(self) -> None:
+        """Stop writing; the mark of an orderly shutdown is that of the newest ID, so that the next start need not wait."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        try:
+            await self._write(self._ids.newest_ms)
+        except StoreUnavailable:
+            log.info("The mark of the newest ID could not be written")
+
+    async def _advance(self) -> None:
+        """Keep the mark ahead of the newest ID."""
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            newest_ms = self._ids.newest_ms
+            if newest_ms + STEP_MS // 2 > self._mark_ms:
+                try:
+                    await self._write(newest_ms + STEP_MS)
+                except StoreUnavailable:
+                    continue
+
+    async def _write(self, mark_ms: int) -> None:
+        await self._database.write(lambda tx: meta.put(tx, self._name, str(mark_ms)))
+        self._mark_ms = mark_ms
+
+
+def _find_highest(tx: Tx) -> int:
+    """Return the highest mark of all processes in Unix milliseconds, or the epoch of IDs."""
+    values = tx.all("SELECT value FROM meta WHERE name LIKE ?", f"{_PREFIX}%")
+    return max((int(value) for (value,) in values), default=EPOCH_MS)
