@@ -8,6 +8,8 @@ import asyncio
 import functools
 import hashlib
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
@@ -240,11 +242,7 @@ class Importer:
         try:
             with self._source.open_file(file) as stream:
                 data = stream.read(FILE_BYTES_MAX + 1)
-        except (InvalidArchive, OSError, ValueError, EOFError):
-            return None
-        except Exception as error:  # zipfile raises several kinds of errors for damaged data.
-            if type(error).__module__ not in ("zipfile", "zlib"):
-                raise
+        except (InvalidArchive, zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError):
             return None
         if len(data) > FILE_BYTES_MAX or (file.sha256 and hashlib.sha256(data).hexdigest() != file.sha256):
             return None

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -113,6 +114,8 @@ class ArchiveSource:
                 raise InvalidArchive("the archive contains the file twice", file=entry.filename)
             if entry.flag_bits & 1:
                 raise InvalidArchive("the file is encrypted", file=entry.filename)
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise InvalidArchive("the file has an unknown compression", file=entry.filename)
             names.add(entry.filename)
         total = sum(entry.file_size for entry in entries)
         if total > self._path.stat().st_size * EXPANSION_MAX + EXPANSION_BASE_BYTES:
@@ -169,7 +172,7 @@ class ArchiveSource:
                         raise InvalidArchive(f"longer than {LINE_BYTES_MAX} bytes", file=file, line=number)
                     if not line.isspace():
                         yield number, line
-            except (zipfile.BadZipFile, OSError, EOFError, ValueError) as error:
+            except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
                 if isinstance(error, InvalidArchive):
                     raise
                 raise InvalidArchive(f"damaged ({error})", file=file, line=number + 1) from None
