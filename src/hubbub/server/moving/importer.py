@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
+from hubbub.protocol import codec
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import EPOCH_MS, GuildId, Snowflake, UserId
 from hubbub.protocol.images import detect_image_type
@@ -288,8 +289,36 @@ class Importer:
         for table, table_rows in rows.values():
             if table_rows:
                 call.tx.run_many(_INSERTS[table.name], table_rows)
+        self._record_people(call, rows)
         self._notify_messages(call, rows)
         return skipped
+
+    def _record_people(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
+        """Record the users that messages name apart from their authors, so that a claim finds these messages."""
+        table, table_rows = rows.get("messages", (None, []))
+        if table is None:
+            return
+        channels = {row[_ID_INDEX]: row[_CHANNEL_INDEX] for row in table_rows}
+        people = {
+            (int(user_id), row[_ID_INDEX])
+            for row in table_rows
+            if row[_MENTIONS_INDEX] is not None
+            for user_id in codec.decode(row[_MENTIONS_INDEX], list[str])
+        }
+        for name in ("reactions", "poll_votes"):
+            child, child_rows = rows.get(name, (None, []))
+            if child is not None:
+                names = list(child.columns)
+                user_index, message_index = names.index("user_id"), names.index("message_id")
+                people |= {(row[user_index], row[message_index]) for row in child_rows}
+        imports.progress.insert_messages(
+            call.tx,
+            [
+                (user_id, message_id, channels[message_id])
+                for user_id, message_id in sorted(people)
+                if user_id != self._owner_id
+            ],
+        )
 
     def _notify_messages(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
         """Notify the slices that store something for messages with mentions and polls."""
@@ -373,10 +402,13 @@ def _insert_sql(table: ArchiveTable) -> str:
     )
 
 
-_CHILDREN: Final = {child.table.name: child.table for codec in CODECS.values() for child in codec.children}
+_CHILDREN: Final = {child.table.name: child.table for table_codec in CODECS.values() for child in table_codec.children}
 _INSERTS: Final = {
-    table.name: _insert_sql(table) for table in (*(codec.table for codec in CODECS.values()), *_CHILDREN.values())
+    table.name: _insert_sql(table)
+    for table in (*(table_codec.table for table_codec in CODECS.values()), *_CHILDREN.values())
 }
+_ID_INDEX: Final = list(CODECS["messages"].table.columns).index("id")
+_CHANNEL_INDEX: Final = list(CODECS["messages"].table.columns).index("channel_id")
 _MENTIONS_INDEX: Final = list(CODECS["messages"].table.columns).index("mentions")
 _EXTRA_INDEX: Final = list(CODECS["messages"].table.columns).index("extra")
 

@@ -38,3 +38,11 @@ CREATE TABLE placeholders (
 CREATE INDEX placeholders_guild ON placeholders (guild_id, user_id);
 CREATE UNIQUE INDEX placeholders_code ON placeholders (code_hash);
 CREATE INDEX placeholders_claimed ON placeholders (claimed_by) WHERE claimed_by IS NOT NULL;
+
+-- Messages that mention a placeholder account, or to which it reacted or in whose poll it voted. A claim changes these messages.
+CREATE TABLE placeholder_messages (
+    user_id BIGINT NOT NULL,
+    message_id BIGINT NOT NULL,
+    channel_id BIGINT NOT NULL,
+    PRIMARY KEY (user_id, message_id)
+) {without_rowid};

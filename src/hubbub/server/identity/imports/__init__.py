@@ -1,9 +1,18 @@
 """Imports of guilds: their progress, the IDs that they assign, and the placeholder accounts of imported members."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.imports import assignment, claims, placeholder_accounts, progress
-from hubbub.server.identity.imports.store import find_source_names
+from hubbub.server.identity.imports import assignment, claims, placeholder_accounts, ports, progress, routes
+from hubbub.server.identity.imports.store import MessageKey, find_source_names
 
-SLICE = Slice(name="imports", modules=())
+SLICE = Slice(name="imports", modules=(routes, ports), jobs={claims.REASSIGN_JOB: claims.reassign})
 
-__all__ = ["SLICE", "assignment", "claims", "find_source_names", "placeholder_accounts", "progress"]
+__all__ = [
+    "MessageKey",
+    "SLICE",
+    "assignment",
+    "claims",
+    "find_source_names",
+    "placeholder_accounts",
+    "ports",
+    "progress",
+]

@@ -3,9 +3,16 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import users
-from hubbub.server.identity.imports import placeholder_accounts, store
+from hubbub.server.identity.imports import placeholder_accounts, ports, store
+from hubbub.server.identity.imports.store import PlaceholderRow
 
 PAGE_SIZE: Final = 500
 
@@ -28,3 +35,49 @@ def list_open(tx: Tx, guild_id: int) -> Iterator[OpenClaim]:
             if row.claimed_by is None and account is not None and not account.bot:
                 yield OpenClaim(row.user_id, row.username, placeholder_accounts.find_code(tx, row.user_id))
         after_id = rows[-1].user_id
+
+
+# Claims
+
+REASSIGN_JOB: Final = "imports.reassign"
+"""Kind of the job that replaces a claimed placeholder account in messages."""
+REASSIGN_BATCH_SIZE: Final = 500
+"""Number of messages that are changed in one transaction, small enough not to block other writers for long."""
+
+
+class Claim(msgspec.Struct):
+    """Payload of the job that replaces a claimed placeholder account."""
+
+    guild_id: int
+    placeholder_id: UserId
+    user_id: UserId
+
+
+def claim(call: Call, code: str) -> PlaceholderRow:
+    """Give the caller the membership of the placeholder account with a code, and schedule the change of its messages."""
+    row = placeholder_accounts.find_by_code(call.tx, code)
+    account = None if row is None else users.find(call.tx, row.user_id)
+    if row is None or account is None or account.bot:
+        raise errors.invalid("code", "CLAIM_CODE_INVALID", "The code is not valid. Ask the owner of the guild for it.")
+    if row.claimed_by is not None:
+        raise errors.invalid("code", "CLAIM_CODE_USED", "The account was claimed already.")
+    placeholder_id = UserId(row.user_id)
+    store.claim(call.tx, row.user_id, call.user_id, call.now_ms)
+    ports.take_membership(call, row.guild_id, placeholder_id, call.user_id)
+    payload = Claim(row.guild_id, placeholder_id, call.user_id)
+    call.tx.enqueue(REASSIGN_JOB, payload, key=f"{REASSIGN_JOB}:{int(placeholder_id)}")
+    return row
+
+
+def reassign(call: Call, job: Job) -> None:
+    """Replace a claimed account in a batch of messages, and schedule the next batch while there are more."""
+    payload = job.decode(Claim)
+    authored = ports.list_authored(call, payload.placeholder_id, REASSIGN_BATCH_SIZE)
+    keys = [store.MessageKey(*key) for key in authored]
+    if not keys:
+        keys = store.list_messages(call.tx, payload.placeholder_id, REASSIGN_BATCH_SIZE)
+    if not keys:
+        return
+    ports.reassign_messages(call, payload.guild_id, keys, payload.placeholder_id, payload.user_id)
+    store.delete_messages(call.tx, payload.placeholder_id, [key.message_id for key in keys])
+    call.tx.enqueue(REASSIGN_JOB, payload, key=job.key)

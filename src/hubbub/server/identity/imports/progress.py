@@ -7,6 +7,7 @@ from hubbub.server.identity.imports.store import (
     find_import,
     find_new_ids,
     insert_import,
+    insert_messages,
     set_guild,
     set_progress,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "find_import",
     "find_new_ids",
     "insert_import",
+    "insert_messages",
     "set_guild",
     "set_progress",
 ]

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
-TABLES: Final = ("import_ids", "imports", "placeholders")
+TABLES: Final = ("import_ids", "imports", "placeholder_messages", "placeholders")
 """Tables that only this slice writes."""
 
 
@@ -165,3 +165,39 @@ def find_source_names(tx: Tx, user_ids: Iterable[int]) -> dict[int, tuple[str, s
 def claim(tx: Tx, user_id: int, claimed_by: int, now_ms: int) -> None:
     """Record the user who claimed a placeholder account."""
     tx.run("UPDATE placeholders SET claimed_by = ?, claimed_ms = ? WHERE user_id = ?", claimed_by, now_ms, user_id)
+
+
+# Messages with placeholder accounts
+
+
+class MessageKey(NamedTuple):
+    """The key of a message."""
+
+    channel_id: int
+    message_id: int
+
+
+def insert_messages(tx: Tx, rows: Sequence[tuple[int, int, int]]) -> None:
+    """Record messages that name placeholder accounts, given as account, message and channel."""
+    if rows:
+        tx.run_many(
+            "INSERT INTO placeholder_messages (user_id, message_id, channel_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            rows,
+        )
+
+
+def list_messages(tx: Tx, user_id: int, limit: int) -> list[MessageKey]:
+    """Return some of the messages that name a placeholder account."""
+    return tx.fetch(
+        MessageKey,
+        "SELECT channel_id, message_id FROM placeholder_messages WHERE user_id = ? ORDER BY message_id LIMIT ?",
+        user_id,
+        limit,
+    )
+
+
+def delete_messages(tx: Tx, user_id: int, message_ids: Collection[int]) -> None:
+    """Delete the records of messages that no longer name a placeholder account."""
+    for batch in batches(message_ids):
+        sql = f"DELETE FROM placeholder_messages WHERE user_id = ? AND message_id IN ({placeholders(batch)})"
+        tx.run(sql, user_id, *batch)

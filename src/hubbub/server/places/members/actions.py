@@ -311,6 +311,21 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
             remove(call, guild_id, user_id)
 
 
+def take_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
+    """Give a user the membership of a placeholder account, with its roles and its nickname.
+
+    A member only gets the roles. No join message is posted. If the account is not a member, nothing changes."""
+    before = store.find(call.tx, guild_id, placeholder_id)
+    if before is None:
+        return
+    if store.find(call.tx, guild_id, user_id) is None:
+        rules.require_can_join(call, guild_id, user_id)
+        add(call, guild_id, user_id, role_ids=before.role_ids, nick=before.row.nick, is_announced=False)
+    else:
+        grant_roles(call, guild_id, user_id, before.role_ids)
+    remove(call, guild_id, placeholder_id)
+
+
 def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
     """Insert the owner of a new guild as its first member; GUILD_CREATE includes them, so there is no other event."""
     store.insert_owner(call.tx, guild_id, user_id, call.now_ms)

@@ -103,6 +103,20 @@ def reassign_author(tx: Tx, channel_id: int, author_id: int, new_author_id: int)
     )
 
 
+def list_authored(tx: Tx, author_id: int, limit: int) -> list[tuple[int, int]]:
+    """Return channel and ID of some messages of an author."""
+    rows = tx.all("SELECT channel_id, id FROM messages WHERE author_id = ? ORDER BY id LIMIT ?", author_id, limit)
+    return [(row[0], row[1]) for row in rows]
+
+
+def update_people(tx: Tx, rows: Sequence[MessageRow]) -> None:
+    """Update the columns of messages that name users."""
+    tx.run_many(
+        "UPDATE messages SET author_id = ?, content = ?, mentions = ?, extra = ? WHERE channel_id = ? AND id = ?",
+        [(row.author_id, row.content, row.mentions, row.extra, row.channel_id, row.id) for row in rows],
+    )
+
+
 def list_newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
     """Return a channel's newest messages, newest first."""
     return [MessageRow._make(row) for row in tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)]

@@ -1,6 +1,6 @@
 """Store votes, end polls and publish their events."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -16,6 +16,7 @@ from hubbub.protocol.resources.messages import Message, MessageReference
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
+from hubbub.server.identity.imports import MessageKey
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
@@ -119,3 +120,10 @@ def _expiry_job_key(message_id: int) -> str:
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Delete the votes of deleted polls."""
     store.delete_message_votes(call.tx, [row.id for row in signal.rows if row.has_poll])
+
+
+def reassign_messages(
+    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+) -> None:
+    """Make the votes of a placeholder account those of a user."""
+    store.reassign(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

@@ -63,6 +63,22 @@ def list_voters(tx: Tx, message_id: int, answer_id: int, after_id: int, limit: i
     return [user_id for (user_id,) in rows]
 
 
+def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int) -> None:
+    """Make the votes of one user those of another user, who keeps their own votes. The counts do not change.
+
+    A poll in which both users voted for an answer counts both votes."""
+    for batch in batches(message_ids):
+        where = f"WHERE message_id IN ({placeholders(batch)}) AND user_id = ?"
+        tx.run(
+            "INSERT INTO poll_votes (message_id, user_id, answer_id) "
+            f"SELECT message_id, CAST(? AS BIGINT), answer_id FROM poll_votes {where} ON CONFLICT DO NOTHING",
+            new_user_id,
+            *batch,
+            user_id,
+        )
+        tx.run(f"DELETE FROM poll_votes {where}", *batch, user_id)
+
+
 def delete_message_votes(tx: Tx, message_ids: Sequence[int]) -> None:
     """Delete the votes and vote counts of the polls of messages."""
     for batch in batches(message_ids):

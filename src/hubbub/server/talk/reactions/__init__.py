@@ -3,6 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.talk import messages
 from hubbub.server.talk.reactions import actions, routes
+from hubbub.server.talk.reactions.actions import reassign_messages
 from hubbub.server.talk.reactions.archive import ARCHIVE
 
 SLICE = Slice(
@@ -12,4 +13,4 @@ SLICE = Slice(
     listeners={messages.signals.MessagesDeleted: actions.on_messages_deleted},
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "reassign_messages"]

@@ -1,5 +1,7 @@
 """Add and remove reactions: store them and publish their events."""
 
+from collections.abc import Sequence
+
 from msgspec import UNSET
 
 from hubbub.protocol.enums import ReactionType
@@ -7,6 +9,7 @@ from hubbub.protocol.ids import ChannelId, EmojiId, MessageId, UserId
 from hubbub.protocol.resources import reactions as wire
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.server.core.call import Call
+from hubbub.server.identity.imports import MessageKey
 from hubbub.server.places import members
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
@@ -103,3 +106,10 @@ def _partial_emoji(row: ReactionRow) -> PartialEmoji:
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Delete the reactions to deleted messages."""
     store.delete_reactions_to_messages(call.tx, [row.id for row in signal.rows if row.reacted])
+
+
+def reassign_messages(
+    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+) -> None:
+    """Make the reactions of a placeholder account those of a user."""
+    store.reassign(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

@@ -99,6 +99,21 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, l
     ]
 
 
+def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int) -> None:
+    """Make the reactions of one user to messages those of another user, who may have reacted already."""
+    for batch in batches(message_ids):
+        where = f"WHERE message_id IN ({placeholders(batch)}) AND user_id = ?"
+        tx.run(
+            "INSERT INTO reactions (message_id, emoji, user_id, burst, emoji_id, emoji_name, animated, created_ms) "
+            "SELECT message_id, emoji, CAST(? AS BIGINT), burst, emoji_id, emoji_name, animated, created_ms "
+            f"FROM reactions {where} ON CONFLICT DO NOTHING",
+            new_user_id,
+            *batch,
+            user_id,
+        )
+        tx.run(f"DELETE FROM reactions {where}", *batch, user_id)
+
+
 def delete_reactions_to_messages(tx: Tx, message_ids: Sequence[int]) -> None:
     for batch in batches(message_ids):
         tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(batch)})", *batch)

@@ -100,6 +100,21 @@ def insert_mentions(tx: Tx, target_ids: Iterable[int], row: MessageRow, guild_id
     )
 
 
+def reassign_mentions(tx: Tx, message_ids: Sequence[int], target_id: int, new_target_id: int) -> None:
+    """Make the mentions of one user those of another user."""
+    for batch in batches(list(message_ids)):
+        where = f"WHERE target_id = ? AND message_id IN ({placeholders(batch)})"
+        tx.run(
+            "INSERT INTO mentions (target_id, message_id, channel_id, guild_id, author_id) "
+            f"SELECT CAST(? AS BIGINT), message_id, channel_id, guild_id, author_id FROM mentions {where} "
+            "ON CONFLICT DO NOTHING",
+            new_target_id,
+            target_id,
+            *batch,
+        )
+        tx.run(f"DELETE FROM mentions {where}", target_id, *batch)
+
+
 def list_mentions_since(
     tx: Tx, targets: Sequence[MentionTarget], floor_id: int, channel_id: int | None
 ) -> Iterator[tuple[MentionTarget, Mention]]:

@@ -4,6 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places import channels, guilds
 from hubbub.server.talk import messages
 from hubbub.server.talk.search import index_jobs, routes
+from hubbub.server.talk.search.index_jobs import reassign_messages
 
 SLICE = Slice(
     name="search",
@@ -23,4 +24,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "reassign_messages"]

@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from hubbub.protocol.enums import USER_MESSAGE_TYPES
-from hubbub.protocol.ids import ChannelId, GuildId, MessageId
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
+from hubbub.server.identity.imports import MessageKey
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.standing import ChannelRef, access
@@ -72,6 +73,14 @@ def on_message_changed(
         index_id = documents.find_index_id(signal.channel)
         if store.record_change(call.tx, index_id, row.channel_id, row.id):
             _schedule_catch_up(call, index_id)
+
+
+def reassign_messages(
+    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+) -> None:
+    """Record that messages have another author or mention another user, so that they are indexed again."""
+    if [key for key in keys if store.record_change(call.tx, guild_id, key.channel_id, key.message_id)]:
+        _schedule_catch_up(call, GuildId(guild_id))
 
 
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:

@@ -1,0 +1,43 @@
+"""Placeholder accounts of imported guilds, which their users claim (decisions/0128)."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.operation import Auth, Operation, RateLimit
+from hubbub.protocol.resources.members import GUILD_MEMBER_ADD, GUILD_MEMBER_REMOVE, GUILD_MEMBER_UPDATE
+
+CLAIM_CODE_MAX: Final = 100
+"""Maximum length of a claim code with the characters that are ignored."""
+
+
+class ClaimPlaceholder(Struct, kw_only=True):
+    """Request body for claiming a placeholder account."""
+
+    code: Annotated[str, Meta(min_length=1, max_length=CLAIM_CODE_MAX)]
+    """Claim code of the account. Case, spaces and hyphens are ignored."""
+
+
+class ClaimedPlaceholder(Struct, kw_only=True):
+    """A placeholder account that the caller has claimed."""
+
+    user_id: UserId
+    """ID of the placeholder account, which authors keep in messages until the server has changed them."""
+    guild_id: GuildId
+    """ID of the guild, of which the caller is a member now if the account was."""
+    username: str
+    """Name that the user had on the server that the guild came from."""
+
+
+CLAIM_PLACEHOLDER = Operation(
+    "POST",
+    "/users/@me/placeholders",
+    body=ClaimPlaceholder,
+    result=ClaimedPlaceholder,
+    auth=Auth.USER,
+    limit=RateLimit(5, 60),
+    raises=(errors.INVALID_FORM_BODY, errors.UNKNOWN_GUILD, errors.USER_BANNED, errors.MAX_GUILDS),
+    emits=(GUILD_MEMBER_ADD, GUILD_MEMBER_REMOVE, GUILD_MEMBER_UPDATE),
+)

@@ -1,0 +1,27 @@
+"""Ports of the imports slice."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import multi_port, port
+from hubbub.server.identity.imports.store import MessageKey
+
+
+@port
+def take_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
+    """Give a user the membership of a placeholder account, with its roles and its nickname.
+
+    Raise an error if the user may not join the guild."""
+
+
+@port
+def list_authored(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[int, int]]:
+    """Return channel and ID of some messages of a placeholder account."""
+
+
+@multi_port
+def reassign_messages(
+    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+) -> None:
+    """Replace a placeholder account by a user in messages, and in what belongs to them."""

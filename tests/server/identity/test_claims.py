@@ -1,0 +1,104 @@
+"""Placeholder accounts of imported guilds, and their claims."""
+
+from pathlib import Path
+from typing import Any
+
+from hubbub.server.identity import imports
+from hubbub.server.moving.importer import Importer
+from hubbub.server.moving.sources import ArchiveSource
+from tests.server.archives import export_archive, fill_guild
+from tests.world import Actor, Guild, World
+
+
+async def import_guild(world: World, tmp_path: Path) -> tuple[Actor, int, dict[str, str]]:
+    """Import a guild with content; return its new owner, its ID, and the claim codes by name."""
+    guild: Guild = await world.guild()
+    await fill_guild(world, guild)
+    await export_archive(world, guild.id, tmp_path / "guild.zip")
+    owner = await world.user("mover")
+    summary = await Importer(world.app, ArchiveSource(tmp_path / "guild.zip"), owner.id).run()
+    claims = await world.write(lambda call: list(imports.claims.list_open(call.tx, summary.guild_id)))
+    return owner, summary.guild_id, {claim.username: claim.code for claim in claims}
+
+
+async def list_messages(owner: Actor, guild_id: int) -> list[Any]:
+    """Return the messages of #general and of #paintings."""
+    found: list[Any] = []
+    for channel in (await owner.get(f"/guilds/{guild_id}/channels")).ok():
+        if channel["name"] in ("general", "paintings"):
+            found += (await owner.get(f"/channels/{channel['id']}/messages?limit=100")).ok()
+    return found
+
+
+async def find_claim(world: World, guild_id: int) -> tuple[int, str]:
+    """Return ID and code of the placeholder account that has a nickname."""
+    rows = await world.write(
+        lambda call: [
+            claim
+            for claim in imports.claims.list_open(call.tx, guild_id)
+            if call.tx.value("SELECT nick FROM members WHERE user_id = ?", claim.user_id) == "Bobby"
+        ]
+    )
+    return rows[0].user_id, rows[0].code
+
+
+async def test_a_claim_gives_a_user_the_membership_and_the_messages(world: World, tmp_path: Path) -> None:
+    owner, guild_id, _ = await import_guild(world, tmp_path)
+    placeholder_id, code = await find_claim(world, guild_id)
+    bob = await world.user("realbob")
+    session = await bob.connect()
+
+    claimed = (await bob.post("/users/@me/placeholders", json={"code": code.lower().replace("-", " ")})).ok()
+
+    assert (claimed["guild_id"], claimed["user_id"]) == (str(guild_id), str(placeholder_id))
+    assert (await session.next("GUILD_CREATE"))["id"] == str(guild_id)
+    member = (await owner.get(f"/guilds/{guild_id}/members/{bob.id}")).ok()
+    assert (member["nick"], len(member["roles"])) == ("Bobby", 1)
+    (await owner.get(f"/guilds/{guild_id}/members/{placeholder_id}")).rejected(404, 10007)
+    await world.run_due_jobs()
+    messages = await list_messages(owner, guild_id)
+    authors = {message["author"]["id"] for message in messages}
+    assert str(bob.id) in authors
+    assert str(placeholder_id) not in authors
+    (welcome,) = (message for message in messages if message["content"].startswith("Welcome"))
+    assert f"<@{bob.id}>" in welcome["content"]
+    assert [mention["id"] for mention in welcome["mentions"]] == [str(bob.id)]
+    path = f"/channels/{welcome['channel_id']}/messages/{welcome['id']}/reactions/%F0%9F%91%8D"
+    assert [user["id"] for user in (await owner.get(path)).ok()] == [str(bob.id)]
+    assert str(placeholder_id) not in str(messages)
+
+
+async def test_a_claim_of_many_messages_runs_in_batches(world: World, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(imports.claims, "REASSIGN_BATCH_SIZE", 1)
+    owner, guild_id, _ = await import_guild(world, tmp_path)
+    placeholder_id, code = await find_claim(world, guild_id)
+    bob = await world.user("realbob")
+
+    (await bob.post("/users/@me/placeholders", json={"code": code})).ok()
+    await world.run_due_jobs()
+
+    assert str(placeholder_id) not in str(await list_messages(owner, guild_id))
+
+
+async def test_a_code_works_once_and_only_if_it_is_valid(world: World, tmp_path: Path) -> None:
+    _, guild_id, _ = await import_guild(world, tmp_path)
+    _, code = await find_claim(world, guild_id)
+    bob, eve = await world.user("realbob"), await world.user("eve")
+
+    (await bob.post("/users/@me/placeholders", json={"code": code})).ok()
+
+    again = await eve.post("/users/@me/placeholders", json={"code": code})
+    assert again.errors("code") == ["CLAIM_CODE_USED"]
+    wrong = await eve.post("/users/@me/placeholders", json={"code": "AAAAAA-AAAAAA-AAAAAA-AAAAAA"})
+    assert wrong.errors("code") == ["CLAIM_CODE_INVALID"]
+    assert (await eve.post("/users/@me/placeholders", json={"code": ""})).errors("code") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await eve.get("/users/@me/guilds")).ok() == []
+
+
+async def test_a_banned_user_cannot_claim(world: World, tmp_path: Path) -> None:
+    owner, guild_id, _ = await import_guild(world, tmp_path)
+    _, code = await find_claim(world, guild_id)
+    bob = await world.user("realbob")
+    (await owner.put(f"/guilds/{guild_id}/bans/{bob.id}", json={})).ok()
+
+    (await bob.post("/users/@me/placeholders", json={"code": code})).rejected(403, 40007)
