@@ -196,10 +196,41 @@ def requires_package(name: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not is_installed, reason=f"{name} is not installed: make client-deps")
 
 
+ENCODINGS: Final = [
+    pytest.param("json", id="json"),
+    pytest.param(
+        "etf",
+        id="etf",
+        marks=pytest.mark.skipif(
+            not any((JS_FOLDER / "node_modules" / "erlpack" / "build" / "Release").glob("*.node")),
+            reason="erlpack is not installed: make client-deps",
+        ),
+    ),
+]
+"""Encodings of the gateway. The libraries use ETF if erlpack is installed, which needs a C++ compiler."""
+
+
+def encoding_environment(encoding: str) -> dict[str, str]:
+    """Return the variables with which a JavaScript library uses an encoding."""
+    return {} if encoding == "etf" else {"NODE_OPTIONS": "--require ./without_erlpack.cjs"}
+
+
+def assert_encoding(setup: ClientSetup, encoding: str) -> None:
+    """Assert that the session of the bot uses an encoding."""
+    gateway = setup.world.app.gateway
+    assert gateway is not None
+    [session] = [session for session in gateway.sessions if session.user_id == setup.bot.id]
+    assert session.connection is not None
+    assert session.connection.encoding.name.lower() == encoding
+
+
 @requires_package("oceanic.js")
-async def test_a_bot_with_oceanic_js_uses_all_features(setup: ClientSetup) -> None:
-    async with run_program(setup, ["node", "oceanic_bot.mjs"], JS_FOLDER) as bot:
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_a_bot_with_oceanic_js_uses_all_features(setup: ClientSetup, encoding: str) -> None:
+    environment = encoding_environment(encoding)
+    async with run_program(setup, ["node", "oceanic_bot.mjs"], JS_FOLDER, environment) as bot:
         await use_all_features(setup, bot, {})
+        assert_encoding(setup, encoding)
 
 
 @pytest.fixture
@@ -224,8 +255,10 @@ async def tls_setup(tmp_path: Path) -> AsyncIterator[tuple[ClientSetup, str]]:
 
 
 @requires_package("eris")
-async def test_a_bot_with_eris_uses_all_features_over_tls(tls_setup: tuple[ClientSetup, str]) -> None:
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_a_bot_with_eris_uses_all_features_over_tls(tls_setup: tuple[ClientSetup, str], encoding: str) -> None:
     setup, authority = tls_setup
-    environment = {"NODE_EXTRA_CA_CERTS": authority}
+    environment = {"NODE_EXTRA_CA_CERTS": authority, **encoding_environment(encoding)}
     async with run_program(setup, ["node", "eris_bot.mjs"], JS_FOLDER, environment) as bot:
         await use_all_features(setup, bot, {})
+        assert_encoding(setup, encoding)

@@ -38,7 +38,7 @@ from hubbub.server.core.slices import Slice, handles_command
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
-from hubbub.server.transports.gateway import Gateway
+from hubbub.server.transports.gateway import Gateway, etf
 from hubbub.server.transports.gateway.limits import SessionStarts
 from tests.world import WAIT_TIMEOUT_SECONDS
 
@@ -214,9 +214,10 @@ class ConnectionClosed(Exception):
 class GatewayClient:
     """A gateway client that records the dispatches it receives."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, compression: str) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, compression: str, encoding: str = "json") -> None:
         self.socket = socket
         self.compression = compression
+        self.encoding = encoding
         self._zlib = zlib.decompressobj()
         self._zstd = zstd.ZstdDecompressor()
         self.seq: int | None = None
@@ -236,9 +237,9 @@ class GatewayClient:
         elif self.compression == "zstd-stream":
             assert message.type is aiohttp.WSMsgType.BINARY
             data = self._zstd.decompress(data)
-        elif message.type is aiohttp.WSMsgType.BINARY:
+        elif message.type is aiohttp.WSMsgType.BINARY and data[0] != etf.VERSION:
             data = zlib.decompress(data)
-        payload: dict[str, Any] = json.loads(data)
+        payload: dict[str, Any] = etf.decode(data) if self.encoding == "etf" else json.loads(data)
         assert payload.keys() == {"op", "d", "s", "t"}
         return payload
 
@@ -255,7 +256,11 @@ class GatewayClient:
 
     async def send(self, opcode: int, data: Any = None) -> None:
         """Send one frame."""
-        await self.socket.send_str(json.dumps({"op": opcode, "d": data}))
+        payload = {"op": opcode, "d": data}
+        if self.encoding == "etf":
+            await self.socket.send_bytes(etf.encode(payload))
+        else:
+            await self.socket.send_str(json.dumps(payload))
 
     async def next_event(self, event: str) -> dict[str, Any]:
         """Wait for the next event of this name and return its data."""
@@ -416,11 +421,13 @@ class GatewayPlatform:
         self.tokens[token] = Actor(user_id=UserId(user_id), kind=kind, scopes=scopes, token_id=len(self.tokens) + 1)
         return token
 
-    async def connect(self, compression: str = "", url: str = "", receive_hello: bool = True) -> GatewayClient:
+    async def connect(
+        self, compression: str = "", url: str = "", receive_hello: bool = True, encoding: str = "json"
+    ) -> GatewayClient:
         """Open a connection to `url`, or by default to the gateway, and receive Hello unless `receive_hello` is False."""
-        default_url = f"{self.url}?v=10&encoding=json{'&compress=' + compression if compression else ''}"
+        default_url = f"{self.url}?v=10&encoding={encoding}{'&compress=' + compression if compression else ''}"
         socket = await self._http.ws_connect(url or default_url, max_msg_size=0, autoclose=True)
-        client = GatewayClient(socket, compression)
+        client = GatewayClient(socket, compression, encoding)
         self.clients.append(client)
         if receive_hello:
             payload = await client.receive()

@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from hubbub.server.transports.frames import BINARY, TEXT, frame, header
+from hubbub.server.transports.gateway import etf
 from hubbub.server.transports.zstd import zstd
 
 
@@ -24,6 +25,13 @@ class Compression(IntEnum):
     """Requested in the URL: all messages of the connection are one zlib stream."""
     ZSTD_STREAM = 3
     """Requested in the URL: all messages of the connection are one zstd stream."""
+
+
+class Encoding(IntEnum):
+    """The encoding that a connection requested (spec/gateway.md#1.1)."""
+
+    JSON = 0
+    ETF = 1
 
 
 UNCOMPRESSED_BYTES_MAX: Final = 160
@@ -109,17 +117,28 @@ def has_zstd() -> bool:
     return zstd is not None
 
 
-def encode_message(kind: Compression, payload: bytes, *, starts_stream: bool = False) -> bytes:
+def template_index(compression: Compression, encoding: Encoding) -> int:
+    """Return the index of a combination in the templates of a packet."""
+    return encoding * len(Compression) + compression
+
+
+def raw_blocks(data: bytes) -> bytes:
+    """Return the data in raw (uncompressed) zstd blocks."""
+    return b"".join(
+        raw_block_header(len(part)) + part
+        for part in (data[i : i + _RAW_BLOCK_MAX] for i in range(0, len(data), _RAW_BLOCK_MAX))
+    )
+
+
+def encode_message(
+    kind: Compression, payload: bytes, *, encoding: Encoding = Encoding.JSON, starts_stream: bool = False
+) -> bytes:
     """Return a frame with a message for a single connection. `starts_stream` starts the connection's compressed stream."""
     if kind is Compression.ZLIB_STREAM:
         return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored_blocks(payload) + _ZLIB_SYNC)
     if kind is Compression.ZSTD_STREAM:
-        blocks = b"".join(
-            raw_block_header(len(part)) + part
-            for part in (payload[i : i + _RAW_BLOCK_MAX] for i in range(0, len(payload), _RAW_BLOCK_MAX))
-        )
-        return frame(BINARY, (ZSTD_HEADER if starts_stream else b"") + blocks)
-    return frame(TEXT, payload)
+        return frame(BINARY, (ZSTD_HEADER if starts_stream else b"") + raw_blocks(payload))
+    return frame(TEXT if encoding is Encoding.JSON else BINARY, payload)
 
 
 class FrameTemplate:
@@ -165,7 +184,35 @@ class PayloadFrameTemplate(FrameTemplate):
 
     def frame(self, seq: int) -> bytes:
         """Return the frame with a sequence number, which the checksum at the end of the zlib stream covers."""
-        head = self._head + b"%d" % seq
+        return self._build_frame(self._head + b"%d" % seq)
+
+    def _build_frame(self, head: bytes) -> bytes:
         checksum = zlib.adler32(self._plain, zlib.adler32(head))
         stream = ZLIB_HEADER + stored_block_header(len(head)) + head + self.tail + _ZLIB_FINAL
         return frame(BINARY, stream + checksum.to_bytes(4, "big"))
+
+
+class EtfFrameTemplate(FrameTemplate):
+    """A shared message in ETF, in which `s` has a fixed size."""
+
+    __slots__ = ()
+
+    def __init__(self, kind: Compression, head: bytes, tail: bytes) -> None:
+        super().__init__(kind, head, tail)
+        self._first_byte = BINARY
+
+    def frame(self, seq: int) -> bytes:
+        """Return the frame with a sequence number."""
+        number = etf.encode_sequence(seq)
+        prefix = self.prefixes.get(len(number)) or self._build_prefix(len(number))
+        return prefix + number + self.tail
+
+
+class EtfPayloadFrameTemplate(PayloadFrameTemplate):
+    """A large message in ETF for payload compression."""
+
+    __slots__ = ()
+
+    def frame(self, seq: int) -> bytes:
+        """Return the frame with a sequence number, which the checksum at the end of the zlib stream covers."""
+        return self._build_frame(self._head + etf.encode_sequence(seq))

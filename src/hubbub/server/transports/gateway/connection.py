@@ -9,7 +9,8 @@ from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
-from hubbub.server.transports.gateway.compression import Compression, encode_message
+from hubbub.server.transports.gateway import etf
+from hubbub.server.transports.gateway.compression import Compression, Encoding, encode_message, template_index
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
@@ -65,10 +66,12 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         "last_heartbeat_at",
         "write_buffer_max",
         "compression",
+        "encoding",
         "frame_limit",
         "opened_at",
         "resume_url",
         "session",
+        "template_index",
         "user_id",
         "version",
     )
@@ -79,6 +82,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         transport: WritableTransport,
         *,
         compression: Compression,
+        encoding: Encoding = Encoding.JSON,
         version: int,
         resume_url: str,
         now: float,
@@ -88,7 +92,8 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         super().__init__(socket, transport)
         self.write_buffer_max = write_buffer_max
         """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
-        self.compression = compression
+        self.encoding = encoding
+        self.set_compression(compression)
         self.version = version
         """The API version that the client requested; 0 if it is invalid."""
         self.resume_url = resume_url
@@ -101,10 +106,16 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         self.user_id: int | None = None
         """The user of the last authenticated Identify or Resume, or None."""
 
+    def set_compression(self, compression: Compression) -> None:
+        """Set the compression of all further messages."""
+        self.compression = compression
+        self.template_index = template_index(compression, self.encoding)
+        """The index of the encoded form of a packet for this connection."""
+
     def send_dispatch(self, packet: Packet, seq: int) -> None:
         """Write a dispatch with its sequence number."""
         with IGNORE_DISCONNECT:
-            self.transport.write(packet.template(self.compression).frame(seq))
+            self.transport.write(packet.template(self.template_index).frame(seq))
 
     def send_payload(self, opcode: GatewayOpcode, data: object = None, *, starts_stream: bool = False) -> None:
         """Write a payload other than a dispatch.
@@ -116,8 +127,11 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
             self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
         elif self.close_task is None:
             payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, codec.encode(data))
+            if self.encoding is Encoding.ETF:
+                payload = etf.encode(codec.decode_any(payload))
+            message = encode_message(self.compression, payload, encoding=self.encoding, starts_stream=starts_stream)
             with IGNORE_DISCONNECT:
-                self.transport.write(encode_message(self.compression, payload, starts_stream=starts_stream))
+                self.transport.write(message)
 
     async def wait_writable(self) -> bool:
         """Wait until the write buffer is at most `WRITABLE_BUFFER_MAX`; return False if the connection closed meanwhile."""

@@ -3,13 +3,19 @@
 from collections.abc import Callable
 from typing import Final
 
+from hubbub.protocol import codec
 from hubbub.server.core import legacy_permissions
+from hubbub.server.transports.gateway import etf
 from hubbub.server.transports.gateway.compression import (
     PAYLOAD_COMPRESSION_MIN,
     BlockCompressor,
     Compression,
+    Encoding,
+    EtfFrameTemplate,
+    EtfPayloadFrameTemplate,
     FrameTemplate,
     PayloadFrameTemplate,
+    raw_blocks,
 )
 
 _BODY_PREFIX: Final = b',"op":0,"d":'
@@ -48,8 +54,8 @@ class Packet:
         self.created_at = created_at
         """Creation time, in seconds of the event loop's clock."""
         self.size = len(self._head) + len(self._tail)
-        self.templates: list[FrameTemplate | None] = [None] * len(Compression)
-        """The encoded form for each kind of compression, or None until first use."""
+        self.templates: list[FrameTemplate | None] = [None] * (len(Compression) * len(Encoding))
+        """The encoded form for each `template_index`, or None until first use."""
         self.has_numeric_permissions = False
         """Whether the packet is for sessions of API versions 6 and 7."""
         self._numeric: Packet | None = None
@@ -67,11 +73,13 @@ class Packet:
             self._numeric.has_numeric_permissions = True
         return self._numeric
 
-    def template(self, kind: Compression) -> FrameTemplate:
-        """Return the encoded form for connections with this kind of compression."""
-        template = self.templates[kind]
+    def template(self, index: int) -> FrameTemplate:
+        """Return the encoded form for connections with this `template_index`."""
+        template = self.templates[index]
         if template is None:
-            template = self.templates[kind] = self._build_template(kind)
+            encoding, kind = divmod(index, len(Compression))
+            build = self._build_template if encoding == Encoding.JSON else self._build_etf_template
+            template = self.templates[index] = build(Compression(kind))
         return template
 
     def _build_template(self, kind: Compression) -> FrameTemplate:
@@ -82,3 +90,21 @@ class Packet:
         if kind is Compression.PAYLOAD and self.size >= PAYLOAD_COMPRESSION_MIN:
             return PayloadFrameTemplate(self._head, self._tail, self._compressor.zlib_blocks(self._tail))
         return FrameTemplate(Compression.NONE, self._head, self._tail)
+
+    def _build_etf_template(self, kind: Compression) -> FrameTemplate:
+        head, tail = encode_etf_dispatch(self.event, self._tail[len(_BODY_PREFIX) : -1])
+        if kind is Compression.ZLIB_STREAM:
+            return EtfFrameTemplate(kind, head, self._compressor.zlib_blocks(tail))
+        if kind is Compression.ZSTD_STREAM:
+            # Shared zstd blocks begin with spaces, which are insignificant in JSON only.
+            return EtfFrameTemplate(kind, head, raw_blocks(tail))
+        if kind is Compression.PAYLOAD and len(tail) >= PAYLOAD_COMPRESSION_MIN:
+            return EtfPayloadFrameTemplate(head, tail, self._compressor.zlib_blocks(tail))
+        return EtfFrameTemplate(Compression.NONE, head, tail)
+
+
+def encode_etf_dispatch(event: str, body: bytes) -> tuple[bytes, bytes]:
+    """Return the ETF of a dispatch before and after its sequence number. `body` is JSON."""
+    head = bytes((etf.VERSION,)) + etf.map_header(4) + etf.encode_part("t") + etf.encode_part(event)
+    tail = etf.encode_part("op") + etf.encode_part(0) + etf.encode_part("d") + etf.encode_part(codec.decode_any(body))
+    return head + etf.encode_part("s"), tail

@@ -26,9 +26,9 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database
 from hubbub.server.core.trace import Trace
 from hubbub.server.transports import sockets
-from hubbub.server.transports.gateway import identification
+from hubbub.server.transports.gateway import etf, identification
 from hubbub.server.transports.gateway.commands import Commands
-from hubbub.server.transports.gateway.compression import Compression, has_zstd
+from hubbub.server.transports.gateway.compression import Compression, Encoding, has_zstd
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.limits import SessionStarts
 from hubbub.server.transports.gateway.presence import device_of
@@ -46,6 +46,7 @@ COMPRESSIONS: Final = {
     "zlib-stream": Compression.ZLIB_STREAM,
     "zstd-stream": Compression.ZSTD_STREAM,
 }
+ENCODINGS: Final = {"json": Encoding.JSON, "etf": Encoding.ETF}
 SOCKET_FRAME_BYTES_MAX: Final = 1024 * 1024
 """Largest frame that the WebSocket reader accepts; `gateway.frame_bytes_max` is the smaller limit of the protocol."""
 SWEEP_INTERVAL_SECONDS: Final = 2.0
@@ -204,6 +205,7 @@ class Gateway:
             socket,
             transport,
             compression=COMPRESSIONS.get(request.query.get("compress", ""), Compression.NONE),
+            encoding=ENCODINGS.get(request.query.get("encoding", "json"), Encoding.JSON),
             version=int(version) if version in GATEWAY_VERSIONS else 0,
             resume_url=self._resume_url(request),
             now=asyncio.get_running_loop().time(),
@@ -215,8 +217,8 @@ class Gateway:
         if not connection.version:
             raise CloseConnection(CloseCode.INVALID_API_VERSION, "Invalid API version")
         encoding, compress = request.query.get("encoding", "json"), request.query.get("compress", "")
-        if encoding != "json":
-            raise CloseConnection(CloseCode.DECODE_ERROR, f"Encoding {encoding[:20]} is not supported; use json")
+        if encoding not in ENCODINGS:
+            raise CloseConnection(CloseCode.DECODE_ERROR, f"Encoding {encoding[:20]} is not supported; use json or etf")
         if compress not in COMPRESSIONS or (connection.compression is Compression.ZSTD_STREAM and not has_zstd()):
             raise CloseConnection(CloseCode.DECODE_ERROR, f"Compression {compress[:20]} is not supported")
         if self._is_draining:
@@ -242,6 +244,8 @@ class Gateway:
             raise CloseConnection(CloseCode.DECODE_ERROR, "Payload too large")
         now = asyncio.get_running_loop().time()
         self._count_frame(connection, now)
+        if connection.encoding is Encoding.ETF:
+            data = _etf_to_json(message)
         envelope = _decode(data, Envelope)
         opcode, session = envelope.op, connection.session
         if opcode == GatewayOpcode.HEARTBEAT:
@@ -306,7 +310,7 @@ class Gateway:
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
             return
         if connection.compression is Compression.NONE and identify.compress not in (False, None, 0, "", "false"):
-            connection.compression = Compression.PAYLOAD
+            connection.set_compression(Compression.PAYLOAD)
         device = device_of(actor, identify.properties)
         await self.sessions.start_session(connection, actor, parameters, identify, device)
         self._metrics.gateway_identifies("ok").inc()
@@ -377,6 +381,14 @@ class Gateway:
                 self.sessions.prune(now)
             except Exception:
                 log.exception("the periodic gateway cleanup failed")
+
+
+def _etf_to_json(message: str | bytes) -> bytes:
+    """Return the JSON of a frame in ETF."""
+    try:
+        return codec.encode(etf.decode(message.encode() if isinstance(message, str) else message))
+    except etf.EtfError as error:
+        raise CloseConnection(CloseCode.DECODE_ERROR, f"Error while decoding payload: {error}") from error
 
 
 def _decode(data: bytes | msgspec.Raw, kind: Any) -> Any:

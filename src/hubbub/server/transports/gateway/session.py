@@ -255,7 +255,7 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
                 session.connection = None
                 connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
             else:
-                template = templates[connection.compression] or packet.template(connection.compression)
+                template = templates[connection.template_index] or packet.template(connection.template_index)
                 writes.append((transport, template.frame(seq)))
         sent += len(writes)
         for transport, frame in writes:
