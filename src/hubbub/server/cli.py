@@ -301,6 +301,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
 
     _add_guild_actions(add_action)
     _add_application_actions(add_action)
+    _add_feature_actions(add_action)
 
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
     retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
@@ -392,6 +393,17 @@ def _add_application_actions(add_action: Callable[[str, str], argparse.ArgumentP
     for parser in (disable_application, delete_application):
         parser.add_argument("--reason", required=True, help="reason for the audit log")
     enable_application.add_argument("--reason", help="reason for the audit log")
+
+
+def _add_feature_actions(add_action: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    add_action("list-features", "list the features that can be switched off")
+    switch_feature = add_action("switch-feature", "switch a feature on or off for all users")
+    switch_feature.add_argument(
+        "feature", choices=("registration", "guild_creation", "uploads", "voice", "applications", "push")
+    )
+    switch_feature.add_argument("state", choices=("on", "off"))
+    switch_feature.add_argument("--message", help="message that users see while the feature is off")
+    switch_feature.add_argument("--reason", help="reason for the audit log")
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from hubbub.server.identity import (
     applications,
     connections,
     developers,
+    features,
     game_sessions,
     identities,
     identity_providers,
@@ -84,6 +85,7 @@ from hubbub.server.talk import (
 
 SLICES: tuple[Slice, ...] = (
     users.SLICE,
+    features.SLICE,
     applications.SLICE,
     accounts.SLICE,
     account_emails.SLICE,

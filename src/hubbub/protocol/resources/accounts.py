@@ -203,7 +203,7 @@ AUTH_REGISTER = Operation(
     result=SessionToken,
     status=201,
     auth=Auth.ANYONE,
-    raises=(errors.FORBIDDEN,),
+    raises=(errors.FORBIDDEN, errors.FEATURE_DISABLED),
     limit=REGISTER_LIMIT,
     headers=_LOGIN_HEADERS,
 )

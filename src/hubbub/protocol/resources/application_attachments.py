@@ -25,5 +25,6 @@ UPLOAD_APPLICATION_ATTACHMENT = Operation(
         errors.NOT_AUTHORIZED_ON_APPLICATION,
         errors.INVALID_FORM_BODY,
         errors.REQUEST_ENTITY_TOO_LARGE,
+        errors.FEATURE_DISABLED,
     ),
 )

@@ -81,7 +81,7 @@ CREATE_APPLICATION = Operation(
     result=Application,
     status=201,
     auth=Auth.USER,
-    raises=(errors.APPLICATION_LIMIT,),
+    raises=(errors.APPLICATION_LIMIT, errors.FEATURE_DISABLED),
 )
 
 DELETE_APPLICATION = Operation(

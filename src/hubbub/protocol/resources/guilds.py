@@ -380,7 +380,7 @@ CREATE_GUILD = Operation(
     body=CreateGuild,
     result=Guild,
     status=201,
-    raises=(errors.MAX_GUILDS, errors.BOTS_CANNOT_USE_ENDPOINT, errors.BANNED_WORDS),
+    raises=(errors.MAX_GUILDS, errors.BOTS_CANNOT_USE_ENDPOINT, errors.BANNED_WORDS, errors.FEATURE_DISABLED),
     emits=(GUILD_CREATE,),
 )
 

@@ -416,6 +416,8 @@ SEND_ERRORS: Final = (
     errors.STICKER_NOT_ALLOWED,
     errors.POLL_CANNOT_USE_EMOJI,
     errors.POLL_INVALID_CHANNEL_TYPE,
+    errors.FEATURE_DISABLED,
+    errors.REQUEST_ENTITY_TOO_LARGE,
     errors.INVALID_FORM_BODY,
 )
 """Errors of every operation that sends a message."""
@@ -499,6 +501,8 @@ UPDATE_MESSAGE = Operation(
         errors.CANNOT_EDIT_OTHERS_MESSAGE,
         errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE,
         errors.EMPTY_MESSAGE,
+        errors.FEATURE_DISABLED,
+        errors.REQUEST_ENTITY_TOO_LARGE,
         errors.MAX_ATTACHMENTS,
         errors.FILE_TOO_LARGE,
         errors.CANNOT_EDIT_STICKERS,

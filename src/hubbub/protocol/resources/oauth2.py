@@ -214,6 +214,7 @@ AUTHORIZE_OAUTH2_APPLICATION = Operation(
         errors.TWO_FACTOR_REQUIRED,
         errors.MAX_MEMBERS,
         errors.USER_BANNED,
+        errors.FEATURE_DISABLED,
         errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
     ),

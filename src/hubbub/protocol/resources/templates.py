@@ -222,6 +222,7 @@ CREATE_GUILD_FROM_TEMPLATE = Operation(
         errors.UNKNOWN_GUILD_TEMPLATE,
         errors.MAX_GUILDS,
         errors.BOTS_CANNOT_USE_ENDPOINT,
+        errors.FEATURE_DISABLED,
         errors.MORE_BOOSTS_NEEDED,
     ),
     emits=(guilds.GUILD_CREATE,),

@@ -301,6 +301,8 @@ UPDATE_ERRORS: Final = (
     errors.EMPTY_MESSAGE,
     errors.MAX_ATTACHMENTS,
     errors.FILE_TOO_LARGE,
+    errors.FEATURE_DISABLED,
+    errors.REQUEST_ENTITY_TOO_LARGE,
     errors.POLL_CANNOT_EDIT,
     errors.POLL_CANNOT_USE_EMOJI,
     errors.POLL_INVALID_CHANNEL_TYPE,

@@ -7,10 +7,11 @@ from msgspec import UNSET
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import application_attachments as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice, handles
-from hubbub.server.identity import applications
+from hubbub.server.identity import applications, features
 from hubbub.server.talk import attachments
 
 
@@ -24,6 +25,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     applications.require_own(call, application_id)
     if not call.files:
         raise errors.invalid("file", *errors.required())
+    features.require_enabled(call, Feature.UPLOADS)
     stored = attachments.build_attachment(call.files[0], None, is_spoiler_supported=False)
     # Create the signing key if it does not exist yet, because the signer only reads it.
     cdn_urls.get_signing_key(call.tx)

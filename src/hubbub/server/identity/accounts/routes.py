@@ -9,11 +9,12 @@ from msgspec import UNSET, UnsetType
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity import users
+from hubbub.server.identity import features, users
 from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
 from hubbub.server.identity.accounts.signals import AccountRegistered
 from hubbub.server.identity.accounts.store import CredentialsRow
@@ -27,11 +28,13 @@ async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.
     """Register an account and sign it in."""
     if not await operation.read(lambda call: call.config.registration):
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
+    await operation.read(lambda call: features.require_enabled(call, Feature.REGISTRATION))
     # Validate the name before the expensive hash; `actions.create_user` validates it again inside the transaction.
     users.names.require_username(body.username)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.password)
 
     def register(call: Call) -> wire.SessionToken:
+        features.require_enabled(call, Feature.REGISTRATION)
         row = actions.create_user(call, body.username, email=body.email, global_name=body.global_name)
         actions.set_password(call, row.id, password_hash)
         call.notify(AccountRegistered(user_id=row.id, email=row.email))

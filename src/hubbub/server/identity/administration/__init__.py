@@ -5,6 +5,7 @@ from hubbub.server.identity.accounts.signals import SecondFactorChanged
 from hubbub.server.identity.administration import (
     accounts,
     audit,
+    feature_routes,
     jobs,
     listeners,
     operators,
@@ -14,11 +15,12 @@ from hubbub.server.identity.administration import (
     routes,
     user_routes,
 )
+from hubbub.server.identity.administration.feature_routes import switch_feature
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
     name="administration",
-    modules=(routes, user_routes, queue_routes, ports),
+    modules=(routes, user_routes, queue_routes, feature_routes, ports),
     jobs=jobs.JOBS,
     listeners={
         SecondFactorChanged: listeners.on_second_factor_changed,
@@ -26,4 +28,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "accounts", "audit", "operators", "ports", "queues"]
+__all__ = ["SLICE", "accounts", "audit", "operators", "ports", "queues", "switch_feature"]

@@ -6,11 +6,12 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, AssetId, UserId
 from hubbub.protocol.resources import developers as wire
 from hubbub.protocol.resources.applications import Application, PublicApplication
+from hubbub.protocol.resources.features import Feature
 from hubbub.server.core import auth
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
-from hubbub.server.identity import accounts, applications, oauth2, users
+from hubbub.server.identity import accounts, applications, features, oauth2, users
 from hubbub.server.identity.applications.testers import TESTER_ACCEPTED, TESTER_INVITED, TesterRow
 from hubbub.server.identity.developers import actions, rules, store, views
 from hubbub.server.identity.developers.store import AssetRow
@@ -34,6 +35,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
     """Create an application.
 
     The application has no bot, and its client secret is not known, until the owner requests them."""
+    features.require_enabled(call, Feature.APPLICATIONS)
     name = users.names.require_bot_name(body.name, "name")
     if len(applications.management.list_owned_applications(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()

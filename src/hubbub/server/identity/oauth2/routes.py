@@ -7,11 +7,12 @@ from hubbub.protocol.enums import ApplicationIntegrationType, Scope
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.protocol.scopes import parse_scopes
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
-from hubbub.server.identity import applications, identity_providers, users
+from hubbub.server.identity import applications, features, identity_providers, users
 from hubbub.server.identity.oauth2 import actions, grants, id_token_signatures, keys, ports, rules, store, views
 from hubbub.server.identity.oauth2.oauth_errors import NO_STORE, OAuthError
 from hubbub.server.identity.oauth2.ports import ExternalCredential
@@ -52,6 +53,8 @@ def authorize_oauth2_application(
     call: Call, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
 ) -> wire.AuthorizeResult:
     """Authorize an application, or deny the request."""
+    if body.authorize:
+        features.require_enabled(call, Feature.APPLICATIONS)
     request = rules.require_request(call, query, body.integration_type)
     if isinstance(query.rpc_token, str):
         rules.require_rpc_token(call, request, query.rpc_token)

@@ -8,8 +8,9 @@ from hubbub.protocol.enums import LOCALES, ChannelType, GuildFeature, PremiumTyp
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.server.core.call import Call
-from hubbub.server.identity import users
+from hubbub.server.identity import features, users
 from hubbub.server.places.guilds import store
 from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
@@ -38,6 +39,7 @@ _COMMUNITY_CHANNEL_FIELDS: Final = ("rules_channel_id", "public_updates_channel_
 
 def require_creation(call: Call) -> None:
     """Reject a caller who may not create a guild or is already in too many."""
+    features.require_enabled(call, Feature.GUILD_CREATION)
     if call.actor.is_bot:
         if changes.GUILD_CREATE_REMOVED_FOR_APPS.is_active(call.now_ms):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()

@@ -5,9 +5,11 @@ from typing import Final
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.features import Feature
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.protocol.resources.voice_states import UpdateVoiceState
 from hubbub.server.core.call import Call
+from hubbub.server.identity import features
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.places.voice_states import store
 from hubbub.server.places.voice_states.store import VoiceStateRow
@@ -65,6 +67,8 @@ def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) 
     They must see the channel and have CONNECT. The user limit applies if `is_joining`, except to members with
     MOVE_MEMBERS."""
     if not channel_access.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
+        return False
+    if is_joining and not features.is_enabled(call, Feature.VOICE):
         return False
     user_limit = store.find_user_limit(call.tx, channel_access.channel.id) if is_joining else 0
     return (

@@ -7,9 +7,11 @@ import msgspec
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
 from hubbub.protocol.resources import lobby_calls as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
+from hubbub.server.identity import features
 from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states.calls import CallKind
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
@@ -59,7 +61,11 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
             self_video=requested_state.self_video,
         )
         lobby = own_lobbies.get(lobby_id)
-        if lobby is None or not rules.can_join(call.user_id, participants.get(lobby_id, ())):
+        if (
+            lobby is None
+            or not rules.can_join(call.user_id, participants.get(lobby_id, ()))
+            or not features.is_enabled(call, Feature.VOICE)
+        ):
             _reject_join(call, request)
         elif delay_ms := voice_states.calls.compute_join_delay_ms(call, lobby_id, call.user_id):
             call.tx.enqueue(JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(lobby_id, call.user_id))

@@ -19,6 +19,7 @@ from hubbub.protocol.resources.attachments import (
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.embeds import Embed, EmbedRequest
 from hubbub.protocol.resources.emojis import PartialEmoji
+from hubbub.protocol.resources.features import Feature
 from hubbub.protocol.resources.polls import (
     POLL_HOURS_DEFAULT,
     CreatePoll,
@@ -30,7 +31,7 @@ from hubbub.protocol.resources.polls import (
 )
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call, Upload
-from hubbub.server.identity import applications
+from hubbub.server.identity import applications, features
 from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, build_attachment
@@ -73,6 +74,8 @@ def validate_create(
         content=clean_content(body.content or None), flags=drafts.settable_flags(body.flags or 0, call.now_ms)
     )
     is_voice_message = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
+    if call.files:
+        features.require_enabled(call, Feature.UPLOADS)
     if call.files and not is_voice_message:
         channel_access.require(Permissions.ATTACH_FILES)
     if is_voice_message and not channel_access.can(Permissions.SEND_VOICE_MESSAGES):
@@ -112,6 +115,7 @@ def validate_edit(
         theme=extra.shared_client_theme,
     )
     if call.files:
+        features.require_enabled(call, Feature.UPLOADS)
         channel_access.require(Permissions.ATTACH_FILES)
     form = errors.FormErrors()
     mentions.check_allowed(body.allowed_mentions, form)

@@ -6,10 +6,12 @@ import msgspec
 
 from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.resources import private_calls as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.protocol.resources.voice_states import SetVoiceState
 from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
+from hubbub.server.identity import features
 from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states.calls import CallKind
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
@@ -65,6 +67,8 @@ def join_after_delay(call: Call, job: jobs.Job) -> None:
 def _join_call(call: Call, request: PrivateCallJoinRequest) -> None:
     channel = rules.find_private_channel(call.tx, request.channel_id, request.user_id)
     if channel is None or not rules.can_call(call.tx, channel, request.user_id):
+        return
+    if not features.is_enabled(call, Feature.VOICE):
         return
     # spec/voice.md#1: a user is in at most one voice channel or call.
     voice_states.leave_guilds(call, request.user_id)

@@ -10,11 +10,13 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import push_subscriptions as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.server.core import auth, quotas
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import DropJob, Job, RetryLater
 from hubbub.server.core.outbound_http import ForbiddenTargetError, UnreachableError
+from hubbub.server.identity import features
 from hubbub.server.places.standing import access
 from hubbub.server.talk import messages, notification_settings, read_states
 from hubbub.server.talk.messages.signals import DeferredMessageCompleted, MessageCreated
@@ -120,6 +122,8 @@ def _load(call: Call, payload: DeliveryPayload) -> _Delivery | None:
     Everything is checked again, because minutes may have passed since the message was created."""
     subscription, key = store.find(call.tx, payload.subscription_id), store.find_key(call.tx)
     if subscription is None or key is None or not call.config.push.enabled:
+        return None
+    if not features.is_enabled(call, Feature.PUSH):
         return None
     if not auth.filter_valid_ids(call.tx, [subscription.token_id], call.now_ms):
         return None

@@ -3,8 +3,10 @@
 from hubbub.protocol import errors
 from hubbub.protocol.ids import PushSubscriptionId
 from hubbub.protocol.resources import push_subscriptions as wire
+from hubbub.protocol.resources.features import Feature
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.identity import features
 from hubbub.server.talk.push_subscriptions import actions, encryption, store
 
 
@@ -13,7 +15,7 @@ def list_push_subscriptions(call: Call) -> wire.PushSettings:
     """List the push subscriptions of the current login session.
 
     The response also has the public key with which browsers subscribe."""
-    if not call.config.push.enabled:
+    if not call.config.push.enabled or not features.is_enabled(call, Feature.PUSH):
         return wire.PushSettings(public_key=None, subscriptions=[])
     return wire.PushSettings(
         public_key=encryption.public_key(actions.find_or_create_key(call)),
@@ -28,6 +30,7 @@ def create_push_subscription(call: Call, body: wire.CreatePushSubscription) -> w
     A subscription with the same endpoint is replaced. The subscription is used until the token of the request is revoked."""
     if not call.config.push.enabled:
         raise errors.FEATURE_DISABLED()
+    features.require_enabled(call, Feature.PUSH)
     return actions.create(call, body)
 
 

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import accounts, passkeys
+from hubbub.protocol.resources import accounts, features, passkeys
 from hubbub.server.core import relying_party
 from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest, page
 
@@ -109,7 +109,22 @@ async def show_register(request: PageRequest) -> web.Response:
     """Show the registration form."""
     if request.actor is not None:
         return request.redirect(request.next_path or DEFAULT_PAGE)
-    return request.render("register.html", next=request.next_path, external_redirect=_may_leave_site(request))
+    return request.render(
+        "register.html",
+        next=request.next_path,
+        closed_reason=await _find_closed_reason(request),
+        external_redirect=_may_leave_site(request),
+    )
+
+
+async def _find_closed_reason(request: PageRequest) -> str | None:
+    """Return the reason why users cannot register, or None if they can."""
+    if not request.config.registration:
+        return "Registration is disabled on this server."
+    for feature in await request.call(features.LIST_FEATURES):
+        if feature.name is features.Feature.REGISTRATION and not feature.enabled:
+            return f"Registration is switched off on this server. {feature.message or ''}".strip()
+    return None
 
 
 @page("POST", "/register", public=True)

@@ -30,6 +30,7 @@ SECTIONS: Final = (
     ("/guilds", "Guilds"),
     ("/applications", "Applications"),
     ("/queues", "Queues"),
+    ("/features", "Features"),
     ("/operators", "Operators"),
     ("/audit-log", "Audit log"),
 )
@@ -46,6 +47,8 @@ ACTIONS: Final = {
     "application.enable": "enabled the application",
     "application.link_publisher": "linked the game",
     "application.reset_bot_token": "reset the bot token of",
+    "feature.switch_off": "switched off",
+    "feature.switch_on": "switched on",
     "guild.delete": "scheduled the deletion of",
     "guild.deleted": "deleted the guild",
     "guild.restore": "restored",

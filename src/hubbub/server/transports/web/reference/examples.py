@@ -78,6 +78,7 @@ UNVERIFIED: Final = frozenset(
         "get_thread_member",
         "get_user_dm",
         "get_voice_state",
+        "list_administered_features",
         "list_job_queues",
         "list_jobs",
         "list_operator_actions",

@@ -1,0 +1,53 @@
+"""Page of the console for the switches of features."""
+
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import features as wire
+from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web.console.common import (
+    CONSOLE_PATH,
+    console_page,
+    reason_body,
+    render,
+    render_errors,
+)
+from hubbub.server.transports.web.page_requests import PageRequest
+
+PATH: Final = "/features"
+FEATURES: Final = {
+    "registration": ("Registration", "New users can create accounts."),
+    "guild_creation": ("Guild creation", "Users can create guilds, also from templates."),
+    "uploads": ("Uploads", "Users and bots can send files."),
+    "voice": ("Voice", "Users can join calls. Running calls continue while it is off."),
+    "applications": ("Applications", "Users can create, authorize and install applications."),
+    "push": ("Push notifications", "Browsers receive push notifications."),
+}
+"""Title and description of each feature."""
+
+
+@console_page("GET", PATH)
+async def list_features(request: PageRequest, operator: Operator) -> web.Response:
+    """List the features."""
+    return render(request, "features.html", operator, **await _context(request))
+
+
+@console_page("POST", PATH + r"/{feature_name:[a-z_]{1,40}}")
+async def switch_feature(request: PageRequest, operator: Operator) -> web.Response:
+    """Switch a feature on or off."""
+    name, is_on = request.path_parameter("feature_name"), request.form.text("enabled") == "true"
+    body: dict[str, Any] = {"enabled": is_on} | reason_body(request)
+    if request.form.trimmed("message"):
+        body["message"] = request.form.trimmed("message")
+    try:
+        await request.call(wire.SET_FEATURE, name, body=body)
+    except ApiError as error:
+        return render_errors(request, "features.html", error, operator, fields=(), **await _context(request))
+    title = FEATURES[name][0]
+    return request.redirect(CONSOLE_PATH + PATH, notice=f"{title}: switched {'on' if is_on else 'off'}.")
+
+
+async def _context(request: PageRequest) -> dict[str, Any]:
+    return {"features": await request.call(wire.LIST_ADMINISTERED_FEATURES), "texts": FEATURES}
