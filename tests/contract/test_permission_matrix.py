@@ -129,7 +129,16 @@ UNSUPPORTED = (
 )
 CALL = "calls exist only in private channels: tests/server/voice/test_private_calls.py"
 DIRECT_MESSAGES = "between two users: tests/server/play/test_user_messages.py"
+OPERATORS = "operators act on every guild: tests/server/places/test_guild_administration.py"
+SUSPENDED = "only a suspended guild is rejected: tests/server/places/test_guild_administration.py"
 EXEMPT = {
+    "get_administered_guild": OPERATORS,
+    "suspend_guild": OPERATORS,
+    "unsuspend_guild": OPERATORS,
+    "administratively_delete_guild": OPERATORS,
+    "restore_guild": OPERATORS,
+    "transfer_guild": OPERATORS,
+    "accept_invite": SUSPENDED,
     "add_group_dm_user": GROUP,
     "delete_group_dm_user": GROUP,
     "channel_search": "searches private channels only: tests/server/talk/test_private_search.py",
@@ -144,6 +153,8 @@ EXEMPT = {
     "execute_webhook": BY_TOKEN,
     "execute_slack_compatible_webhook": BY_TOKEN,
     "execute_github_compatible_webhook": BY_TOKEN,
+    "get_webhook_message": BY_TOKEN,
+    "delete_webhook_message": BY_TOKEN,
     "update_webhook_message": INVOKER,
     "update_original_webhook_message": INVOKER,
     "create_interaction_response": "the token in the path authorizes: tests/server/play/test_interactions.py",

@@ -302,6 +302,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     _add_guild_actions(add_action)
     _add_application_actions(add_action)
     _add_feature_actions(add_action)
+    _add_announcement_actions(add_action)
 
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
     retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
@@ -404,6 +405,21 @@ def _add_feature_actions(add_action: Callable[[str, str], argparse.ArgumentParse
     switch_feature.add_argument("state", choices=("on", "off"))
     switch_feature.add_argument("--message", help="message that users see while the feature is off")
     switch_feature.add_argument("--reason", help="reason for the audit log")
+
+
+def _add_announcement_actions(add_action: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    add_action("list-announcements", "list the newest announcements")
+    announce = add_action("announce", "show a banner to all users")
+    announce.add_argument("text")
+    announce.add_argument("--level", choices=("info", "warning", "critical"), default="info")
+    announce.add_argument(
+        "--from", dest="starts_at", metavar="TIME", help="start, such as 2026-12-01T00:00:00Z (default: now)"
+    )
+    announce.add_argument("--until", dest="ends_at", required=True, metavar="TIME", help="end of the announcement")
+    end_announcement = add_action("end-announcement", "end an announcement")
+    end_announcement.add_argument("announcement_id", metavar="ANNOUNCEMENT_ID")
+    for parser in (announce, end_announcement):
+        parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:

@@ -1,12 +1,10 @@
 """Actions of `hubbub admin` on accounts, queues and operators, and the audit log."""
 
 import argparse
-from datetime import UTC, datetime
 
 from hubbub.protocol import codec
-from hubbub.protocol.ids import LATEST_MS
 from hubbub.protocol.resources import administration as wire
-from hubbub.server.commands.admin_actions import AdminError, action, require_user
+from hubbub.server.commands.admin_actions import AdminError, action, parse_future_time, require_user
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration
 
@@ -32,7 +30,7 @@ def list_users(call: Call, arguments: argparse.Namespace) -> list[str]:
 def ban_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Suspend an account, permanently or until a given time."""
     row = require_user(call, arguments.username)
-    ends_ms = None if arguments.until is None else _parse_future_time(call, arguments.until)
+    ends_ms = None if arguments.until is None else parse_future_time(call, arguments.until)
     administration.accounts.suspend(call, row, ends_ms=ends_ms, reason=arguments.reason)
     ends = "permanently" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
     return [f"Banned {row.username} {ends}; all tokens are revoked and all game accounts are unlinked."]
@@ -146,15 +144,3 @@ def print_audit_log(call: Call, arguments: argparse.Namespace) -> list[str]:
             parts.append(f"({entry.reason})")
         lines.append(" ".join(part for part in parts if part))
     return lines or ["No actions yet."]
-
-
-def _parse_future_time(call: Call, text: str) -> int:
-    """Parse an ISO 8601 time, in UTC if it has no time zone, and return it as Unix milliseconds."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
-    ms = codec.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
-    if not call.now_ms < ms <= LATEST_MS:
-        raise AdminError(f"{text} is not in the future")
-    return ms

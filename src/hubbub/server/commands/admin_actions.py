@@ -2,10 +2,12 @@
 
 import argparse
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Final
 
+from hubbub.protocol import codec
 from hubbub.protocol.enums import GuildFeature, PremiumType
-from hubbub.protocol.ids import ApplicationId, GuildId
+from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core import auth
@@ -240,7 +242,7 @@ def require_user(call: Call, username: str) -> users.UserRow:
 
 def require_guild(call: Call, text: str) -> guilds.GuildRow:
     """Return the guild with this ID, or raise AdminError."""
-    row = guilds.find(call.tx, _parse_id(text))
+    row = guilds.find(call.tx, parse_id(text))
     if row is None:
         raise AdminError(f"there is no guild {text}")
     return row
@@ -248,7 +250,7 @@ def require_guild(call: Call, text: str) -> guilds.GuildRow:
 
 def require_application(call: Call, text: str) -> applications.ApplicationRow:
     """Return the application with this ID, or raise AdminError."""
-    row = applications.find(call.tx, ApplicationId(_parse_id(text)))
+    row = applications.find(call.tx, ApplicationId(parse_id(text)))
     if row is None:
         raise AdminError(f"there is no application {text}")
     return row
@@ -261,7 +263,20 @@ def _require_bot_application(call: Call, text: str) -> applications.ApplicationR
     return row
 
 
-def _parse_id(text: str) -> int:
+def parse_id(text: str) -> int:
+    """Return an ID of the command line, or raise AdminError."""
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise AdminError(f"{text} is not an ID")
     return int(text)
+
+
+def parse_future_time(call: Call, text: str) -> int:
+    """Parse an ISO 8601 time, in UTC if it has no time zone, and return it as Unix milliseconds."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
+    ms = codec.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
+    if not call.now_ms < ms <= LATEST_MS:
+        raise AdminError(f"{text} is not in the future")
+    return ms

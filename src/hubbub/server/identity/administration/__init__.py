@@ -13,6 +13,7 @@ from hubbub.server.identity.administration import (
     queue_routes,
     queues,
     routes,
+    rules,
     user_routes,
 )
 from hubbub.server.identity.administration.feature_routes import switch_feature
@@ -28,4 +29,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "accounts", "audit", "operators", "ports", "queues", "switch_feature"]
+__all__ = ["SLICE", "accounts", "audit", "operators", "ports", "queues", "rules", "switch_feature"]

@@ -15,7 +15,7 @@ from hubbub.server.identity.applications import (
     testers,
 )
 from hubbub.server.identity.applications.rules import reject_application_owner, require_manager, require_own
-from hubbub.server.identity.applications.store import ApplicationRow, find, find_by_bot, find_many, list_ids_of_guild
+from hubbub.server.identity.applications.store import ApplicationRow, find, find_by_bot, find_many
 from hubbub.server.identity.applications.views import partial_application
 
 
@@ -41,7 +41,6 @@ __all__ = [
     "find",
     "find_by_bot",
     "find_many",
-    "list_ids_of_guild",
     "management",
     "operation",
     "ports",

@@ -10,7 +10,12 @@ from hubbub.server.identity.applications.actions import (
     update,
 )
 from hubbub.server.identity.applications.rules import measure_size
-from hubbub.server.identity.applications.store import find_client_secret_hash, find_signing_key, list_owned_applications
+from hubbub.server.identity.applications.store import (
+    find_client_secret_hash,
+    find_signing_key,
+    list_ids_of_guild,
+    list_owned_applications,
+)
 from hubbub.server.identity.applications.views import application
 
 __all__ = [
@@ -20,6 +25,7 @@ __all__ = [
     "delete",
     "find_client_secret_hash",
     "find_signing_key",
+    "list_ids_of_guild",
     "list_owned_applications",
     "measure_size",
     "reset_bot_token",

@@ -35,7 +35,7 @@ def require_enabled(call: Call, feature: Feature) -> None:
 
 
 def list_features(call: Call) -> list[wire.AdministeredFeature]:
-    """Return all features."""
+    """Return every feature, switched off or on, with the message of the operator."""
     rows = store.list_off(call.tx)
     return [_view(feature, rows.get(feature)) for feature in Feature]
 

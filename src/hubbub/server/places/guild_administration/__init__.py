@@ -5,7 +5,7 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guild_administration import actions, ports, routes
 from hubbub.server.places.guild_administration.actions import delete, restore, suspend, transfer, unsuspend
-from hubbub.server.places.guild_administration.ports import GuildContents
+from hubbub.server.places.guild_administration.ports import GuildUsage
 from hubbub.server.places.guild_administration.routes import search
 from hubbub.server.places.guild_administration.views import guild_details
 
@@ -22,7 +22,7 @@ SLICE = Slice(
 )
 
 __all__ = [
-    "GuildContents",
+    "GuildUsage",
     "SLICE",
     "delete",
     "guild_details",

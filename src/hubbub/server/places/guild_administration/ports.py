@@ -6,7 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port
 
 
-class GuildContents(NamedTuple):
+class GuildUsage(NamedTuple):
     """The amount of messages and files in a guild."""
 
     message_count: int
@@ -14,5 +14,5 @@ class GuildContents(NamedTuple):
 
 
 @port
-def count_contents(call: Call, guild_id: int) -> GuildContents:
+def count_contents(call: Call, guild_id: int) -> GuildUsage:
     """Return the number of messages in a guild and the size of its uploaded files in bytes."""

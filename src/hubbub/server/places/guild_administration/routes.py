@@ -48,7 +48,7 @@ def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wir
 
 @handles(wire.UNSUSPEND_GUILD)
 def unsuspend_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
-    """Lift the suspension of a guild."""
+    """End the suspension of a guild."""
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.unsuspend(call, _require_guild(call, guild_id), reason=body.reason)
     return _view(call, guild_id)
@@ -75,7 +75,7 @@ def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> 
 
 @handles(wire.TRANSFER_GUILD)
 def transfer_guild(call: Call, guild_id: GuildId, body: wire.TransferGuild) -> wire.AdministeredGuild:
-    """Make another member the owner of a guild."""
+    """Transfer the ownership of a guild to another member."""
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.transfer(call, _require_guild(call, guild_id), body.owner_id, reason=body.reason)
     return _view(call, guild_id)

@@ -5,7 +5,7 @@ from hubbub.server.places.guilds import creation, maintenance, membership, ports
 from hubbub.server.places.guilds.actions import publish_update, update
 from hubbub.server.places.guilds.archive import ARCHIVE
 from hubbub.server.places.guilds.rules import reject_guild_owner
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported, GuildSuspended
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported
 from hubbub.server.places.guilds.store import GuildRow, find, find_many
 from hubbub.server.places.guilds.views import guild
 
@@ -16,7 +16,6 @@ __all__ = [
     "GuildDeleted",
     "GuildImported",
     "GuildRow",
-    "GuildSuspended",
     "SLICE",
     "creation",
     "find",

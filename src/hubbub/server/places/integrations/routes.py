@@ -19,7 +19,7 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
     """List guild integrations.
 
     Applications with a bot in the guild come first, then applications that have only commands there."""
-    bot_application_ids = applications.list_ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
+    bot_application_ids = applications.management.list_ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
     scopes_by_id = {
         row.application_id: row.scopes.split() for row in oauth2.installations.list_installations(call.tx, guild_id)
     }

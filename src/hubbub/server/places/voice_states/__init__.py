@@ -9,7 +9,8 @@ from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import members
 from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted, GuildSuspended
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds.suspensions import GuildSuspended
 from hubbub.server.places.members.signals import MemberRemoved, VoiceModerated
 from hubbub.server.places.voice_states import (
     actions,

@@ -1,7 +1,7 @@
 """Stored messages, and the rules for reading and classifying them."""
 
 from hubbub.server.core.call import Call
-from hubbub.server.places.guild_administration import GuildContents
+from hubbub.server.places.guild_administration import GuildUsage
 from hubbub.server.talk.messages import files, store
 from hubbub.server.talk.messages.nonces import find_duplicate
 from hubbub.server.talk.messages.rules import (
@@ -37,9 +37,9 @@ __all__ = [
 ]
 
 
-def count_guild_contents(call: Call, guild_id: int) -> GuildContents:
+def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
     """Return the number of messages in a guild and the size of its uploaded files in bytes."""
-    return GuildContents(
+    return GuildUsage(
         message_count=store.count_in_guild(call.tx, guild_id),
         storage_bytes=files.guild_usage(call.tx, guild_id).bytes,
     )

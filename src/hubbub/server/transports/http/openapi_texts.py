@@ -54,6 +54,7 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "interaction_id": "ID of the interaction.",
     "interaction_token": "Token of the interaction.",
     "job_id": "ID of the background job.",
+    "announcement_id": "ID of the announcement.",
     "feature_name": "Name of the feature, for example `uploads`.",
     "job_kind": "Kind of the background jobs.",
     "link_id": "ID of the activity link.",

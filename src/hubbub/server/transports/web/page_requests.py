@@ -12,7 +12,8 @@ from jinja2 import Environment
 from hubbub.protocol import errors, rpc
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import BodyT, Operation, ResultT
-from hubbub.protocol.resources import user_settings, users
+from hubbub.protocol.resources import announcements, user_settings, users
+from hubbub.protocol.resources.announcements import Announcement
 from hubbub.protocol.resources.user_settings import UserSettings
 from hubbub.protocol.resources.users import MyUser
 from hubbub.server.core.call import Actor
@@ -158,6 +159,8 @@ class PageRequest:
         """The mailbox of a rehearsal, or None."""
         self.appearance: UserSettings | None = None
         """Settings of the logged-in user with the appearance of the page; None for the default appearance."""
+        self.announcements: list[Announcement] = []
+        """Announcements that the page shows above its content."""
         self.form = Form()
         """The submitted form of a POST; empty otherwise."""
         self._http = http
@@ -188,6 +191,13 @@ class PageRequest:
             self.appearance = await self.call(user_settings.GET_USER_SETTINGS)
         except ApiError:
             self.appearance = None
+
+    async def load_announcements(self) -> None:
+        """Read the announcements that the user has not dismissed. A page that cannot read them shows none."""
+        try:
+            self.announcements = await self.call(announcements.LIST_MY_ANNOUNCEMENTS)
+        except ApiError:
+            self.announcements = []
 
     async def current_user(self) -> MyUser:
         """Return the account of the logged-in user."""

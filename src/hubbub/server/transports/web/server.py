@@ -24,6 +24,7 @@ from hubbub.server.transports.web import (
     account,
     account_deletion,
     activities,
+    announcements,
     chat,
     connected_apps,
     consent,
@@ -58,6 +59,7 @@ PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     devices,
     account,
     account_deletion,
+    announcements,
     email,
     mailbox,
     connected_apps,
@@ -75,6 +77,9 @@ PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
 
 STYLED_PATHS: Final = ("/admin", "/app", "/settings")
 """First parts of the paths of pages that have the appearance that the user chose."""
+
+ANNOUNCING_PATHS: Final = ("/app", "/developers", "/settings")
+"""First parts of the paths of pages that show announcements."""
 
 PageFunction = Callable[[PageRequest], Awaitable[web.Response]]
 
@@ -218,6 +223,8 @@ class WebServer:
             return page_request.redirect_to_login()
         if page_request.actor is not None and request.path.startswith(STYLED_PATHS):
             await page_request.load_appearance()
+        if page_request.actor is not None and page.method == "GET" and request.path.startswith(ANNOUNCING_PATHS):
+            await page_request.load_announcements()
         return await function(page_request)
 
     def _is_same_origin(self, request: web.Request) -> bool:

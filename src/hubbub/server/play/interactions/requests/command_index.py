@@ -58,7 +58,7 @@ def _installation_types(call: Call, channel_access: ChannelAccess) -> dict[int, 
     types_by_application: dict[int, set[int]] = {}
     guild_id = channel_access.channel.guild_id
     if guild_id is not None:
-        for application_id in applications.list_ids_of_guild(call.tx, guild_id, LISTED_GUILD_BOTS_MAX):
+        for application_id in applications.management.list_ids_of_guild(call.tx, guild_id, LISTED_GUILD_BOTS_MAX):
             types_by_application.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
         for row in oauth2.installations.list_installations(call.tx, guild_id):
             types_by_application.setdefault(row.application_id, set()).add(row.integration_type)

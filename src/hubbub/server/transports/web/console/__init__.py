@@ -2,7 +2,25 @@
 
 from types import ModuleType
 
-from hubbub.server.transports.web.console import accounts, applications, audit_log, features, guilds, operators, queues
+from hubbub.server.transports.web.console import (
+    accounts,
+    announcements,
+    applications,
+    audit_log,
+    features,
+    guilds,
+    operators,
+    queues,
+)
 
-PAGE_MODULES: tuple[ModuleType, ...] = (accounts, guilds, applications, queues, features, operators, audit_log)
+PAGE_MODULES: tuple[ModuleType, ...] = (
+    accounts,
+    guilds,
+    applications,
+    queues,
+    announcements,
+    features,
+    operators,
+    audit_log,
+)
 """Modules that define pages of the console."""

@@ -30,6 +30,7 @@ SECTIONS: Final = (
     ("/guilds", "Guilds"),
     ("/applications", "Applications"),
     ("/queues", "Queues"),
+    ("/announcements", "Announcements"),
     ("/features", "Features"),
     ("/operators", "Operators"),
     ("/audit-log", "Audit log"),
@@ -37,6 +38,8 @@ SECTIONS: Final = (
 """Path and title of each section of the console."""
 
 ACTIONS: Final = {
+    "announcement.create": "announced",
+    "announcement.end": "ended the announcement",
     "application.add_bot": "added the bot of",
     "application.approve_intent": "approved an intent of",
     "application.approve_scope": "approved a scope of",

@@ -79,6 +79,7 @@ UNVERIFIED: Final = frozenset(
         "get_user_dm",
         "get_voice_state",
         "list_administered_features",
+        "list_announcements",
         "list_job_queues",
         "list_jobs",
         "list_operator_actions",

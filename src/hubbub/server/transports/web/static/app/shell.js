@@ -21,6 +21,7 @@ import { applyAppearance } from "./ui/appearance.js";
 import { loadModule } from "./ui/lazy_modules.js";
 import { closePopup } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
+import { createAnnouncements } from "./notifications/announcements.js";
 import { createConnectionBar } from "./connection_bar.js";
 import { drawPageTitle } from "./page_title.js";
 import { SearchArea } from "./search_area.js";
@@ -76,7 +77,7 @@ export class Shell {
         },
         "Skip to the conversation",
       ),
-      createConnectionBar(context.gateway),
+      h("div", { class: "banners" }, createConnectionBar(context.gateway), createAnnouncements(context)),
       this.callStrip,
       this.rail,
       this.side,

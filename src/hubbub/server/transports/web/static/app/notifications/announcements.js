@@ -1,0 +1,68 @@
+/** Announcements of the server's operators: banners above the client that the user can dismiss. */
+
+import { h, icon, reconcile } from "../ui/dom.js";
+import { runAndReport } from "../ui/notices.js";
+
+const REFRESH_MS = 5 * 60_000;
+/** Longest delay of a browser timer. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** Create the list of banners; it is read at the start, after each new session and every five minutes. */
+export function createAnnouncements(context) {
+  const node = h("div", { class: "announcements", role: "region", "aria-label": "Announcements", hidden: true });
+  let announcements = [];
+  let timer = 0;
+
+  function draw() {
+    const now = Date.now();
+    announcements = announcements.filter(announcement => Date.parse(announcement.ends_at) > now);
+    node.hidden = !announcements.length;
+    reconcile(
+      node,
+      announcements.map(announcement => ({
+        key: announcement.id,
+        version: announcement.content,
+        build: () => createBanner(announcement),
+      })),
+    );
+    clearTimeout(timer);
+    const ends = announcements.map(announcement => Date.parse(announcement.ends_at) - now);
+    timer = setTimeout(refresh, Math.min(REFRESH_MS, TIMER_MAX_MS, ...ends.map(delay => delay + 1000)));
+  }
+
+  function createBanner(announcement) {
+    return h(
+      "div",
+      { class: `announcement ${announcement.level}`, role: "status" },
+      h("p", {}, announcement.content),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "icon-button",
+          "aria-label": "Dismiss this announcement",
+          onclick: () => dismiss(announcement.id),
+        },
+        icon("close"),
+      ),
+    );
+  }
+
+  function dismiss(id) {
+    announcements = announcements.filter(announcement => announcement.id !== id);
+    draw();
+    runAndReport(() => context.api.request("POST", `/users/@me/announcements/${id}/dismiss`));
+  }
+
+  async function refresh() {
+    try {
+      announcements = await context.api.request("GET", "/users/@me/announcements");
+    } catch {
+      // The next refresh tries again; an announcement is not worth an error message.
+    }
+    draw();
+  }
+
+  context.gateway.addEventListener("READY", refresh);
+  return node;
+}
