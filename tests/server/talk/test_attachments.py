@@ -19,6 +19,7 @@ GIF = b"GIF89a\x05\x00\x07\x00\x00\x00\x00" + b"\x21\xff\x0bNETSCAPE2.0"
 JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08\x00\x09\x00\x0b\x03" + bytes(10)
 WEBP = b"RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\x00\x00\x00\x0f\x00\x00\x1f\x00\x00"
 OGG = b"OggS" + bytes(60)
+WEBM = b"\x1a\x45\xdf\xa3" + bytes(60)
 
 
 def messages_path(guild: Guild) -> str:
@@ -42,6 +43,9 @@ def messages_path(guild: Guild) -> str:
         (b"\x89PNG\r\n\x1a\n", "", media.Media("image/png")),
         (b"\xff\xd8\xff\xe0", "", media.Media("image/jpeg")),
         (OGG, "", media.Media("audio/ogg")),
+        (WEBM + b"\x86\x86A_OPUS", "", media.Media("audio/webm")),
+        (WEBM + b"\x86\x85V_VP8\x86\x86A_OPUS", "", media.Media("video/webm")),
+        (WEBM, "", media.Media("video/webm")),
         (b"\x00\x00\x00\x18ftypmp42", "", media.Media("video/mp4")),
         (b"hello", "a.txt", media.Media("text/plain; charset=utf-8")),
         (b"{}", "a.json", media.Media("application/json; charset=utf-8")),

@@ -37,6 +37,10 @@ _TEXT_TYPES: Final = {
     "xml": "text/xml; charset=utf-8",
     "svg": "image/svg+xml",
 }
+_TRACKS_BYTES: Final = 4096
+"""Number of bytes at the start of a WebM file in which its tracks are described."""
+_WEBM_AUDIO: Final = (b"A_OPUS", b"A_VORBIS")
+_WEBM_VIDEO: Final = (b"V_VP8", b"V_VP9", b"V_AV1")
 _BINARY_PATTERN: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -62,7 +66,7 @@ def _sniff(data: bytes, filename: str) -> str | None:
     """Return the type of a file that is not an image, or None if it is unknown."""
     for signature, content_type in _SIGNATURES:
         if data.startswith(signature):
-            return content_type
+            return "audio/webm" if content_type == "video/webm" and _has_only_audio(data) else content_type
     if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
         return "audio/wav"
     if data[4:8] == b"ftyp":
@@ -136,6 +140,12 @@ _SIZE_READERS: Final = {
 """Functions that return width and height from the header of an image, by content type."""
 
 
+def _has_only_audio(data: bytes) -> bool:
+    """Return whether a WebM file is a recording of sound, such as a voice message of a browser."""
+    head = data[:_TRACKS_BYTES]
+    return any(codec in head for codec in _WEBM_AUDIO) and not any(codec in head for codec in _WEBM_VIDEO)
+
+
 def _is_animated(content_type: str, data: bytes) -> bool:
     """Return whether an image has more than one frame, judging by the start of the file."""
     if content_type == "image/gif":
@@ -160,6 +170,7 @@ _DISPLAYABLE: Final = frozenset(
         "audio/flac",
         "audio/wav",
         "audio/mp4",
+        "audio/webm",
         "video/mp4",
         "video/webm",
         "video/quicktime",
