@@ -21,6 +21,12 @@ needs_highlighter = pytest.mark.skipif(
 )
 """Skips a test on a machine without the library that colors code blocks."""
 
+needs_emoji_files = pytest.mark.skipif(
+    not {"emoji.json", "emoji_names.json", "emoji_font_0.woff2"} <= FILES,
+    reason="the files of emoji are missing (make third-party fetches them)",
+)
+"""Skips a test on a machine without the list of all emoji and the font for them."""
+
 needs_all_files = pytest.mark.skipif(
     len(FILES) < sum(len(package.files) for package in PACKAGES),
     reason="some third-party files are missing (make third-party fetches them)",

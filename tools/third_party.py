@@ -103,6 +103,82 @@ PACKAGES: Final = (
             ),
         },
     ),
+    # Names, groups, keywords and skin tones of all Unicode emoji (MIT).
+    Package(
+        "emojibase-data",
+        "17.0.0",
+        "Yvgb5AWoHViHV/gq1qr5ZAarcBip+B27/ZLRsUJkbgAEaLlZ/fof9g882LTpmEpyhBNEC0m2SEmItljHsTygjA==",
+        {
+            "package/en/data.json": (
+                "emoji.json",
+                "ed014f1049bd370c5794f815850156196ac382850f51c3e9f6a9e83553fb3f01",
+            ),
+            "package/en/shortcodes/joypixels.json": (
+                "emoji_names.json",
+                "71c0608ffb9715b0bcd7dcc5001218fee07ddbd95635e328a392b9cc07a70ab8",
+            ),
+            "package/LICENSE": (
+                "emoji.LICENSE",
+                "5c4e1582dcae9429a5d00ec0a64185c3a711f9757b2308fdf275d90b120f6149",
+            ),
+        },
+    ),
+    # Noto Color Emoji, a color font for emoji, in parts that browsers load on demand (OFL-1.1).
+    Package(
+        "@infolektuell/noto-color-emoji",
+        "0.2.0",
+        "B6kpvqeD0ukTR7sydGKpktvO3VhZkOwQxAdLLGPdSHxQxREa2+sH6B9ODop6quPGjhmsZkJ/hL01rQ8At5xDew==",
+        {
+            "package/files/0.woff2": (
+                "emoji_font_0.woff2",
+                "009de8c7416996cfbf382a88c74a9613e01c375f97d133b866b149a88e2a20d9",
+            ),
+            "package/files/1.woff2": (
+                "emoji_font_1.woff2",
+                "8d797482fc589a659e37cf99de61a46cfac94e7c262bf23b9c4e78bafc347481",
+            ),
+            "package/files/2.woff2": (
+                "emoji_font_2.woff2",
+                "791f39a9c1694e3926004e8ea586b7413a7adb3c0635241c01371175bfff346f",
+            ),
+            "package/files/3.woff2": (
+                "emoji_font_3.woff2",
+                "bed4d037354cd3ad5f0f1dc5ce3c48712379960560b035c939d0e6903ac402f8",
+            ),
+            "package/files/4.woff2": (
+                "emoji_font_4.woff2",
+                "beae2667aea8b8546bbeab93ddce81fe92e91cce6940e1a556889c79461cb4c9",
+            ),
+            "package/files/5.woff2": (
+                "emoji_font_5.woff2",
+                "c9db2f19266be43844573c5ae028c2feb0e855e2a394ddb0346ed10e947937bf",
+            ),
+            "package/files/6.woff2": (
+                "emoji_font_6.woff2",
+                "a1cecffc47a10e164395223b2af1305c6888895f6c80dc7803f03f73d1b2eb01",
+            ),
+            "package/files/7.woff2": (
+                "emoji_font_7.woff2",
+                "bc2cb264ec461e467a5e5534213e930067cc58ef7dfdb6478a9ec70043e591e6",
+            ),
+            "package/files/8.woff2": (
+                "emoji_font_8.woff2",
+                "4b3d0b2501e2c9913d9beed592d4a389d6b1a6f634a15d1e0833a3c1f414ad80",
+            ),
+            "package/files/9.woff2": (
+                "emoji_font_9.woff2",
+                "c4fa9aebc43611b4735c77f3fa3053d31043c9ecdd98a390d29f49ef5346442a",
+            ),
+            "package/files/10.woff2": (
+                "emoji_font_10.woff2",
+                "0179f296fd2baa2b7b99caea57350063769f2b3f20fba8b778d5945d30195f42",
+            ),
+            "package/LICENSE": (
+                "emoji_font.LICENSE",
+                "2f94a0638c79b1b4b3aa6e9091ca10cb2ba9813efde09772d942dbd457bad868",
+            ),
+        },
+    ),
 )
 
 Download = Callable[[str], bytes]
@@ -181,7 +257,8 @@ def main() -> int:
     except (RegistryUnknownError, subprocess.SubprocessError, urllib.error.URLError, OSError) as error:
         print(
             f"The third-party files of the chat client could not be fetched ({error}). "
-            "Calls in the browser stay off, and code blocks have no colors, until `make third-party` succeeds.",
+            "Calls in the browser stay off, code blocks have no colors, and the emoji picker has common emoji only, "
+            "until `make third-party` succeeds.",
             file=sys.stderr,
         )
         return 0

@@ -26,6 +26,8 @@ DEFAULTS: dict[str, Any] = {
     "reduced_motion": False,
     "desktop_notifications": True,
     "notification_sounds": True,
+    "emoji_skin_tone": 0,
+    "formatting_toolbar": True,
 }
 
 
@@ -66,7 +68,14 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
 async def test_appearance_is_stored_and_reaches_own_clients(world: World) -> None:
     alice = await world.user()
     session = await alice.connect()
-    appearance = {"theme": "dark", "message_display_compact": True, "font_scale": 125, "reduced_motion": True}
+    appearance = {
+        "theme": "dark",
+        "message_display_compact": True,
+        "font_scale": 125,
+        "reduced_motion": True,
+        "emoji_skin_tone": 4,
+        "formatting_toolbar": False,
+    }
 
     settings = await change_settings(alice, **appearance)
 
@@ -123,6 +132,8 @@ async def test_a_custom_status_without_text_and_emoji_is_removed(world: World) -
         ({"theme": "sepia"}, "theme"),
         ({"font_scale": 79}, "font_scale"),
         ({"font_scale": 151}, "font_scale"),
+        ({"emoji_skin_tone": 6}, "emoji_skin_tone"),
+        ({"emoji_skin_tone": -1}, "emoji_skin_tone"),
         ({"reduced_motion": "yes"}, "reduced_motion"),
         ({"custom_status": {"text": "x" * 129}}, "custom_status.text"),
         ({"custom_status": {"text": "x", "expires_at": "tomorrow"}}, "custom_status.expires_at"),

@@ -20,12 +20,15 @@ FONT_SCALE_MIN: Final = 80
 """Smallest text size of the chat client, in percent."""
 FONT_SCALE_MAX: Final = 150
 """Largest text size of the chat client, in percent."""
+EMOJI_SKIN_TONE_MAX: Final = 5
+"""Number of the darkest skin tone of emoji."""
 
 ChosenStatus = Literal["online", "idle", "dnd", "invisible"]
 """Online status that a user can choose."""
 Theme = Literal["system", "light", "dark"]
 """Colors of the chat client; `system` follows the user's device."""
 FontScale = Annotated[int, Meta(ge=FONT_SCALE_MIN, le=FONT_SCALE_MAX)]
+EmojiSkinTone = Annotated[int, Meta(ge=0, le=EMOJI_SKIN_TONE_MAX)]
 
 
 class CustomStatus(Struct, kw_only=True):
@@ -96,6 +99,10 @@ class UserSettings(Struct, kw_only=True):
     """Whether the chat client shows desktop notifications, in browsers in which the user allowed them."""
     notification_sounds: bool = True
     """Whether the chat client plays a sound for messages that notify."""
+    emoji_skin_tone: int = 0
+    """Skin tone of emoji that the user chooses: 0 for none, 1 for the lightest to 5 for the darkest."""
+    formatting_toolbar: bool = True
+    """Whether the composer of the chat client shows buttons that format text."""
 
 
 class UpdateUserSettings(Struct, kw_only=True):
@@ -129,6 +136,10 @@ class UpdateUserSettings(Struct, kw_only=True):
     """Whether the chat client shows desktop notifications."""
     notification_sounds: bool | UnsetType = UNSET
     """Whether the chat client plays a sound for messages that notify."""
+    emoji_skin_tone: EmojiSkinTone | UnsetType = UNSET
+    """Skin tone of emoji that the user chooses: 0 for none, 1 for the lightest to 5 for the darkest."""
+    formatting_toolbar: bool | UnsetType = UNSET
+    """Whether the composer of the chat client shows buttons that format text."""
 
 
 USER_SETTINGS_UPDATE = Event(

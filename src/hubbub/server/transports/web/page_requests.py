@@ -77,7 +77,8 @@ def client_policy(config: Config) -> str:
         sockets.append(f"wss://{config.voice.endpoint}")
     frames = config.activity_origins or "'none'"
     return (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+        "media-src 'self' blob:; "
         f"worker-src 'self'; connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
         "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types voice-worker service-worker"

@@ -22,6 +22,12 @@ THIRD_PARTY: Final = "third_party"
 """Folder of files that `tools/third_party.py` fetches; empty or missing without a network (decisions/0084)."""
 HIGHLIGHTER: Final = f"{THIRD_PARTY}/highlight.js"
 """Third-party module that colors code blocks."""
+EMOJI_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("emoji.json", "emoji_names.json"))
+"""Third-party files with all Unicode emoji."""
+EMOJI_FONT: Final = f"{THIRD_PARTY}/emoji_font_0.woff2"
+"""First part of the third-party color font for emoji."""
+EMOJI_FONT_SHEET: Final = "emoji_font.css"
+"""Style sheet that uses the color font for emoji."""
 CALL_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("davey.wasm", "emnapi_core.js", "emnapi_runtime.js"))
 """Third-party files that calls need."""
 FRAME_WORKER: Final = "voice/frame_worker.js"
@@ -32,7 +38,11 @@ _CONTENT_TYPES: Final = {
     ".svg": "image/svg+xml",
     ".js": "text/javascript; charset=utf-8",
     ".wasm": "application/wasm",
+    ".json": "application/json",
+    ".woff2": "font/woff2",
 }
+_COMPRESSED_SUFFIXES: Final = frozenset({".woff2"})
+"""Types of files whose content is compressed already."""
 _WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
 _IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
@@ -48,11 +58,13 @@ class StaticFile:
         self.data = data
         self.digest = hashlib.sha256(data).hexdigest()[:16]
         self._content_type = _CONTENT_TYPES[suffix]
+        self._is_compressed = suffix in _COMPRESSED_SUFFIXES
         self._bodies: dict[str | None, bytes] = {None: data}
 
     async def respond(self, request: web.Request, policy: str | None = None) -> web.Response:
         """Return the file, or 304 if the client has it. Browsers cache it forever, because its URL names its content."""
-        encoding = content_encoding.choose(request.headers.get("Accept-Encoding", ""))
+        accepted = "" if self._is_compressed else request.headers.get("Accept-Encoding", "")
+        encoding = content_encoding.choose(accepted)
         etag = f'"{self.digest}-{encoding}"' if encoding else f'"{self.digest}"'
         headers = {
             "Cache-Control": _CACHE_FOREVER,
@@ -121,7 +133,8 @@ class ClientFiles:
             version_digest.update(f"{name} {file.digest}\n".encode())
             self._files[name] = file
         self._version_hash = version_digest.hexdigest()[:12]
-        self.sheets = [self(name) for name in self._files if name.endswith(".css")]
+        missing = set() if EMOJI_FONT in self._files else {EMOJI_FONT_SHEET}
+        self.sheets = [self(name) for name in self._files if name.endswith(".css") and name not in missing]
         """URLs of the style sheets."""
         self.scripts = [self(name) for name in self._list_imported(MAIN)]
         """URLs of the modules that the client needs to start, so that browsers load them in parallel."""
@@ -129,6 +142,8 @@ class ClientFiles:
         """Whether the files that calls need are installed."""
         self.has_highlighter = HIGHLIGHTER in self._files
         """Whether the library that colors code blocks is installed."""
+        self.has_emoji_files = self._files.keys() >= EMOJI_FILES
+        """Whether the files with all Unicode emoji are installed."""
 
     def _list_imported(self, entry: str) -> list[str]:
         """Return the names of the modules that a module imports statically, directly or through others."""

@@ -12,6 +12,7 @@ import { announce } from "../ui/live_region.js";
 import { growToContent, insertAtCursor } from "../ui/textarea.js";
 import { channelTitle } from "../content/avatars.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
+import { emojiMention } from "../content/guild_emoji.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { activitiesEnabled } from "../activities/availability.js";
 import { openActivity } from "../activities/start.js";
@@ -24,6 +25,8 @@ const TYPING_INTERVAL_MS = 8_000;
 /** The number of remaining characters appears when it is this small. */
 const COUNTER_THRESHOLD = 200;
 
+/** Text that may be the name of an emoji. */
+const EMOJI_NAME = /:[\w+-]+:/;
 /** Time without input after which a draft is saved. */
 const DRAFT_DELAY_MS = 400;
 
@@ -165,9 +168,10 @@ class Composer extends LayoutPart {
   }
 
   /** Send the draft, unless it is empty or too long. */
-  send() {
-    const content = this.suggestions.resolve(this.field.value).trim();
-    if ([...content].length > CONTENT_MAX) return;
+  async send() {
+    if (this.field.readOnly) return;
+    const content = await this.#readContent();
+    if (!this.isConnected || [...content].length > CONTENT_MAX) return;
     this.draw();
     if (this.isWaiting) {
       announce(this.slowMode.textContent);
@@ -184,6 +188,17 @@ class Composer extends LayoutPart {
     this.typingSentAt = 0;
     this.dispatchEvent(new CustomEvent("message-sent", { bubbles: true }));
     sendMessage(this.context, { content, files, reply, mentionsAuthor });
+  }
+
+  /** Return the text with mentions and emoji in place of names. The first emoji name loads the list of emoji. */
+  async #readContent() {
+    const text = this.suggestions.resolve(this.field.value).trim();
+    if (!EMOJI_NAME.test(text)) return text;
+    this.field.readOnly = true;
+    const module = await loadModule(() => import("../content/emoji_text.js"));
+    const content = (await module?.replaceEmojiNames(text, this.context)) ?? text;
+    this.field.readOnly = false;
+    return content;
   }
 
   #channelLabel() {
@@ -276,7 +291,7 @@ class Composer extends LayoutPart {
 
   #openEmojiPicker(anchor) {
     openEmojiPicker(anchor, this.context, emoji =>
-      insertAtCursor(this.field, emoji.id ? `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}> ` : emoji.name),
+      insertAtCursor(this.field, emoji.id ? `${emojiMention(emoji)} ` : emoji.name),
     );
   }
 

@@ -2,13 +2,14 @@
 
 import { Opcode, Permissions, isMessageable } from "../network/enums.js";
 import { h } from "../ui/dom.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { insertAtCursor } from "../ui/textarea.js";
 import { userAvatar } from "../content/avatars.js";
-import { COMMON_EMOJI } from "../content/emoji_names.js";
+import { emojiMention, listGuildEmoji } from "../content/guild_emoji.js";
 import { customEmojiImage } from "../content/markdown.js";
 import { resolveMentionNames } from "../content/mention_names.js";
 
-const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
+const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.+-]{0,32})$/u;
 const RESULTS_MAX = 8;
 const SEARCH_RESULTS_MAX = 20;
 const SEARCH_DELAY_MS = 150;
@@ -83,6 +84,16 @@ export class Suggestions {
     this.#active = Math.min(this.#active, Math.max(0, this.#suggestions.length - 1));
     this.#draw();
     if (trigger === "@") this.#searchMembers(query.toLowerCase());
+    if (trigger === ":") this.#addUnicodeEmoji(query.toLowerCase());
+  }
+
+  async #addUnicodeEmoji(query) {
+    const { field } = this.#composer;
+    const text = field.value;
+    const found = await suggestUnicodeEmoji(this.#context, query);
+    if (field.value !== text || document.activeElement !== field) return;
+    this.#suggestions = [...this.#suggestions, ...found].slice(0, RESULTS_MAX);
+    this.#draw();
   }
 
   /** Request members that are not in the state; for large guilds, the gateway sends only members who are online. */
@@ -212,22 +223,26 @@ const SUGGESTION_SOURCES = {
       )
       .map(channel => ({ text: `#${channel.name}`, mention: `<#${channel.id}>`, label: `#${channel.name}` }));
   },
-  ":"({ state }, query) {
-    const custom = [...state.guilds.values()]
-      .flatMap(guild => guild.emojis ?? [])
-      .filter(emoji => emoji.available !== false && matches(query, emoji.name));
-    return [
-      ...custom.map(emoji => ({
-        text: `:${emoji.name}:`,
-        mention: `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}>`,
-        label: `:${emoji.name}:`,
-        icon: customEmojiImage(emoji),
-      })),
-      ...COMMON_EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({
-        text: emoji,
-        label: names.split(" ")[0],
-        icon: h("span", { class: "emoji-text" }, emoji),
-      })),
-    ];
+  ":"(context, query) {
+    const custom = listGuildEmoji(context)
+      .flatMap(({ emojis }) => emojis)
+      .filter(emoji => matches(query, emoji.name));
+    return custom.map(emoji => ({
+      text: `:${emoji.name}:`,
+      mention: emojiMention(emoji),
+      label: `:${emoji.name}:`,
+      icon: customEmojiImage(emoji),
+    }));
   },
 };
+
+/** Return suggestions for Unicode emoji, whose list is loaded on first use. */
+async function suggestUnicodeEmoji({ state }, query) {
+  const module = await loadModule(() => import("../content/emoji_set.js"));
+  if (module === null) return [];
+  const found = module.searchEmoji(await module.loadEmojiSet(), query);
+  return found.slice(0, RESULTS_MAX).map(entry => {
+    const emoji = module.withTone(entry, state.settings.emoji_skin_tone ?? 0);
+    return { text: emoji, label: `:${entry.name}:`, icon: h("span", { class: "emoji-text" }, emoji) };
+  });
+}

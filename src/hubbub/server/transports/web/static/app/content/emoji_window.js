@@ -1,87 +1,187 @@
-/** The emoji picker: custom emoji of the user's guilds and common Unicode emoji. */
+/** The emoji picker: recent emoji, custom emoji of guilds and all Unicode emoji. Rows are built when they come into view. */
 
 import { h } from "../ui/dom.js";
+import { showError } from "../ui/notices.js";
 import { openPopup } from "../ui/popups.js";
-import { COMMON_EMOJI } from "./emoji_names.js";
-import { customEmojiImage } from "./markdown.js";
+import { guildIcon } from "./avatars.js";
+import { EmojiGrid } from "./emoji_grid.js";
+import { loadEmojiSet, searchEmoji, withTone } from "./emoji_set.js";
+import { listGuildEmoji } from "./guild_emoji.js";
+import { addRecentEmoji, listRecentEmoji } from "./recent_emoji.js";
 
-/** Columns of the grid; the style sheet has the same number. */
-const COLUMNS = 8;
+const TONE_EMOJI = ["👋", "👋🏻", "👋🏼", "👋🏽", "👋🏾", "👋🏿"];
+const TONE_LABELS = ["No skin tone", "Light", "Medium-light", "Medium", "Medium-dark", "Dark"];
 
-/**
- * Open the emoji picker at an element; `choose` receives the chosen emoji.
- *
- * @param {Element} anchor
- * @param {import("../state/context.js").Context} context
- * @param {(emoji: {id?: string | null, name: string, animated?: boolean}) => void} choose
- */
-export function openEmojiPicker(anchor, context, choose) {
-  const grid = h("div", { class: "emoji-grid", role: "listbox", "aria-label": "Emoji" });
+/** Open the picker; see `openEmojiPicker`. */
+export function openEmojiWindow(anchor, context, choose) {
+  const { state } = context;
+  /** @type {import("./emoji_set.js").EmojiSet | null} */
+  let emojiSet = null;
+  let isEnterPending = false;
+  const pick = (emoji, event) => {
+    addRecentEmoji(emoji);
+    // With Shift the picker stays open for further emoji.
+    if (!event?.shiftKey) close();
+    choose(emoji);
+    if (event?.shiftKey) search.focus();
+  };
+  const preview = h("p", { class: "emoji-preview", "aria-hidden": "true" });
+  const grid = new EmojiGrid({
+    pick,
+    onActive: cell =>
+      preview.replaceChildren(
+        ...(cell
+          ? [h("span", { class: "emoji-preview-image" }, cell.build()), h("span", null, cell.label)]
+          : [h("span", { class: "muted" }, "Choose an emoji")]),
+      ),
+  });
   const search = h("input", {
     type: "search",
     placeholder: "Search emoji",
     "aria-label": "Search emoji",
+    "aria-controls": grid.node.id,
     autocomplete: "off",
     oninput: () => draw(),
-  });
-  const node = h("div", { class: "emoji-window", role: "dialog", "aria-label": "Emoji" }, search, grid);
-  const pick = emoji => {
-    close();
-    choose(emoji);
-  };
-  const draw = () => {
-    const query = search.value.trim().toLowerCase();
-    const { state, guildId } = context;
-    const isCurrent = guild => guild.id === guildId;
-    const guilds = [...state.guilds.values()].sort((a, b) => isCurrent(b) - isCurrent(a));
-    const custom = guilds
-      .flatMap(guild => guild.emojis ?? [])
-      .filter(emoji => emoji.available !== false && emoji.name.toLowerCase().includes(query));
-    const common = COMMON_EMOJI.filter(([, names]) => names.includes(query));
-    const button = (label, content, emoji) =>
-      h(
-        "button",
-        {
-          type: "button",
-          role: "option",
-          tabindex: "-1",
-          "aria-label": label,
-          title: label,
-          onclick: () => pick(emoji),
-        },
-        content,
-      );
-    grid.replaceChildren(
-      ...custom.map(emoji =>
-        button(`:${emoji.name}:`, customEmojiImage(emoji), {
-          id: emoji.id,
-          name: emoji.name,
-          animated: emoji.animated,
-        }),
-      ),
-      ...common.map(([emoji, names]) => button(names.split(" ")[0], emoji, { id: null, name: emoji })),
-    );
-    if (!grid.children.length) grid.append(h("p", { class: "muted small" }, "No emoji found."));
-  };
-  node.addEventListener("keydown", event => {
-    const buttons = [...grid.querySelectorAll("button")],
-      index = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    if (index < 0 && event.key === "Enter") {
-      buttons[0]?.click();
+    onkeydown: event => {
+      if (event.isComposing) return;
+      if (event.key === "Enter" && emojiSet === null) isEnterPending = true;
+      else if (!grid.handleKey(event)) return;
       event.preventDefault();
-      return;
-    }
-    const targetIndex = {
-      ArrowRight: index + 1,
-      ArrowLeft: index - 1,
-      ArrowDown: index < 0 ? 0 : index + COLUMNS,
-      ArrowUp: index - COLUMNS,
-    }[event.key];
-    if (targetIndex === undefined || (index < 0 && event.key !== "ArrowDown")) return;
-    event.preventDefault();
-    if (targetIndex < 0) search.focus();
-    else buttons[Math.min(targetIndex, buttons.length - 1)]?.focus();
+    },
   });
+  grid.input = search;
+  const tabs = h("div", { class: "emoji-tabs", role: "toolbar", "aria-label": "Groups of emoji" });
+  const tone = () => state.settings.emoji_skin_tone ?? 0;
+  const toneButton = h("button", {
+    type: "button",
+    class: "emoji-tone",
+    "aria-haspopup": "true",
+    "aria-expanded": "false",
+    onclick: () => toggleTones(),
+  });
+  const tones = h("div", { class: "emoji-tones", role: "group", "aria-label": "Skin tone", hidden: true });
+  const node = h(
+    "div",
+    { class: "emoji-window", role: "dialog", "aria-label": "Emoji" },
+    h("div", { class: "emoji-top" }, search, toneButton),
+    tones,
+    tabs,
+    grid.node,
+    preview,
+  );
+
+  function toggleTones() {
+    tones.hidden = !tones.hidden;
+    toneButton.setAttribute("aria-expanded", String(!tones.hidden));
+    if (!tones.hidden) tones.querySelector("[aria-pressed=true]").focus();
+  }
+
+  function drawTones() {
+    toneButton.textContent = TONE_EMOJI[tone()];
+    toneButton.title = `Skin tone: ${TONE_LABELS[tone()]}`;
+    toneButton.setAttribute("aria-label", toneButton.title);
+    tones.replaceChildren(
+      ...TONE_EMOJI.map((emoji, index) =>
+        h(
+          "button",
+          {
+            type: "button",
+            "aria-label": TONE_LABELS[index],
+            title: TONE_LABELS[index],
+            "aria-pressed": String(index === tone()),
+            onclick: () => saveTone(index),
+          },
+          emoji,
+        ),
+      ),
+    );
+  }
+
+  async function saveTone(index) {
+    toggleTones();
+    search.focus();
+    try {
+      const settings = await context.api.request("PATCH", "/users/@me/settings", { json: { emoji_skin_tone: index } });
+      state.apply("USER_SETTINGS_UPDATE", settings);
+    } catch (error) {
+      showError(error);
+    }
+    drawTones();
+    draw();
+  }
+
+  const customCell = emoji => ({
+    label: `:${emoji.name}:`,
+    emoji: { id: emoji.id, name: emoji.name, animated: Boolean(emoji.animated) },
+  });
+  const unicodeCell = entry => ({ label: entry.name, emoji: { id: null, name: withTone(entry, tone()) } });
+
+  function draw() {
+    const query = search.value.trim().toLowerCase().replace(/^:|:$/g, "");
+    const guilds = listGuildEmoji(context);
+    if (query) {
+      const custom = guilds.flatMap(({ emojis }) => emojis).filter(emoji => emoji.name.toLowerCase().includes(query));
+      const found = emojiSet === null ? [] : searchEmoji(emojiSet, query.replaceAll(" ", "_"));
+      const byWords = found.length || emojiSet === null ? found : searchEmoji(emojiSet, query);
+      grid.setSections([{ label: null, cells: [...custom.map(customCell), ...byWords.map(unicodeCell)] }]);
+    } else grid.setSections(listSections(guilds));
+    tabs.hidden = Boolean(query);
+    grid.setStatus(emojiSet === null ? "Loading emoji…" : "No emoji found.");
+  }
+
+  function listSections(guilds) {
+    const groups = emojiSet?.groups ?? [];
+    const names = new Map(
+      groups.flatMap(group =>
+        group.emojis.flatMap(entry => [entry.emoji, ...entry.tones].map(key => [key, entry.name])),
+      ),
+    );
+    const usableIds = new Set(guilds.flatMap(({ emojis }) => emojis.map(({ id }) => id)));
+    const recent = listRecentEmoji()
+      .filter(({ id }) => !id || usableIds.has(id))
+      .map(emoji => ({ label: emoji.id ? `:${emoji.name}:` : (names.get(emoji.name) ?? emoji.name), emoji }));
+    const sections = [
+      { label: "Recently used", icon: () => "🕑", cells: recent },
+      ...guilds.map(({ guild, emojis }) => ({
+        label: guild.name,
+        icon: () => guildIcon(guild),
+        cells: emojis.map(customCell),
+      })),
+      ...groups.map(group => ({
+        label: group.label,
+        icon: () => group.icon,
+        cells: group.emojis.map(unicodeCell),
+      })),
+    ].filter(({ cells }) => cells.length);
+    tabs.replaceChildren(
+      ...sections.map(({ label, icon }, index) =>
+        h(
+          "button",
+          {
+            type: "button",
+            "aria-label": label,
+            title: label,
+            onclick: () => {
+              grid.scrollToSection(index);
+              search.focus();
+            },
+          },
+          icon(),
+        ),
+      ),
+    );
+    return sections;
+  }
+
+  drawTones();
   draw();
   const close = openPopup(anchor, node, { focus: search });
+  grid.draw();
+  loadEmojiSet().then(loaded => {
+    if (!node.isConnected) return;
+    emojiSet = loaded;
+    toneButton.hidden = loaded.groups.length === 1;
+    draw();
+    if (isEnterPending) grid.pickActive();
+  });
 }

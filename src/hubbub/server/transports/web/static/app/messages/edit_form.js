@@ -3,21 +3,24 @@
 import { CONTENT_MAX } from "../generated/limits.js";
 import { messageErrorText } from "../state/outbox.js";
 import { h } from "../ui/dom.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { growToContent } from "../ui/textarea.js";
 import { resolveMentionNames, showMentionNames } from "../content/mention_names.js";
 
-/** Return the form that replaces the content of a message. */
-export function createEditForm(message, context, timeline) {
+/** Show the form that replaces the content of a message in a node. */
+export function showEditForm(node, message, context, timeline) {
   const { text, mentions } = showMentionNames(message.content, { context, message });
   const errorLine = h("p", { class: "error", role: "alert", hidden: true });
   const done = () => timeline.toolbar.stopEditing(message.id);
   const save = async () => {
-    const content = resolveMentionNames(input.value, mentions).trim();
+    const text = resolveMentionNames(input.value, mentions).trim();
+    input.disabled = true;
+    const module = text === message.content ? null : await loadModule(() => import("../content/emoji_text.js"));
+    const content = (await module?.replaceEmojiNames(text, context)) ?? text;
     if (content === message.content) {
       done();
       return;
     }
-    input.disabled = true;
     try {
       const changed = await context.api.request("PATCH", `/channels/${message.channel_id}/messages/${message.id}`, {
         json: { content },
@@ -54,9 +57,7 @@ export function createEditForm(message, context, timeline) {
     input.focus();
     input.setSelectionRange(input.value.length, input.value.length);
   });
-  return h(
-    "div",
-    { class: "edit-form" },
+  node.replaceChildren(
     input,
     errorLine,
     h(

@@ -4,6 +4,7 @@ import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js
 import { discardPending, sendPending } from "../state/outbox.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { createPart } from "../ui/layout_part.js";
 import { channelPath } from "../ui/router.js";
 import { formatTimeOfDay, sentTimeElement } from "../ui/times.js";
@@ -14,7 +15,6 @@ import { renderComponents } from "../components/message_components.js";
 import "../games/invite_card.js";
 import { gameMessageTag } from "../games/linked_channels.js";
 import { renderAttachments, renderStickers } from "./attachments.js";
-import { createEditForm } from "./edit_form.js";
 import { renderEmbeds } from "./embeds.js";
 import { renderPoll } from "./polls.js";
 import { renderReactions } from "./reactions.js";
@@ -243,7 +243,7 @@ function messageBody(message, context, isEditing, timeline) {
   if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, " (edited)"));
   return [
     forwardedMessages(message, context),
-    isEditing ? createEditForm(message, context, timeline) : body,
+    isEditing ? editForm(message, context, timeline) : body,
     renderStickers(message),
     // Messages with components v2 show their files only inside the components.
     message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : renderAttachments(message, context),
@@ -266,6 +266,13 @@ function messageBody(message, context, isEditing, timeline) {
       : null,
     renderReactions(message, context),
   ];
+}
+
+/** Return the form that edits a message, which is loaded on first use. */
+function editForm(message, context, timeline) {
+  const node = h("div", { class: "edit-form" });
+  loadModule(() => import("./edit_form.js")).then(module => module?.showEditForm(node, message, context, timeline));
+  return node;
 }
 
 /** Return the indicator of a deferred app response. */

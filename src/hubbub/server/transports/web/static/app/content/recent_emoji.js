@@ -1,0 +1,19 @@
+/** Emoji that the user chose last, newest first. The browser keeps them. */
+
+import { readStored, writeStored } from "../network/browser_storage.js";
+
+const RECENT_MAX = 27;
+const STORED_NAME = "recent_emoji";
+
+/** Return the recent emoji. @returns {{id?: string | null, name: string, animated?: boolean}[]} */
+export function listRecentEmoji() {
+  const stored = readStored(STORED_NAME);
+  return Array.isArray(stored) ? stored.filter(emoji => typeof emoji?.name === "string") : [];
+}
+
+/** Put an emoji first. */
+export function addRecentEmoji({ id = null, name, animated = false }) {
+  const isSame = other => (other.id ?? null) === id && (id !== null || other.name === name);
+  const others = listRecentEmoji().filter(other => !isSame(other));
+  writeStored(STORED_NAME, [{ id, name, animated }, ...others].slice(0, RECENT_MAX));
+}
