@@ -85,16 +85,16 @@ class ChannelView extends LayoutPart {
   }
 
   #onDrag(event, isOver) {
-    if (!event.dataTransfer?.types.includes("Files") || this.composer.attachButton.hidden) return;
+    if (!event.dataTransfer?.types.includes("Files") || !this.composer.canAttach) return;
     event.preventDefault();
     this.dropHint.hidden = !isOver;
   }
 
   #onDrop(event) {
     this.dropHint.hidden = true;
-    if (!event.dataTransfer?.files.length || this.composer.attachButton.hidden) return;
+    if (!event.dataTransfer?.files.length || !this.composer.canAttach) return;
     event.preventDefault();
-    this.composer.uploads.add(event.dataTransfer.files);
+    this.composer.addFiles([...event.dataTransfer.files]);
     this.composer.focus();
   }
 }

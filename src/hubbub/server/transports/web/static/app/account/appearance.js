@@ -1,4 +1,4 @@
-/** User settings: colors, density, text size and motion. Changes apply at once, on all devices. */
+/** User settings: colors, density, text size, motion and formatting buttons. Changes apply at once, on all devices. */
 
 import { h } from "../ui/dom.js";
 import { applyAppearance } from "../ui/appearance.js";
@@ -23,6 +23,12 @@ const MOTIONS = [
   [true, "Reduced: no animations"],
 ];
 
+/** Values of `formatting_toolbar`. */
+const TOOLBARS = [
+  [true, "Show the buttons below the message field"],
+  [false, "Hide the buttons"],
+];
+
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
 export const APPEARANCE_SCREEN = { id: "appearance", label: "Appearance", icon: "screen", build };
 
@@ -33,6 +39,9 @@ function build(view) {
     message_display_compact: choiceSetting("Density", DENSITIES, { hint: "How much space is between messages." }),
     font_scale: choiceSetting("Text size", SCALES, { unknown: scale => `${scale}%` }),
     reduced_motion: choiceSetting("Motion", MOTIONS),
+    formatting_toolbar: choiceSetting("Formatting buttons", TOOLBARS, {
+      hint: "Shortcuts such as Ctrl+B for bold text work in any case.",
+    }),
   };
   const load = () => {
     for (const [name, field] of Object.entries(fields)) field.write(state.settings[name]);

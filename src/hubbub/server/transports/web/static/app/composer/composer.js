@@ -19,7 +19,6 @@ import { openActivity } from "../activities/start.js";
 import { authorizationNotice } from "../games/linked_channels.js";
 import { slowModeOf, slowModeText, timeoutText } from "./send_limits.js";
 import { Suggestions } from "./suggestions.js";
-import { Uploads } from "./uploads.js";
 
 const TYPING_INTERVAL_MS = 8_000;
 /** The number of remaining characters appears when it is this small. */
@@ -34,6 +33,8 @@ class Composer extends LayoutPart {
   static kinds = ["typing", "channels", "guilds", "members", "messages"];
   /** Whether the user has to wait because of slow mode. */
   isWaiting = false;
+  /** The files of the draft; null before the first one. @type {import("./uploads.js").Uploads | null} */
+  uploads = null;
   /** Timer that saves the draft; null if it is saved. */
   draftTimer = null;
 
@@ -53,59 +54,73 @@ class Composer extends LayoutPart {
       onkeydown: event => this.#onKeydown(event),
       onpaste: event => this.#onPaste(event),
     });
-    this.uploads = new Uploads();
     this.fileInput = h("input", {
       type: "file",
       multiple: true,
       hidden: true,
       "aria-label": "Files",
       onchange: () => {
-        this.uploads.add(this.fileInput.files);
+        this.addFiles([...this.fileInput.files]);
         this.fileInput.value = "";
       },
     });
     this.remaining = h("span", { class: "left", role: "status" });
     this.replying = h("div", { class: "replying", hidden: true });
-    this.attachButton = iconButton("plus", "Add files", () => this.fileInput.click());
+    this.addButton = iconButton("plus", "Add to message", event => this.#openAdditions(event.currentTarget), {
+      "aria-haspopup": "menu",
+    });
+    this.stickerButton = iconButton("sticker", "Stickers", event => this.#openStickers(event.currentTarget));
     this.launchButton = iconButton("play", "Activities", () => openActivity(this.context));
     this.sendButton = iconButton("send", "Send", () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
     this.slowMode = h("p", { class: "slow-mode muted", hidden: true });
+    this.status = h("div", { class: "composer-status" }, this.typing, this.slowMode);
     this.box = h(
       "div",
       { class: "composer-box" },
-      this.attachButton,
+      this.addButton,
       this.fileInput,
       this.field,
       this.remaining,
       this.launchButton,
+      this.stickerButton,
       iconButton("smile", "Emoji", event => this.#openEmojiPicker(event.currentTarget)),
       this.sendButton,
     );
     this.closedNotice = h("p", { class: "composer-closed muted", hidden: true });
     /** The container of the suggestion list and the command list. */
-    this.node = h(
-      "div",
-      { class: "composer" },
-      this.replying,
-      this.uploads.node,
-      this.box,
-      this.closedNotice,
-      h("div", { class: "composer-status" }, this.typing, this.slowMode),
-    );
+    this.node = h("div", { class: "composer" }, this.replying, this.box, this.closedNotice, this.status);
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context, draft?.mentions);
     loadModule(() => import("../commands/list.js")).then(module => module?.attachCommandList?.(this, context));
     this.statusTimer = setInterval(() => this.draw(), 1_000);
     setTimeout(() => growToContent(this.field));
     addEventListener("pagehide", this.#savePendingDraft);
+    this.field.addEventListener("focus", () => this.#addFormattingBar(), { once: true });
   }
 
   end() {
     clearInterval(this.statusTimer);
     removeEventListener("pagehide", this.#savePendingDraft);
     this.#savePendingDraft();
-    this.uploads.clear();
+    this.uploads?.clear();
+    this.dispatchEvent(new CustomEvent("composer-end"));
+  }
+
+  /** Whether the user can send files. */
+  get canAttach() {
+    return this.context.state.can(this.context.channelId, Permissions.ATTACH_FILES);
+  }
+
+  /** Add files to the draft. @param {File[]} files */
+  async addFiles(files) {
+    const module = await loadModule(() => import("./uploads.js"));
+    if (module === null || !this.isConnected) return;
+    if (this.uploads === null) {
+      this.uploads = new module.Uploads(this.context, () => this.focus());
+      this.box.before(this.uploads.node);
+    }
+    this.uploads.add(files);
   }
 
   draw() {
@@ -118,7 +133,8 @@ class Composer extends LayoutPart {
     if (this.closedNotice.dataset.version !== version) setChildren(this.closedNotice, reason);
     this.closedNotice.dataset.version = version;
     this.#drawSlowMode(reason);
-    this.attachButton.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
+    const additions = [Permissions.ATTACH_FILES, Permissions.SEND_POLLS, Permissions.SEND_VOICE_MESSAGES];
+    this.addButton.hidden = !additions.some(bits => state.can(channelId, bits));
     this.launchButton.hidden = !activitiesEnabled() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
     this.#drawTyping();
   }
@@ -177,17 +193,21 @@ class Composer extends LayoutPart {
       announce(this.slowMode.textContent);
       return;
     }
-    const files = this.uploads.take();
+    const { files, fileDetails } = this.uploads?.take() ?? { files: [], fileDetails: [] };
     if (!content && !files.length) return;
-    const reply = this.reply,
-      mentionsAuthor = this.mentionsAuthor;
     this.field.value = "";
     this.#saveDraft();
-    this.#cancelReply();
     this.#updateLength();
     this.typingSentAt = 0;
+    this.submit({ content, files, fileDetails });
+  }
+
+  /** Send a message as a reply to the selected message, if there is one. The text of the draft stays. */
+  submit(draft) {
+    const { reply, mentionsAuthor } = this;
+    this.#cancelReply();
     this.dispatchEvent(new CustomEvent("message-sent", { bubbles: true }));
-    sendMessage(this.context, { content, files, reply, mentionsAuthor });
+    return sendMessage(this.context, { content: "", reply, mentionsAuthor, ...draft });
   }
 
   /** Return the text with mentions and emoji in place of names. The first emoji name loads the list of emoji. */
@@ -279,9 +299,9 @@ class Composer extends LayoutPart {
   }
 
   #onPaste(event) {
-    if (!event.clipboardData?.files.length || this.attachButton.hidden) return;
+    if (!event.clipboardData?.files.length || !this.canAttach) return;
     event.preventDefault();
-    this.uploads.add(event.clipboardData.files);
+    this.addFiles([...event.clipboardData.files]);
   }
 
   #cancelReply() {
@@ -293,6 +313,18 @@ class Composer extends LayoutPart {
     openEmojiPicker(anchor, this.context, emoji =>
       insertAtCursor(this.field, emoji.id ? `${emojiMention(emoji)} ` : emoji.name),
     );
+  }
+
+  async #addFormattingBar() {
+    (await loadModule(() => import("./formatting_bar.js")))?.attachFormattingBar(this);
+  }
+
+  async #openAdditions(anchor) {
+    (await loadModule(() => import("./additions.js")))?.openAdditions(this, anchor);
+  }
+
+  async #openStickers(anchor) {
+    (await loadModule(() => import("./sticker_picker.js")))?.openStickerPicker(this, anchor);
   }
 
   #drawTyping() {

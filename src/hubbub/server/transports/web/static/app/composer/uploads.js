@@ -1,41 +1,80 @@
-/** Files to send with the next message. */
+/** Files to send with the next message: their order, alt text and spoiler marks. */
 
-import { ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX } from "../generated/limits.js";
+import { ATTACHMENT_DESCRIPTION_MAX, ATTACHMENTS_MAX } from "../generated/limits.js";
 import { iconButton } from "../ui/controls.js";
-import { h, icon } from "../ui/dom.js";
-import { formatBytes } from "../ui/formats.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { formatByteLimit, formatBytes } from "../ui/formats.js";
 import { showNotice } from "../ui/notices.js";
+import { makeSortable, moveHandle, placeId, stepId } from "../settings/sortable_list.js";
+import { fileBytesMax } from "./file_limits.js";
+
+let uploadCount = 0;
 
 /** The list of files that the user has selected. */
 export class Uploads {
+  /** @type {{key: string, file: File, previewUrl: string | null, description: string, isSpoiler: boolean}[]} */
   #uploads = [];
+  #context;
+  #onEmpty;
 
-  constructor() {
-    this.node = h("ul", { class: "uploads", hidden: true, "aria-label": "Files to send" });
+  /** `onEmpty` is called when the user removed the last file. */
+  constructor(context, onEmpty) {
+    this.#context = context;
+    this.#onEmpty = onEmpty;
+    this.list = h("ul", { class: "uploads", "aria-label": "Files to send" });
+    const keys = () => this.#uploads.map(({ key }) => key);
+    const order = sorted => {
+      this.#uploads = sorted.map(key => this.#uploads.find(upload => upload.key === key));
+      this.#draw();
+    };
+    const status = makeSortable(this.list, {
+      read: keys,
+      write: order,
+      step: (key, direction) => order(stepId(keys(), key, direction)),
+      place: (key, other, isAfter) => order(placeId(keys(), key, other, isAfter)),
+      describe: key => {
+        const index = keys().indexOf(key);
+        return `${this.#uploads[index].file.name} is number ${index + 1} of ${this.#uploads.length}.`;
+      },
+    });
+    this.hint = h("p", { class: "uploads-hint muted small" });
+    this.node = h("div", { class: "uploads-area", hidden: true }, this.list, this.hint, status);
   }
 
   /** @param {Iterable<File>} files */
   add(files) {
+    const bytesMax = fileBytesMax(this.#context);
     for (const file of files) {
       if (this.#uploads.length >= ATTACHMENTS_MAX) {
         showNotice(`You can attach up to ${ATTACHMENTS_MAX} files.`, "problem");
         break;
       }
-      if (file.size > ATTACHMENT_BYTES_MAX) showNotice(`${file.name} is too large.`, "problem");
-      else
-        this.#uploads.push({
-          file,
-          previewUrl: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null,
-        });
+      if (file.size > bytesMax) {
+        const text = `${file.name} is too large (${formatBytes(file.size)}).`;
+        showNotice(`${text} You can send files of up to ${formatByteLimit(bytesMax)} here.`, "problem");
+        continue;
+      }
+      this.#uploads.push({
+        key: String((uploadCount += 1)),
+        file,
+        previewUrl: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null,
+        description: "",
+        isSpoiler: false,
+      });
     }
+    this.hint.textContent = `Up to ${ATTACHMENTS_MAX} files of ${formatByteLimit(bytesMax)} each.`;
     this.#draw();
   }
 
-  /** Remove and return all files. @returns {File[]} */
+  /** Remove and return all files with their details. @returns {{files: File[], fileDetails: any[]}} */
   take() {
     const files = this.#uploads.map(upload => upload.file);
+    const fileDetails = this.#uploads.map(({ description, isSpoiler }) => ({
+      ...(description.trim() ? { description: description.trim() } : {}),
+      ...(isSpoiler ? { is_spoiler: true } : {}),
+    }));
     this.clear();
-    return files;
+    return { files, fileDetails };
   }
 
   clear() {
@@ -44,27 +83,66 @@ export class Uploads {
     this.#draw();
   }
 
+  #remove(upload) {
+    if (upload.previewUrl) URL.revokeObjectURL(upload.previewUrl);
+    const index = this.#uploads.indexOf(upload);
+    this.#uploads.splice(index, 1);
+    this.#draw();
+    const next = this.list.children[Math.min(index, this.#uploads.length - 1)];
+    if (next) next.querySelector("[data-focus=remove]").focus();
+    else this.#onEmpty();
+  }
+
   #draw() {
     this.node.hidden = !this.#uploads.length;
-    this.node.replaceChildren(
-      ...this.#uploads.map((upload, index) =>
-        h(
-          "li",
-          null,
-          upload.previewUrl ? h("img", { src: upload.previewUrl, alt: "" }) : icon("file"),
-          h(
-            "span",
-            { class: "upload-name" },
-            upload.file.name,
-            h("span", { class: "muted small" }, ` ${formatBytes(upload.file.size)}`),
-          ),
-          iconButton("close", `Remove ${upload.file.name}`, () => {
-            if (upload.previewUrl) URL.revokeObjectURL(upload.previewUrl);
-            this.#uploads.splice(index, 1);
-            this.#draw();
-          }),
-        ),
-      ),
+    const version = this.#uploads.length > 1 ? "several" : "one";
+    reconcile(
+      this.list,
+      this.#uploads.map(upload => ({ key: upload.key, version, build: () => this.#buildEntry(upload) })),
     );
+  }
+
+  #buildEntry(upload) {
+    const { file, previewUrl } = upload;
+    const toggleSpoiler = event => {
+      upload.isSpoiler = !upload.isSpoiler;
+      event.currentTarget.setAttribute("aria-pressed", String(upload.isSpoiler));
+      entry.classList.toggle("is-spoiler", upload.isSpoiler);
+    };
+    const entry = h(
+      "li",
+      { class: upload.isSpoiler ? "is-spoiler" : null },
+      this.#uploads.length > 1 ? moveHandle(file.name) : null,
+      h("span", { class: "upload-preview" }, previewUrl ? h("img", { src: previewUrl, alt: "" }) : icon("file")),
+      h(
+        "span",
+        { class: "upload-details" },
+        h(
+          "span",
+          { class: "upload-name" },
+          file.name,
+          h("span", { class: "muted small" }, ` ${formatBytes(file.size)}`),
+        ),
+        h("input", {
+          type: "text",
+          class: "upload-alt",
+          value: upload.description,
+          maxlength: ATTACHMENT_DESCRIPTION_MAX,
+          dir: "auto",
+          placeholder: "Alt text: describe this file",
+          "aria-label": `Alt text of ${file.name}`,
+          dataset: { focus: "alt" },
+          oninput: event => {
+            upload.description = event.currentTarget.value;
+          },
+        }),
+      ),
+      iconButton("hide", `Mark ${file.name} as spoiler`, toggleSpoiler, {
+        "aria-pressed": String(upload.isSpoiler),
+        "data-focus": "spoiler",
+      }),
+      iconButton("close", `Remove ${file.name}`, () => this.#remove(upload), { "data-focus": "remove" }),
+    );
+    return entry;
   }
 }

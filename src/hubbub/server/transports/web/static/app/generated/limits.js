@@ -2,7 +2,10 @@
 
 export const IMAGE_BYTES_MAX = 10485760;
 export const ATTACHMENTS_MAX = 10;
-export const ATTACHMENT_BYTES_MAX = 524288000;
+export const ATTACHMENT_BYTES_MAX_BY_PREMIUM = Object.freeze({ 1: 52428800, 2: 524288000, 3: 52428800 });
+export const ATTACHMENT_BYTES_MAX_BY_TIER = [10485760, 10485760, 52428800, 104857600];
+export const ATTACHMENT_DESCRIPTION_MAX = 1024;
+export const ATTACHMENT_WAVEFORM_MAX = 400;
 export const REASON_MAX = 512;
 export const RULE_NAME_MAX = 100;
 export const RULES_MAX_BY_TRIGGER = Object.freeze({ 1: 6, 3: 1, 4: 1, 5: 1, 6: 1 });
@@ -96,6 +99,11 @@ export const TARGET_USERS_FILE_BYTES_MAX = 4194304;
 export const TARGET_USERS_MAX = 100000;
 export const MEMBERS_PAGE_MAX = 1000;
 export const SEARCH_QUERY_MAX = 100;
+export const POLL_ANSWERS_MAX = 10;
+export const POLL_ANSWER_LENGTH_MAX = 55;
+export const POLL_HOURS_DEFAULT = 24;
+export const POLL_HOURS_MAX = 768;
+export const POLL_QUESTION_LENGTH_MAX = 300;
 export const BULK_ACKS_MAX = 100;
 export const ROLE_NAME_MAX = 100;
 export const ROLE_UNICODE_EMOJI_MAX = 100;

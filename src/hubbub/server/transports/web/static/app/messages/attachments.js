@@ -1,8 +1,9 @@
 /** Attachments and stickers of messages. */
 
-import { AttachmentFlags, StickerFormatType } from "../network/enums.js";
+import { AttachmentFlags, MessageFlags, StickerFormatType } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { cdnPath, stickerPath } from "../content/cdn_paths.js";
 import { imageLink } from "../content/image_links.js";
 import { inlineSpoiler } from "../content/markdown.js";
@@ -26,10 +27,25 @@ export function renderAttachments(message, context) {
     const path = cdnPath(attachment.url, context.webUrl);
     const isSpoiler =
       attachment.filename?.startsWith(SPOILER_PREFIX) || (attachment.flags ?? 0) & AttachmentFlags.IS_SPOILER;
+    if (path !== null && message.flags & MessageFlags.IS_VOICE_MESSAGE) return voiceMessage(attachment, path);
     const media = path === null ? null : mediaOf(attachment, path);
-    if (media === null) return fileLine(attachment, path);
-    return h("figure", { class: "media" }, isSpoiler ? inlineSpoiler(h("span", null, media)) : media);
+    const content = media ?? fileLine(attachment, path);
+    const node = isSpoiler ? inlineSpoiler(h("span", null, content)) : content;
+    if (media === null && !attachment.description) return node;
+    return h("figure", { class: "media" }, node, altText(attachment));
   });
+}
+
+/** Return the alt text of a file as a note that the user can open, or null. */
+function altText({ description }) {
+  if (!description) return null;
+  return h("details", { class: "alt-text" }, h("summary", null, "Alt text"), h("p", { dir: "auto" }, description));
+}
+
+function voiceMessage(attachment, path) {
+  const node = h("div", { class: "voice-message" });
+  loadModule(() => import("./voice_message.js")).then(module => module?.showVoiceMessage(node, attachment, path));
+  return node;
 }
 
 function mediaOf(file, path) {

@@ -41,16 +41,15 @@ export function messageErrorText(error) {
  * Send a message. The nonce is enforced, so a retry never creates a duplicate.
  *
  * @param {import("./context.js").Context} context
- * @param {{content: string, files?: File[], reply?: any, mentionsAuthor?: boolean, stickerIds?: string[]}} draft
+ * @param {{content: string, files?: File[], fileDetails?: any[], reply?: any, mentionsAuthor?: boolean, extra?: any}} draft
+ *   `fileDetails` has further fields of each attachment, and `extra` further fields of the message
  */
-export function sendMessage(context, { content, files = [], reply, mentionsAuthor = true, stickerIds }) {
+export function sendMessage(context, { mentionsAuthor = true, files = [], ...draft }) {
   const pending = {
+    ...draft,
     nonce: createMessageNonce(),
-    content,
     files,
-    reply,
     mentionsAuthor,
-    stickerIds,
     state: "sending",
     error: null,
     uploadProgress: 0,
@@ -64,14 +63,13 @@ export async function sendPending(pending, context) {
   const { api, channelId } = context;
   Object.assign(pending, { state: "sending", error: null, uploadProgress: 0 });
   emitMessagesChange(context);
-  const json = { content: pending.content, nonce: pending.nonce, enforce_nonce: true };
+  const json = { content: pending.content, nonce: pending.nonce, enforce_nonce: true, ...pending.extra };
   if (pending.reply) {
     json.message_reference = { message_id: pending.reply.id, fail_if_not_exists: false };
     json.allowed_mentions = { parse: ["users", "roles", "everyone"], replied_user: pending.mentionsAuthor };
   }
-  if (pending.stickerIds?.length) json.sticker_ids = pending.stickerIds;
   const files = pending.files.length ? pending.files : undefined;
-  if (files) json.attachments = files.map((file, id) => ({ id, filename: file.name }));
+  if (files) json.attachments = files.map((file, id) => ({ id, filename: file.name, ...pending.fileDetails?.[id] }));
   const progress =
     files &&
     (fraction => {

@@ -1,0 +1,145 @@
+/** Buttons and shortcuts that format the text of a composer with Markdown. */
+
+import { iconButton } from "../ui/controls.js";
+import { h } from "../ui/dom.js";
+
+/**
+ * A format: `mark` surrounds the selection, `prefix` starts each of its lines.
+ *
+ * @typedef {object} Format
+ * @property {string} icon
+ * @property {string} label
+ * @property {string} [mark]
+ * @property {string} [prefix]
+ * @property {(field: HTMLTextAreaElement) => void} [apply]
+ * @property {string} [key] with Ctrl, or Cmd on a Mac
+ * @property {string} [code] like `key`, with Shift
+ */
+
+/** @type {Format[]} */
+const FORMATS = [
+  { icon: "bold", label: "Bold", mark: "**", key: "b" },
+  { icon: "italic", label: "Italic", mark: "*", key: "i" },
+  { icon: "strike", label: "Strikethrough", mark: "~~", code: "KeyX" },
+  { icon: "code", label: "Code", mark: "`", key: "e" },
+  { icon: "code_block", label: "Code block", apply: applyCodeBlock, code: "KeyE" },
+  { icon: "quote", label: "Quote", prefix: "> ", code: "Digit9" },
+  { icon: "list", label: "List", prefix: "- ", code: "Digit8" },
+  { icon: "link", label: "Link", apply: applyLink, code: "KeyU" },
+  { icon: "hide", label: "Spoiler", mark: "||", code: "KeyH" },
+];
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
+/** Add the buttons to a composer, and handle the shortcuts of its field. */
+export function attachFormattingBar(composer) {
+  const { field, status } = composer;
+  const bar = h(
+    "div",
+    { class: "formatting-bar", role: "toolbar", "aria-label": "Formatting" },
+    FORMATS.map((format, index) =>
+      iconButton(format.icon, format.label, () => applyFormat(format, field), {
+        title: `${format.label} (${shortcutText(format)})`,
+        "aria-keyshortcuts": shortcutText(format),
+        tabindex: index === 0 ? "0" : "-1",
+        // The field keeps its focus and selection.
+        onpointerdown: event => event.preventDefault(),
+      }),
+    ),
+  );
+  bar.addEventListener("keydown", event => {
+    const buttons = /** @type {HTMLElement[]} */ ([...bar.children]);
+    const index = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    const target = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    const next = buttons[(target + buttons.length) % buttons.length];
+    for (const button of buttons) button.setAttribute("tabindex", button === next ? "0" : "-1");
+    next.focus();
+  });
+  status.append(bar);
+  const update = () => {
+    bar.hidden = composer.context.state.settings.formatting_toolbar === false;
+    composer.node.classList.toggle("has-selection", field.selectionStart !== field.selectionEnd);
+  };
+  for (const name of ["select", "keyup", "pointerup", "input", "focus"]) field.addEventListener(name, update);
+  field.addEventListener("keydown", event => {
+    const format = event.defaultPrevented ? undefined : FORMATS.find(candidate => isShortcut(candidate, event));
+    if (format === undefined) return;
+    event.preventDefault();
+    applyFormat(format, field);
+  });
+  update();
+}
+
+function isShortcut({ key, code }, event) {
+  if (event.altKey || !(isMac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey)) return false;
+  return event.shiftKey ? event.code === code : code === undefined && event.key.toLowerCase() === key;
+}
+
+function shortcutText({ key, code }) {
+  const name = isMac ? "Meta" : "Control";
+  return key ? `${name}+${key.toUpperCase()}` : `${name}+Shift+${code.replace(/^Key|^Digit/, "")}`;
+}
+
+function applyFormat({ mark, prefix, apply }, field) {
+  field.focus();
+  if (mark !== undefined) applyMark(field, mark);
+  else if (prefix !== undefined) applyPrefix(field, prefix);
+  else apply(field);
+}
+
+/** Replace a range of the text, which the user can undo, and select a part of the new text. */
+function replaceRange(field, start, end, text, selectionStart, selectionEnd) {
+  field.setSelectionRange(start, end);
+  // `setRangeText` would clear the undo history.
+  if (!document.execCommand("insertText", false, text)) {
+    field.setRangeText(text, start, end, "end");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  field.setSelectionRange(selectionStart, selectionEnd);
+  field.dispatchEvent(new Event("select"));
+}
+
+/** Surround the selection with a mark, or remove the mark around it. */
+function applyMark(field, mark) {
+  const { value, selectionStart: start, selectionEnd: end } = field;
+  const size = mark.length,
+    text = value.slice(start, end);
+  const isLonger = mark === "*" && value.slice(start - 2, start) === "**" && value.slice(start - 3, start) !== "***";
+  if (value.slice(start - size, start) === mark && value.slice(end, end + size) === mark && !isLonger)
+    replaceRange(field, start - size, end + size, text, start - size, end - size);
+  else replaceRange(field, start, end, mark + text + mark, start + size, end + size);
+}
+
+/** Add a prefix to each selected line, or remove it if all of them have it. */
+function applyPrefix(field, prefix) {
+  const { value, selectionStart, selectionEnd } = field;
+  const start = value.lastIndexOf("\n", selectionStart - 1) + 1;
+  const lineEnd = value.indexOf("\n", selectionEnd),
+    end = lineEnd < 0 ? value.length : lineEnd;
+  const lines = value.slice(start, end).split("\n");
+  const isPrefixed = lines.every(line => line.startsWith(prefix));
+  const text = lines.map(line => (isPrefixed ? line.slice(prefix.length) : prefix + line)).join("\n");
+  const isCaret = selectionStart === selectionEnd;
+  replaceRange(field, start, end, text, isCaret ? start + text.length : start, start + text.length);
+}
+
+function applyCodeBlock(field) {
+  const { value, selectionStart: start, selectionEnd: end } = field;
+  const before = start > 0 && value[start - 1] !== "\n" ? "\n" : "";
+  const opening = `${before}\`\`\`\n`;
+  const from = start + opening.length;
+  replaceRange(field, start, end, `${opening}${value.slice(start, end)}\n\`\`\``, from, from + end - start);
+}
+
+function applyLink(field) {
+  const { value, selectionStart: start, selectionEnd: end } = field;
+  const selected = value.slice(start, end);
+  if (/^https?:\/\/\S+$/.test(selected)) replaceRange(field, start, end, `[](${selected})`, start + 1, start + 1);
+  else {
+    const text = selected || "text";
+    const from = start + text.length + 3;
+    replaceRange(field, start, end, `[${text}](https://)`, from, from + "https://".length);
+  }
+}
