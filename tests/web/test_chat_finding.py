@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.permissions import Permissions
 from tests.server.talk.private_channels import open_dm, send_message
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.conftest import PHONE_WIDTH
@@ -197,3 +198,115 @@ async def test_errors_of_a_search_offer_to_try_again(platform: ChatPlatform) -> 
         await field.press("Enter")
         await page.get_by_role("button", name="Try again").click()
         await page.get_by_text("1 message", exact=True).wait_for()
+
+
+async def test_the_switcher_leads_to_channels_users_and_guilds_by_keyboard(platform: ChatPlatform) -> None:
+    nora, tom, ida = [await platform.world.user(name) for name in ("nora", "tom", "ida")]
+    guild = await platform.world.guild(nora, tom, name="Harbour Guild")
+    other = await platform.world.guild(tom, nora, ida, name="Mountain Guild")
+    harbor = await guild.channel("harbor-lights")
+    await guild.channel("hall", type=ChannelType.GUILD_VOICE)
+    secret = await other.channel("hidden-harbor")
+    await other.overwrite(secret, other.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    thread = (
+        await tom.post(f"/channels/{guild.general}/threads", json={"name": "tides", "type": ChannelType.PUBLIC_THREAD})
+    ).ok()
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, general_path(other)) as tom_window,
+    ):
+        page = nora_window.page
+        await tom_window.send(f"Look here <@{nora.id}>")
+        await page.get_by_role("link", name="Mountain Guild, 1 mention").wait_for()
+
+        async def type_query(query: str) -> Any:
+            await page.keyboard.press("Control+k")
+            await page.get_by_role("combobox", name="Channel, conversation, user or guild").fill(query)
+            return page.get_by_role("listbox", name="Destinations").get_by_role("option")
+
+        async def choose(query: str, first: str) -> None:
+            options = await type_query(query)
+            await options.first.filter(has_text=first).wait_for()
+            await page.keyboard.press("Enter")
+            await page.get_by_role("dialog").wait_for(state="detached")
+
+        # The channel with the mention is the first proposal.
+        await choose("", "general")
+        await page.wait_for_url(f"**/{other.id}/{other.general}")
+        await choose("hrlig", "harbor-lights")
+        await page.wait_for_url(f"**/{guild.id}/{harbor}")
+        await choose("harbour gen", "general")
+        await page.wait_for_url(f"**/{guild.id}/{guild.general}")
+        await choose("#tide", "tides")
+        await page.wait_for_url(f"**/{guild.id}/{thread['id']}")
+        await choose("*mount", "Mountain Guild")
+        await page.wait_for_url(f"**/{other.id}/**")
+        await choose("@ida", "ida")
+        await page.get_by_placeholder("Message ida").or_(page.get_by_role("heading", name="ida")).first.wait_for()
+
+        options = await type_query("!h")
+        assert await options.all_inner_texts() == [(await options.first.inner_text())]
+        await page.keyboard.press("Escape")
+        options = await type_query("hidden")
+        await page.get_by_text("Nothing has this name.").wait_for()
+        assert await options.count() == 0
+        await page.keyboard.press("Escape")
+        # The arrow keys move through the proposals.
+        await type_query("guild")
+        await page.keyboard.press("ArrowDown")
+        await page.locator("[role=option][aria-selected=true]").filter(has_text="Mountain Guild").wait_for()
+        await page.keyboard.press("Enter")
+        await page.wait_for_url(f"**/{other.id}/**")
+
+
+async def test_shortcuts_move_mark_as_read_and_are_listed(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom, name="Harbour Guild")
+    other = await platform.world.guild(nora, tom, name="Mountain Guild")
+    first, second, third = [await guild.channel(name) for name in ("a-first", "b-second", "c-third")]
+    async with (
+        platform.open_window(nora, f"/app/channels/{guild.id}/{first}") as nora_window,
+        platform.open_window(tom, f"/app/channels/{guild.id}/{third}") as tom_window,
+    ):
+        page, keyboard = nora_window.page, nora_window.page.keyboard
+        await tom_window.send("unread here")
+        await page.get_by_role("link", name="c-third unread").wait_for()
+        await keyboard.press("Alt+Shift+ArrowDown")
+        await page.wait_for_url(f"**/{guild.id}/{third}")
+        await keyboard.press("Alt+ArrowUp")
+        await page.wait_for_url(f"**/{guild.id}/{second}")
+        await keyboard.press("Control+Alt+ArrowDown")
+        await page.wait_for_url(f"**/{other.id}/**")
+        await keyboard.press("Control+Alt+ArrowUp")
+        await page.wait_for_url(f"**/{guild.id}/{second}")
+
+        # Escape marks the channel in view as read, and Shift+Escape all channels of the guild.
+        for number in range(30):
+            await guild.send_message(tom, f"line {number}", channel=second)
+        message = await guild.send_message(tom, "the last", channel=second)
+        row = await nora_window.wait_message("line 10")
+        await row.focus()
+        await keyboard.press("u")
+        await page.get_by_role("link", name="b-second unread").wait_for()
+        await nora_window.composer.focus()
+        await keyboard.press("Escape")
+        await page.get_by_role("link", name="b-second unread").wait_for(state="detached")
+        await nora_window.wait_message("the last")
+        read_states = {entry["id"]: entry for entry in (await nora.get("/users/@me/read-states")).ok()["entries"]}
+        assert read_states[str(second)]["last_message_id"] == message["id"]
+        await tom_window.send("unread again")
+        await page.get_by_role("link", name="c-third unread").wait_for()
+        await keyboard.press("Shift+Escape")
+        await page.get_by_role("link", name="c-third unread").wait_for(state="detached")
+
+        await keyboard.press("Control+/")
+        dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+        for label in ("Next unread channel", "Mark the guild as read", "Reply", "Add a reaction"):
+            await dialog.get_by_text(label, exact=True).wait_for()
+        await keyboard.press("Escape")
+        await page.get_by_role("button", name="Account menu").click()
+        await page.get_by_role("menuitem", name="Keyboard shortcuts").click()
+        await dialog.wait_for()
+        await keyboard.press("Escape")
+        await keyboard.press("Control+Shift+f")
+        await page.get_by_role("combobox", name="Search messages").wait_for()

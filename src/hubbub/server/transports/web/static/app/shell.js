@@ -23,6 +23,7 @@ import { closePopup } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
 import { createAnnouncements } from "./notifications/announcements.js";
 import { createConnectionBar } from "./connection_bar.js";
+import { startKeyboard } from "./keyboard.js";
 import { drawPageTitle } from "./page_title.js";
 import { SearchArea } from "./search_area.js";
 import { ThreadPane } from "./thread_pane.js";
@@ -59,7 +60,7 @@ export class Shell {
       type: "button",
       class: "backdrop",
       "aria-label": "Back to the conversation",
-      onclick: () => this.#closePanels(),
+      onclick: () => this.closePanels(),
     });
     this.root = h(
       "div",
@@ -72,7 +73,7 @@ export class Shell {
           href: "#view",
           onclick: event => {
             event.preventDefault();
-            this.#focusView();
+            this.focusView();
           },
         },
         "Skip to the conversation",
@@ -99,7 +100,7 @@ export class Shell {
     this.root.addEventListener("open-member-menu", event => this.#openMemberMenu(event));
     this.root.addEventListener("open-mentions", () => this.#openMentions());
     this.root.addEventListener("open-search", () => this.search.open());
-    document.addEventListener("keydown", event => this.#onKeydown(event));
+    startKeyboard(this);
     router.addEventListener("navigate", () => {
       // Navigating to the same message again scrolls to it again.
       this.shownMessageId = null;
@@ -194,6 +195,10 @@ export class Shell {
     context.channelId = channelId;
     const channel = context.state.channels.get(channelId);
     if (guildId && channel) this.#lastChannelIds.set(guildId, isThread(channel) ? channel.parent_id : channelId);
+    if (channelId) {
+      context.visits.delete(channelId);
+      context.visits.add(channelId);
+    }
     this.search.follow();
     context.state.emitChange("route");
   }
@@ -211,7 +216,7 @@ export class Shell {
     this.#viewKey = key;
     const hadFocus = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
     setChildren(this.view, build());
-    if (hadFocus) this.#focusView();
+    if (hadFocus) this.focusView();
     drawPageTitle(this.context);
     return true;
   }
@@ -333,8 +338,13 @@ export class Shell {
       (this.side.querySelector("a.entry[aria-current]") ?? this.side.querySelector("a, button"))?.focus();
   }
 
+  /** Whether a panel covers the view. */
+  get hasOpenPanel() {
+    return this.root.classList.contains("show-side") || this.root.classList.contains("show-members");
+  }
+
   /** Close the panels that cover the view on narrow screens. */
-  #closePanels() {
+  closePanels() {
     this.#showSide(false);
     this.root.classList.remove("show-members");
     this.#drawMembers();
@@ -373,28 +383,8 @@ export class Shell {
     setChildren(this.members, showsMembers ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
   }
 
-  #focusView() {
+  /** Focus the composer, or the view without one. */
+  focusView() {
     (this.view.querySelector("textarea.compose") ?? this.view).focus();
-  }
-
-  #onKeydown(event) {
-    if (
-      event.key === "Escape" &&
-      !event.defaultPrevented &&
-      document.querySelector("dialog:modal") === null &&
-      (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))
-    ) {
-      this.#closePanels();
-      this.#focusView();
-    }
-    // Alt with the arrow keys moves through the channels.
-    if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      const links = [...this.side.querySelectorAll("a.entry")],
-        currentIndex = links.findIndex(link => link.getAttribute("aria-current"));
-      const next = links[(currentIndex + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
-      if (next === undefined) return;
-      event.preventDefault();
-      this.router.go(/** @type {HTMLAnchorElement} */ (next).pathname);
-    }
   }
 }

@@ -7,6 +7,7 @@ import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
 import { showNotice } from "../ui/notices.js";
+import { matchShortcut } from "../ui/shortcuts.js";
 import { formatDay } from "../ui/times.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
@@ -319,6 +320,13 @@ class Timeline extends LayoutPart {
     this.lastScrollTop = this.scroller.scrollTop;
   }
 
+  /** Remove the line above the first unread message, and show the newest one. */
+  clearUnread() {
+    this.lastReadId = null;
+    this.scrollToNewest();
+    this.draw();
+  }
+
   /** Announce a new message to screen readers. */
   #announceMessage(message) {
     const { state, channelId, me } = this.context;
@@ -337,12 +345,18 @@ class Timeline extends LayoutPart {
     }
     const rows = [...this.list.querySelectorAll(".message")],
       index = rows.indexOf(row);
-    const targetIndex = { ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: rows.length - 1 }[event.key];
+    const shortcut = matchShortcut(event, "list");
+    const targetIndex = {
+      "previous-message": index - 1,
+      "next-message": index + 1,
+      "first-message": 0,
+      "last-message": rows.length - 1,
+    }[shortcut];
     if (targetIndex !== undefined && rows[targetIndex]) {
       event.preventDefault();
       focusRow(this.list, rows[targetIndex]);
       rows[targetIndex].scrollIntoView({ block: "nearest" });
-    } else if (event.key === "ArrowDown" || event.key === "Escape") {
+    } else if (shortcut === "next-message" || shortcut === "compose") {
       event.preventDefault();
       this.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
     } else this.toolbar.handleKey(event, row);

@@ -10,6 +10,7 @@ import { announce } from "../ui/live_region.js";
 import { showNotice, runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
+import { matchShortcut } from "../ui/shortcuts.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { isUserMessage, summarizeMessage } from "../content/message_text.js";
 import { openProfile } from "../users/profile.js";
@@ -59,20 +60,19 @@ export class MessageToolbar {
 
   /** Handle a key pressed on a row. */
   handleKey(event, row) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const shortcut = matchShortcut(event, "message");
     const message = this.#find(row);
     if (message === undefined) return;
     this.#message = message;
     const action = {
-      r: () => this.#reply(),
-      e: () => this.#edit(),
-      "+": () => this.#react(row),
-      Delete: () => this.#delete(),
-      u: () => this.#markUnread(message),
-      m: () => this.#openMenu(row),
-      ContextMenu: () => this.#openMenu(row),
-    }[event.key];
-    if (action === undefined || (event.key === "e" && !this.#isMine)) return;
+      reply: () => this.#reply(),
+      edit: () => this.#edit(),
+      react: () => this.#react(row),
+      delete: () => this.#delete(),
+      unread: () => this.#markUnread(message),
+      menu: () => this.#openMenu(row),
+    }[shortcut];
+    if (action === undefined || (shortcut === "edit" && !this.#isMine)) return;
     event.preventDefault();
     action();
   }

@@ -9,6 +9,7 @@
  * @property {string | null} channelId the channel in view
  * @property {string | null} guildId the guild in view; null for private channels
  * @property {string} webUrl the server's public URL
+ * @property {Set<string>} visits the channels that were in view, the most recent last
  * @property {(path: string) => void} go navigates to a path of the client
  */
 
@@ -26,6 +27,7 @@ export function createContext({ api, gateway, state, webUrl, go }) {
     go,
     channelId: null,
     guildId: null,
+    visits: new Set(),
     get me() {
       return state.me;
     },

@@ -63,6 +63,10 @@ class AccountPanel extends LayoutPart {
     this.dispatchEvent(new CustomEvent("account-settings", { bubbles: true, detail: screenId }));
   }
 
+  #open(eventName) {
+    this.dispatchEvent(new CustomEvent(eventName, { bubbles: true }));
+  }
+
   #openStatusMenu(anchor) {
     const { api, state } = this.context;
     const change = settings =>
@@ -94,6 +98,8 @@ class AccountPanel extends LayoutPart {
     const open = path => () => location.assign(path);
     openMenu(anchor, "Account", [
       { label: "User settings", onClick: () => this.#openSettings(null) },
+      { label: "Go to…", onClick: () => this.#open("open-switcher") },
+      { label: "Keyboard shortcuts", onClick: () => this.#open("open-shortcuts") },
       { label: "Subscriptions", onClick: open("/settings/subscriptions") },
       { label: "Developers", onClick: open("/developers") },
       { label: "Log out", icon: "leave", danger: true, onClick: () => logOut() },

@@ -1,0 +1,150 @@
+/**
+ * The places that the quick switcher can lead to, and their order.
+ *
+ * @typedef {{key: string, kind: "guild" | "text" | "voice" | "user", names: string[], label: string, hint: string, icon: () => Element,
+ *   channel?: any, open: () => void}} Destination
+ */
+
+import {
+  ChannelFlags,
+  ChannelType,
+  Permissions,
+  RelationshipType,
+  isPrivate,
+  isThread,
+  isVoice,
+} from "../network/enums.js";
+import { icon } from "../ui/dom.js";
+import { channelPath } from "../ui/router.js";
+import { channelIconName, channelTitle, conversationIcon, guildIcon, userAvatar } from "../content/avatars.js";
+import { openDirectMessage } from "../users/profile.js";
+import { foldText, matchScore } from "./fuzzy_match.js";
+
+/** Kinds of destinations by the prefix of a query. */
+export const PREFIXES = { "@": "user", "#": "text", "!": "voice", "*": "guild" };
+
+const MENTION_BONUS = 30,
+  UNREAD_BONUS = 15,
+  RECENCY_BONUS_MAX = 20,
+  /** Share of the score of a match in the name of the guild instead of the destination. */
+  CONTEXT_SHARE = 0.6;
+
+/** Return all destinations. @returns {Destination[]} */
+export function listDestinations(context) {
+  const { state } = context;
+  const channels = [...state.channels.values()].filter(channel => isReachable(state, channel));
+  const contactedIds = new Set(
+    channels.filter(channel => channel.type === ChannelType.DM).map(channel => channel.recipients?.[0]?.id),
+  );
+  return [
+    ...channels.map(channel => channelDestination(context, channel)),
+    ...[...state.guilds.values()].filter(guild => !guild.unavailable).map(guild => guildDestination(context, guild)),
+    ...knownUsers(context)
+      .filter(user => !contactedIds.has(user.id))
+      .map(user => userDestination(context, user)),
+  ];
+}
+
+function isReachable(state, channel) {
+  if (isPrivate(channel)) return true;
+  if (channel.type === ChannelType.GUILD_CATEGORY || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)
+    return false;
+  return state.can(channel.id, Permissions.VIEW_CHANNEL);
+}
+
+/** Return friends and members of common guilds, without the current user and bots. */
+function knownUsers({ state, me }) {
+  const users = new Map();
+  for (const relationship of state.relationships.values())
+    if (relationship.type === RelationshipType.FRIEND) users.set(relationship.id, relationship.user);
+  for (const members of state.members.values())
+    for (const { user } of members.values()) if (!user.bot) users.set(user.id, user);
+  users.delete(me.id);
+  return [...users.values()].filter(user => state.relationships.get(user.id)?.type !== RelationshipType.BLOCKED);
+}
+
+function channelDestination(context, channel) {
+  const { state } = context;
+  const title = channelTitle(channel, state);
+  const guild = state.guilds.get(channel.guild_id);
+  const parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
+  return {
+    key: channel.id,
+    kind: isPrivate(channel) ? "user" : isVoice(channel) ? "voice" : "text",
+    names: [title, ...(channel.recipients ?? []).map(recipient => recipient.username)].map(foldText),
+    label: title,
+    hint: guild
+      ? [guild.name, parent && `#${parent.name}`].filter(Boolean).join(" › ")
+      : channel.type === ChannelType.DM
+        ? (channel.recipients?.[0]?.username ?? "")
+        : "Group",
+    icon: () => (guild ? icon(channelIconName(channel)) : conversationIcon(channel, title)),
+    channel,
+    open: () => context.go(channelPath(channel)),
+  };
+}
+
+function guildDestination(context, guild) {
+  const name = guild.name ?? "";
+  return {
+    key: `guild-${guild.id}`,
+    kind: /** @type {const} */ ("guild"),
+    names: [foldText(name)],
+    label: name,
+    hint: "Guild",
+    icon: () => guildIcon(guild),
+    open: () => context.go(`/app/channels/${guild.id}`),
+  };
+}
+
+function userDestination(context, user) {
+  const name = context.state.displayName(user, null);
+  return {
+    key: `user-${user.id}`,
+    kind: /** @type {const} */ ("user"),
+    names: [name, user.username].map(foldText),
+    label: name,
+    hint: user.username,
+    icon: () => userAvatar(user, name),
+    open: () => openDirectMessage(context, user.id),
+  };
+}
+
+/** Return the destinations for a query, best first. Without words: unread and recently visited ones. */
+export function rankDestinations({ state, visits, channelId }, destinations, query) {
+  const kind = PREFIXES[query[0]];
+  const typed = foldText(kind ? query.slice(1) : query).trim();
+  const recency = [...visits].reverse();
+  const bonusOf = ({ channel }) => {
+    if (channel === undefined) return 0;
+    const index = recency.indexOf(channel.id);
+    const isUnread = state.isShownUnread(channel.id) && (!isThread(channel) || channel.member);
+    return (
+      (state.mentionCountIn(channel.id) ? MENTION_BONUS : 0) +
+      (isUnread ? UNREAD_BONUS : 0) +
+      (index < 0 ? 0 : Math.max(1, RECENCY_BONUS_MAX - index))
+    );
+  };
+  return destinations
+    .filter(destination => !kind || destination.kind === kind)
+    .map(destination => {
+      const match = typed ? bestMatch(typed, destination) : 0;
+      // The channel in view is the last choice of a query without words.
+      const bonus = !typed && destination.key === channelId ? 0 : bonusOf(destination);
+      return { destination, match, score: match + bonus };
+    })
+    .filter(({ match, score }) => (typed ? match > 0 : score > 0 || Boolean(kind)))
+    .sort((a, b) => b.score - a.score || a.destination.label.localeCompare(b.destination.label))
+    .map(({ destination }) => destination);
+}
+
+function bestMatch(typed, { names, hint }) {
+  const best = Math.max(...names.map(name => matchScore(typed, name)));
+  if (best) return best;
+  // “harbour general” finds #general of the guild Harbour.
+  const words = typed.split(/\s+/);
+  const guildName = foldText(hint);
+  if (words.length < 2 || !words.every(word => names.some(name => name.includes(word)) || guildName.includes(word)))
+    return 0;
+  return matchScore(words[0], words[0]) * CONTEXT_SHARE;
+}

@@ -1,0 +1,82 @@
+/** The quick switcher: a dialog that leads to a channel, conversation, user or guild by its name. */
+
+import { openDialog } from "../ui/dialogs.js";
+import { h } from "../ui/dom.js";
+import { OptionList } from "../ui/option_list.js";
+import { listDestinations, rankDestinations } from "./destinations.js";
+
+const RESULTS_MAX = 12;
+
+/** Open the quick switcher. */
+export function openQuickSwitcher(context) {
+  const { state } = context;
+  const destinations = listDestinations(context);
+  openDialog("Go to", close => {
+    const field = h("input", {
+      type: "text",
+      "aria-label": "Channel, conversation, user or guild",
+      placeholder: "Channel, conversation, user or guild",
+      autofocus: true,
+      dir: "auto",
+      oninput: () => draw(),
+      onkeydown: event => options.handleKey(event),
+    });
+    const options = new OptionList(field, "Destinations");
+    const status = h("p", { class: "muted small", role: "status" });
+    const draw = () => {
+      const found = rankDestinations(context, destinations, field.value).slice(0, RESULTS_MAX);
+      options.setOptions(
+        found.map(destination => ({
+          label: destination.label,
+          hint: destination.hint,
+          icon: destination.icon(),
+          extra: unreadMark(state, destination.channel),
+          choose: () => {
+            close();
+            destination.open();
+          },
+        })),
+        0,
+      );
+      status.textContent = found.length
+        ? ""
+        : field.value.trim()
+          ? "Nothing has this name. Check the spelling, or use the search for messages."
+          : "Nothing is unread. Type a name.";
+      status.hidden = !status.textContent;
+    };
+    setTimeout(draw);
+    return h(
+      "div",
+      { class: "switcher" },
+      field,
+      options.node,
+      status,
+      h(
+        "p",
+        { class: "muted small switcher-hint" },
+        h("kbd", null, "@"),
+        " people, ",
+        h("kbd", null, "#"),
+        " text channels, ",
+        h("kbd", null, "!"),
+        " voice channels, ",
+        h("kbd", null, "*"),
+        " guilds",
+      ),
+    );
+  });
+}
+
+function unreadMark(state, channel) {
+  if (channel === undefined) return null;
+  const mentionCount = state.mentionCountIn(channel.id);
+  if (mentionCount)
+    return h(
+      "span",
+      { class: "count" },
+      mentionCount,
+      h("span", { class: "visually-hidden" }, mentionCount === 1 ? " mention" : " mentions"),
+    );
+  return state.isShownUnread(channel.id) ? h("span", { class: "tag" }, "Unread") : null;
+}

@@ -1,0 +1,62 @@
+/** The dialog with all keyboard shortcuts. */
+
+import { openDialog } from "../ui/dialogs.js";
+import { h } from "../ui/dom.js";
+import { SHORTCUTS } from "../ui/shortcuts.js";
+
+/** Titles of the groups, by the scope of their shortcuts. */
+const TITLES = {
+  page: "Everywhere",
+  composer: "Message field",
+  list: "List of messages",
+  message: "Focused message",
+  entry: "Lists",
+  call: "Calls",
+};
+const IS_MAC = /mac|iphone|ipad/i.test(navigator.platform);
+const KEY_NAMES = {
+  Mod: IS_MAC ? "⌘" : "Ctrl",
+  Alt: IS_MAC ? "⌥" : "Alt",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+  ContextMenu: "Menu",
+  ControlRight: "Right Ctrl",
+};
+/** Names of keys that a screen reader would not read. */
+const SPOKEN_NAMES = { ArrowUp: "Up", ArrowDown: "Down" };
+
+/** Open the list of shortcuts. */
+export function openShortcutHelp() {
+  openDialog(
+    "Keyboard shortcuts",
+    () =>
+      Object.entries(TITLES).map(([scope, title]) =>
+        h(
+          "section",
+          { class: "shortcut-group" },
+          h("h3", null, title),
+          h(
+            "dl",
+            { class: "shortcuts" },
+            SHORTCUTS.filter(shortcut => shortcut.scope === scope).map(({ label, keys }) =>
+              h("div", null, h("dt", null, label), h("dd", null, keyElements(keys[0]))),
+            ),
+          ),
+        ),
+      ),
+    { wide: true },
+  );
+}
+
+function keyElements(keys) {
+  // The key “+” contains the separator.
+  const names = keys === "+" ? ["+"] : keys.split("+");
+  return names.map(name =>
+    h(
+      "kbd",
+      SPOKEN_NAMES[name] ? { "aria-label": SPOKEN_NAMES[name] } : null,
+      KEY_NAMES[name] ?? (name.length === 1 ? name.toUpperCase() : name),
+    ),
+  );
+}
