@@ -1,6 +1,6 @@
 """Permission and validity checks for threads."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from msgspec import UNSET
@@ -29,7 +29,7 @@ _LEGACY_BYPASS_PERMISSIONS: Final = (
 _FIELDS_OF_CREATOR: Final = ("name", "archived", "auto_archive_duration")
 """Fields that the creator of a thread may change without MANAGE_THREADS."""
 _FIELDS_OF_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "flags", "applied_tags")
-"""Fields that require MANAGE_THREADS to change."""
+"""Fields that require MANAGE_THREADS to change. The creator of a forum post may also change `applied_tags` (decisions/0012)."""
 
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
@@ -157,11 +157,13 @@ def require_edit(call: Call, channel_access: ChannelAccess, row: ChannelRow, bod
 
 
 def _can_edit_unmoderated(
-    call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed_fields: Iterable[str]
+    call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed_fields: Collection[str]
 ) -> bool:
     """Return whether the caller may change the fields without MANAGE_THREADS."""
     if row.owner_id == call.user_id:
-        return all(key in _FIELDS_OF_CREATOR for key in changed_fields)
+        forum = channels.find(call.tx, row.parent_id or 0) if "applied_tags" in changed_fields else None
+        is_post = forum is not None and forum.type in FORUM_TYPES
+        return all(key in _FIELDS_OF_CREATOR or (key == "applied_tags" and is_post) for key in changed_fields)
     if any(key != "archived" for key in changed_fields) or body.archived is True:
         return False
     # Members of the thread and users who may send messages can unarchive it.
