@@ -1,4 +1,4 @@
-"""User settings: privacy (spec/sdk.md#9.3, 10.3, 11.3), status, appearance and notifications of the chat client."""
+"""User settings: privacy (spec/sdk.md#9.3, 10.3, 11.3), status, appearance, notifications and order of guilds."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -22,6 +22,13 @@ FONT_SCALE_MAX: Final = 150
 """Largest text size of the chat client, in percent."""
 EMOJI_SKIN_TONE_MAX: Final = 5
 """Number of the darkest skin tone of emoji."""
+
+GUILD_FOLDERS_MAX: Final = 500
+"""Maximum number of entries in the order of guilds, and of guilds in a folder."""
+FOLDER_NAME_MAX: Final = 32
+"""Maximum length of the name of a guild folder, in characters."""
+COLOR_MAX: Final = 0xFFFFFF
+"""Greatest color, as an RGB number."""
 
 ChosenStatus = Literal["online", "idle", "dnd", "invisible"]
 """Online status that a user can choose."""
@@ -68,6 +75,21 @@ class FriendSources(Struct, kw_only=True):
     """Whether members of a mutual guild may send a friend request."""
 
 
+class GuildFolder(Struct, kw_only=True):
+    """An entry of the user's guild list: a folder, or a guild outside of folders."""
+
+    id: Annotated[int, Meta(ge=1, le=2**53 - 1)] | None = None
+    """ID of the folder, which the client chooses; null for a guild outside of folders."""
+    guild_ids: Annotated[list[GuildId], Meta(min_length=1, max_length=GUILD_FOLDERS_MAX)]
+    """IDs of the guilds in the folder in their order, or of the one guild outside of folders."""
+    name: Annotated[str, Meta(max_length=FOLDER_NAME_MAX)] | None = None
+    """Name of the folder; null if it has none."""
+    color: Annotated[int, Meta(ge=0, le=COLOR_MAX)] | None = None
+    """Color of the folder as an RGB number; null for the default color."""
+    collapsed: bool = False
+    """Whether the folder hides its guilds."""
+
+
 class UserSettings(Struct, kw_only=True):
     """The settings of a user."""
 
@@ -103,6 +125,8 @@ class UserSettings(Struct, kw_only=True):
     """Skin tone of emoji that the user chooses: 0 for none, 1 for the lightest to 5 for the darkest."""
     formatting_toolbar: bool = True
     """Whether the composer of the chat client shows buttons that format text."""
+    guild_folders: list[GuildFolder] = []
+    """Folders and guilds in the order of the user's guild list. Guilds that are missing here follow at the end."""
 
 
 class UpdateUserSettings(Struct, kw_only=True):
@@ -140,6 +164,8 @@ class UpdateUserSettings(Struct, kw_only=True):
     """Skin tone of emoji that the user chooses: 0 for none, 1 for the lightest to 5 for the darkest."""
     formatting_toolbar: bool | UnsetType = UNSET
     """Whether the composer of the chat client shows buttons that format text."""
+    guild_folders: Annotated[list[GuildFolder], Meta(max_length=GUILD_FOLDERS_MAX)] | UnsetType = UNSET
+    """All folders and guilds in their order. Each guild must be one of the user, and be listed once."""
 
 
 USER_SETTINGS_UPDATE = Event(

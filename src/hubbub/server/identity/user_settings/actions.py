@@ -25,6 +25,8 @@ def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     stored = find_current(call, call.user_id)
     if body.restricted_guilds is not UNSET:
         rules.require_guilds(call, stored.restricted_guilds, body.restricted_guilds)
+    if body.guild_folders is not UNSET:
+        rules.require_folders(call, stored.guild_folders, body.guild_folders)
     changes: dict[str, Any] = {
         name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET
     }

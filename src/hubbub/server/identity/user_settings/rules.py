@@ -44,3 +44,30 @@ def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_
         if guild_id in unknown_ids:
             form.add(("restricted_guilds", index), "GUILD_UNKNOWN", "You are not a member of this guild.")
     form.raise_if_any()
+
+
+def require_folders(call: Call, stored: Sequence[wire.GuildFolder], requested: Sequence[wire.GuildFolder]) -> None:
+    """Raise form errors for folders with the same ID, several guilds without a folder, and repeated or foreign guilds.
+
+    A guild that the caller left after it was listed may stay in its folder."""
+    stored_guild_ids = {guild_id for folder in stored for guild_id in folder.guild_ids}
+    new_guild_ids = {guild_id for folder in requested for guild_id in folder.guild_ids} - stored_guild_ids
+    unknown_ids = new_guild_ids.difference(store.filter_member_guilds(call.tx, call.user_id, new_guild_ids))
+    folder_ids: set[int] = set()
+    guild_ids: set[int] = set()
+    form = FormErrors()
+    for index, folder in enumerate(requested):
+        if folder.id is None and len(folder.guild_ids) > 1:
+            form.add(("guild_folders", index, "id"), "FOLDER_ID_REQUIRED", "Several guilds need a folder with an ID.")
+        if folder.id in folder_ids:
+            form.add(("guild_folders", index, "id"), "FOLDER_DUPLICATE", "Another folder has this ID.")
+        if folder.id is not None:
+            folder_ids.add(folder.id)
+        for position, guild_id in enumerate(folder.guild_ids):
+            path = ("guild_folders", index, "guild_ids", position)
+            if guild_id in guild_ids:
+                form.add(path, "GUILD_DUPLICATE", "This guild is listed twice.")
+            elif guild_id in unknown_ids:
+                form.add(path, "GUILD_UNKNOWN", "You are not a member of this guild.")
+            guild_ids.add(guild_id)
+    form.raise_if_any()
