@@ -10,7 +10,6 @@ import "./users/member_list.js";
 import "./messages/timeline.js";
 import "./composer/composer.js";
 import "./channel_view.js";
-import "./channels/forum.js";
 import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./network/enums.js";
 import { compareIds } from "./network/ids.js";
 import { bindToChannel } from "./state/context.js";
@@ -279,6 +278,11 @@ export class Shell {
   }
 
   #showChannelView(channel, messageId) {
+    if (isForum(channel) && !customElements.get("hubbub-forum")) {
+      this.#showView("loading-forum", () => this.#messageView("Loading…"));
+      loadModule(() => import("./channels/forum.js")).then(module => module && this.show());
+      return;
+    }
     const isNewView = this.#showView(`channel-${channel.id}`, () =>
       createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", bindToChannel(this.context, channel.id), {
         messageId,

@@ -1,90 +1,309 @@
-/** The view of a forum: its active and archived posts. */
+/** The view of a forum: its posts as a list or gallery, filtered by tags and sorted. */
 
-import { ChannelFlags, Permissions } from "../network/enums.js";
-import { compareIds } from "../network/ids.js";
+import { ForumLayout, SortOrder } from "../generated/enums.js";
+import { ChannelFlags, ChannelType, Permissions } from "../network/enums.js";
+import { compareIds, creationTimeMs } from "../network/ids.js";
+import { bindToChannel } from "../state/context.js";
 import { messageErrorText } from "../state/outbox.js";
-import { h, reconcile, setChildren } from "../ui/dom.js";
+import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
-import { channelHeader } from "./header.js";
-import { fetchArchivedThreads, openThreadForm, threadLink } from "./threads.js";
+import { loadModule } from "../ui/lazy_modules.js";
+import { runAndReport } from "../ui/notices.js";
+import { channelPath } from "../ui/router.js";
+import { relativeTime } from "../ui/times.js";
+import { cdnPath } from "../content/cdn_paths.js";
+import { emojiElement } from "../content/emoji_element.js";
+import { summarizeMessage } from "../content/message_text.js";
+import { FirstMessages } from "./first_messages.js";
+import { channelHeader, openChannelMenu } from "./header.js";
+import { tagLabel } from "./post_tags.js";
+import { fetchArchivedThreads, threadLink } from "./threads.js";
+
+const SORT_LABELS = { [SortOrder.LATEST_ACTIVITY]: "Latest activity", [SortOrder.CREATION_DATE]: "Newest posts" };
+
+const isPinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
 
 class Forum extends LayoutPart {
-  static kinds = ["channels", "readStates", "messages", "guilds"];
+  static kinds = ["channels", "readStates", "messages", "guilds", "members"];
 
   begin() {
+    const { context } = this;
+    const forum = context.state.channels.get(context.channelId);
+    this.chosenTagIds = new Set();
+    this.firstMessages = new FirstMessages(context, () => this.isConnected && this.draw());
     this.head = h("div");
-    this.list = h("ul", { class: "posts" });
+    this.list = h("ul", { class: "posts", "aria-label": "Posts" });
+    this.empty = h("p", { class: "muted", hidden: true });
     this.archived = h("div", { class: "thread-entries" });
     this.actions = h("div", { class: "row spread" });
-    const showArchived = () =>
-      fetchArchivedThreads(this.context).then(
-        threads =>
-          setChildren(
-            this.archived,
-            threads.length
-              ? threads.map(thread => threadLink(thread, this.context.state))
-              : h("p", { class: "muted small" }, "No archived posts."),
-          ),
-        error => setChildren(this.archived, h("p", { class: "muted small" }, messageErrorText(error))),
-      );
-    setChildren(
-      this.archived,
-      h("button", { type: "button", class: "button quiet small", onclick: showArchived }, "Show archived posts"),
+    this.tags = h("div", { class: "forum-tags", role: "group", "aria-label": "Filter by tags" });
+    this.order = h(
+      "select",
+      { "aria-label": "Sort posts by", onchange: () => this.draw() },
+      Object.entries(SORT_LABELS).map(([value, label]) => h("option", { value }, label)),
     );
-    this.replaceChildren(this.head, h("div", { class: "forum" }, this.actions, this.list, this.archived));
+    this.order.value = String(forum?.default_sort_order ?? SortOrder.LATEST_ACTIVITY);
+    this.#offerArchived();
+    this.replaceChildren(
+      this.head,
+      h("div", { class: "forum" }, this.actions, this.tags, this.empty, this.list, this.archived),
+    );
+  }
+
+  end() {
+    this.firstMessages.end();
   }
 
   draw() {
     const { context } = this,
       { state, channelId } = context;
-    const channel = state.channels.get(channelId);
-    if (channel === undefined) return;
-    setChildren(this.head, channelHeader(context, channel));
-    const isPinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
-    const posts = state
-      .threadsOf(channelId)
-      .filter(thread => !thread.thread_metadata?.archived)
-      .sort((a, b) => isPinned(b) - isPinned(a) || compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
-    const tags = new Map((channel.available_tags ?? []).map(tag => [tag.id, tag.name]));
-    setChildren(
-      this.actions,
-      h("p", { class: "muted" }, posts.length === 1 ? "1 post" : `${posts.length} posts`),
-      state.can(channelId, Permissions.SEND_MESSAGES)
-        ? h(
-            "button",
-            { type: "button", class: "button small", onclick: () => openThreadForm(context, null) },
-            "New post",
-          )
-        : null,
-    );
+    const forum = state.channels.get(channelId);
+    if (forum === undefined) return;
+    this.#drawHead(forum);
+    const all = state.threadsOf(channelId).filter(thread => !thread.thread_metadata?.archived);
+    const posts = this.#sorted(all.filter(post => this.#matchesTags(post, forum)));
+    this.#drawActions(forum, posts.length);
+    this.#drawTags(forum);
+    this.empty.hidden = posts.length > 0;
+    this.empty.textContent = all.length
+      ? "No active post has these tags. Choose other tags."
+      : "There are no posts yet. Create the first one.";
+    const isGallery = forum.type === ChannelType.GUILD_MEDIA || forum.default_forum_layout === ForumLayout.GRID;
+    this.list.classList.toggle("gallery", isGallery);
     reconcile(
       this.list,
-      posts.map(post => ({
-        key: post.id,
-        version: JSON.stringify([
-          post.name,
-          post.message_count,
-          state.isUnread(post.id),
-          post.applied_tags,
-          post.flags,
-          post.last_message_id,
-        ]),
-        build: () =>
-          h(
-            "li",
-            { class: "post" },
-            threadLink(post, state),
-            (post.applied_tags ?? []).length || isPinned(post)
-              ? h(
-                  "ul",
-                  { class: "tags" },
-                  isPinned(post) ? h("li", null, "Pinned") : null,
-                  post.applied_tags.map(id => tags.has(id) && h("li", null, tags.get(id))),
-                )
-              : null,
-          ),
-      })),
+      posts.map(post => this.#entry(post, forum, isGallery)),
     );
+  }
+
+  #drawHead(forum) {
+    const version = JSON.stringify([forum.name, forum.topic, String(this.context.state.permissionsIn(forum.id))]);
+    if (this.head.dataset.version === version) return;
+    this.head.dataset.version = version;
+    setChildren(this.head, channelHeader(this.context, forum));
+  }
+
+  #drawActions(forum, postCount) {
+    const canPost = this.context.state.can(forum.id, Permissions.SEND_MESSAGES);
+    const version = `${postCount} ${canPost}`;
+    if (this.actions.dataset.version === version) return;
+    this.actions.dataset.version = version;
+    const create = async () =>
+      (await loadModule(() => import("./post_form.js")))?.openPostForm(bindToChannel(this.context, forum.id));
+    setChildren(
+      this.actions,
+      h("p", { class: "muted", role: "status" }, postCount === 1 ? "1 post" : `${postCount} posts`),
+      h(
+        "div",
+        { class: "row" },
+        this.order,
+        canPost ? h("button", { type: "button", class: "button small", onclick: create }, "New post") : null,
+      ),
+    );
+  }
+
+  #drawTags(forum) {
+    const tags = forum.available_tags ?? [];
+    this.tags.hidden = !tags.length;
+    const guild = this.context.state.guilds.get(forum.guild_id);
+    const toggle = id => {
+      if (!this.chosenTagIds.delete(id)) this.chosenTagIds.add(id);
+      this.#offerArchived();
+      this.draw();
+    };
+    reconcile(
+      this.tags,
+      tags.map(tag => {
+        const isChosen = this.chosenTagIds.has(tag.id);
+        return {
+          key: tag.id,
+          version: `${tag.name} ${tag.emoji_id} ${tag.emoji_name} ${isChosen}`,
+          build: () =>
+            h(
+              "button",
+              { type: "button", class: "tag-toggle", "aria-pressed": String(isChosen), onclick: () => toggle(tag.id) },
+              tagLabel(tag, guild),
+            ),
+        };
+      }),
+    );
+  }
+
+  #matchesTags(post, forum) {
+    const available = new Set((forum.available_tags ?? []).map(tag => tag.id));
+    const chosen = [...this.chosenTagIds].filter(id => available.has(id)),
+      applied = post.applied_tags ?? [];
+    if (!chosen.length) return true;
+    return forum.default_tag_setting === "match_all"
+      ? chosen.every(id => applied.includes(id))
+      : chosen.some(id => applied.includes(id));
+  }
+
+  #sorted(posts) {
+    const keyOf =
+      Number(this.order.value) === SortOrder.CREATION_DATE ? post => post.id : post => post.last_message_id ?? post.id;
+    return posts.sort((a, b) => Number(isPinned(b)) - Number(isPinned(a)) || compareIds(keyOf(b), keyOf(a)));
+  }
+
+  // Posts
+
+  #entry(post, forum, isGallery) {
+    const { state } = this.context;
+    const message = this.firstMessages.get(post.id);
+    return {
+      key: post.id,
+      version: JSON.stringify([
+        post.name,
+        post.message_count,
+        state.isUnread(post.id),
+        post.applied_tags,
+        post.flags,
+        post.last_message_id,
+        post.thread_metadata,
+        Boolean(post.member),
+        isGallery,
+        forum.available_tags,
+        forum.default_reaction_emoji,
+        message?.content,
+        message?.attachments?.map(file => file.id),
+        message?.reactions,
+      ]),
+      build: () => this.#postItem(post, forum, message),
+    };
+  }
+
+  #postItem(post, forum, message) {
+    const { context } = this,
+      { state } = context;
+    const guild = state.guilds.get(forum.guild_id);
+    const tags = new Map((forum.available_tags ?? []).map(tag => [tag.id, tag]));
+    const applied = (post.applied_tags ?? []).filter(id => tags.has(id));
+    const author = message?.author ? state.displayName(message.author, forum.guild_id) : null;
+    const isUnread = state.isUnread(post.id) && post.member;
+    const openMenu = event => {
+      event.preventDefault();
+      openChannelMenu(event.currentTarget, bindToChannel(context, post.id), post);
+    };
+    const picture = this.#picture(message);
+    return h(
+      "li",
+      { class: picture ? "post has-picture" : "post" },
+      picture,
+      h(
+        "div",
+        { class: "post-body" },
+        applied.length || isPinned(post)
+          ? h(
+              "ul",
+              { class: "tags", "aria-label": "Tags" },
+              isPinned(post) ? h("li", null, icon("pin"), " Pinned") : null,
+              applied.map(id => h("li", null, tagLabel(tags.get(id), guild))),
+            )
+          : null,
+        h(
+          "a",
+          {
+            href: channelPath(post),
+            class: isUnread ? "post-title unread" : "post-title",
+            dataset: { focus: "title" },
+            oncontextmenu: openMenu,
+          },
+          post.thread_metadata?.locked ? icon("lock") : null,
+          h("span", { dir: "auto" }, post.name),
+          isUnread ? h("span", { class: "visually-hidden" }, " unread") : null,
+        ),
+        message
+          ? h(
+              "p",
+              { class: "muted small post-text", dir: "auto" },
+              author ? `${author}: ` : "",
+              summarizeMessage(message, context),
+            )
+          : null,
+        h(
+          "p",
+          { class: "row post-foot" },
+          this.#defaultReaction(post, forum, message),
+          h(
+            "span",
+            { class: "muted small" },
+            `${post.message_count === 1 ? "1 reply" : `${post.message_count ?? 0} replies`} · ${relativeTime(creationTimeMs(post.last_message_id ?? post.id))}`,
+          ),
+        ),
+      ),
+    );
+  }
+
+  /** Return the first image of a message, or null. */
+  #picture(message) {
+    const file = message?.attachments?.find(attachment => /^image\//.test(attachment.content_type ?? ""));
+    const path = file ? cdnPath(file.url, this.context.webUrl) : null;
+    if (path === null || /^SPOILER_/.test(file.filename)) return null;
+    return h("img", { class: "post-picture", src: path, alt: file.description ?? "", loading: "lazy" });
+  }
+
+  /** Return the button of the forum's default reaction, or null. */
+  #defaultReaction(post, forum, message) {
+    const chosen = forum.default_reaction_emoji,
+      { api, state } = this.context;
+    if (!chosen || !message || !state.can(forum.id, Permissions.READ_MESSAGE_HISTORY)) return null;
+    const custom = chosen.emoji_id
+      ? state.guilds.get(forum.guild_id)?.emojis?.find(emoji => emoji.id === chosen.emoji_id)
+      : null;
+    if (chosen.emoji_id && !custom) return null;
+    const emoji = custom ?? { id: null, name: chosen.emoji_name };
+    const reaction = message.reactions?.find(
+      candidate => (candidate.emoji.id ?? null) === (emoji.id ?? null) && candidate.emoji.name === emoji.name,
+    );
+    const isMine = reaction?.me ?? false;
+    if (!isMine && !reaction && !state.can(forum.id, Permissions.ADD_REACTIONS)) return null;
+    const key = encodeURIComponent(emoji.id ? `${emoji.name}:${emoji.id}` : emoji.name);
+    const toggle = () =>
+      runAndReport(() =>
+        api.request(isMine ? "DELETE" : "PUT", `/channels/${post.id}/messages/${message.id}/reactions/${key}/@me`),
+      );
+    return h(
+      "button",
+      {
+        type: "button",
+        class: isMine ? "reaction own" : "reaction",
+        "aria-pressed": String(isMine),
+        "aria-label": `${emoji.name}, ${reaction?.count ?? 0}`,
+        dataset: { focus: "reaction" },
+        onclick: toggle,
+      },
+      emojiElement(emoji),
+      h("span", { class: "number" }, reaction?.count ?? 0),
+    );
+  }
+
+  // Archived posts
+
+  #offerArchived() {
+    setChildren(
+      this.archived,
+      h(
+        "button",
+        { type: "button", class: "button quiet small", onclick: () => this.#showArchived() },
+        "Show archived posts",
+      ),
+    );
+  }
+
+  async #showArchived() {
+    const { context } = this;
+    const forum = context.state.channels.get(context.channelId);
+    try {
+      const threads = (await fetchArchivedThreads(context)).filter(post => this.#matchesTags(post, forum));
+      setChildren(
+        this.archived,
+        threads.length
+          ? threads.map(thread => threadLink(thread, context.state))
+          : h("p", { class: "muted small" }, "No archived posts."),
+      );
+    } catch (error) {
+      setChildren(this.archived, h("p", { class: "muted small" }, messageErrorText(error)));
+    }
   }
 }
 

@@ -1,7 +1,15 @@
 /** The header of a channel: title, topic, tools and menu; also the menu of a category. */
 
 import { CHANNEL_NAME_MAX, TOPIC_MAX } from "../generated/limits.js";
-import { ChannelType, Permissions, canHaveThreads, isForum, isPrivate, isThread } from "../network/enums.js";
+import {
+  ChannelFlags,
+  ChannelType,
+  Permissions,
+  canHaveThreads,
+  isForum,
+  isPrivate,
+  isThread,
+} from "../network/enums.js";
 import { markChannelsRead } from "../state/read_markers.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
@@ -18,7 +26,6 @@ import { startPrivateCall } from "../calls/private_calls.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
 import { channelNotificationItems } from "../guilds/mutes.js";
-import { toggleThreadMembership, openThreadList } from "./threads.js";
 
 /** Return the header of a channel; `onClose` closes the pane that shows it beside its parent channel, or is null. */
 export function channelHeader(context, channel, onClose = null) {
@@ -54,7 +61,7 @@ export function channelHeader(context, channel, onClose = null) {
       isPrivate(channel) && !other?.bot
         ? iconButton("voice", "Start call", () => startPrivateCall(context, channel))
         : null,
-      hasThreads ? iconButton("thread", "Threads", () => openThreadList(context)) : null,
+      hasThreads ? iconButton("thread", "Threads", async () => (await loadThreads())?.openThreadList(context)) : null,
       isForum(channel) ? null : iconButton("pin", "Pinned messages", () => openPins(context, channel)),
       onClose === null ? iconButton("search", "Search", dispatch("open-search")) : null,
       (other === null || channel.guild_id) && onClose === null
@@ -67,6 +74,8 @@ export function channelHeader(context, channel, onClose = null) {
     ),
   );
 }
+
+const loadThreads = () => loadModule(() => import("./threads.js"));
 
 async function openPins(context, channel) {
   const module = await loadModule(() => import("./pinned_messages.js"));
@@ -107,6 +116,9 @@ export function openChannelMenu(anchor, context, channel) {
   const isThreadChannel = isThread(channel),
     canManage = state.can(channel.id, isThreadChannel ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
   const isGroup = channel.type === ChannelType.GROUP_DM;
+  const parent = isThreadChannel ? state.channels.get(channel.parent_id) : undefined;
+  const isPost = parent !== undefined && isForum(parent),
+    isPinned = Boolean((channel.flags ?? 0) & ChannelFlags.PINNED);
   const toggleArchived = () =>
     runAndReport(() =>
       api.request("PATCH", `/channels/${channel.id}`, { json: { archived: !channel.thread_metadata?.archived } }),
@@ -129,13 +141,31 @@ export function openChannelMenu(anchor, context, channel) {
     isThreadChannel && {
       label: channel.member ? "Leave thread" : "Join thread",
       icon: "thread",
-      onClick: () => toggleThreadMembership(context),
+      onClick: async () => (await loadThreads())?.toggleThreadMembership(context),
     },
     isThreadChannel &&
       (canManage || channel.owner_id === me.id) && {
         label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread",
         icon: "lock",
         onClick: toggleArchived,
+      },
+    isPost &&
+      (canManage || channel.owner_id === me.id) &&
+      parent.available_tags?.length > 0 && {
+        label: "Edit tags",
+        icon: "tag",
+        onClick: async () => (await loadModule(() => import("./post_tags.js")))?.openTagEditor(context, channel),
+      },
+    isPost &&
+      canManage && {
+        label: isPinned ? "Unpin post" : "Pin post",
+        icon: "pin",
+        onClick: () =>
+          runAndReport(() =>
+            api.request("PATCH", `/channels/${channel.id}`, {
+              json: { flags: (channel.flags ?? 0) ^ ChannelFlags.PINNED },
+            }),
+          ),
       },
     (canManage || isGroup || (isThreadChannel && channel.owner_id === me.id)) &&
       channel.type !== ChannelType.DM && {

@@ -1,8 +1,8 @@
 /**
  * The places that the quick switcher can lead to, and their order.
  *
- * @typedef {{key: string, kind: "guild" | "text" | "voice" | "user", names: string[], label: string, hint: string, icon: () => Element,
- *   channel?: any, open: () => void}} Destination
+ * @typedef {{key: string, kind: "guild" | "text" | "voice" | "user", names: string[], label: string, hint: string,
+ *   icon: () => Element, channel?: any, open: () => void}} Destination
  */
 
 import {

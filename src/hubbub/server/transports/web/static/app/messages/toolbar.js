@@ -14,7 +14,6 @@ import { matchShortcut } from "../ui/shortcuts.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { isUserMessage, summarizeMessage } from "../content/message_text.js";
 import { openProfile } from "../users/profile.js";
-import { openThreadForm } from "../channels/threads.js";
 import { showReactionUsers, toggleReaction } from "./reactions.js";
 
 /** The toolbar of a timeline, which moves to the hovered or focused row. */
@@ -197,7 +196,7 @@ export class MessageToolbar {
         this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
           label: "Create thread",
           icon: "thread",
-          onClick: () => openThreadForm(context, message),
+          onClick: () => createThread(context, message),
         },
       isStored &&
         isUserMessage(message) &&
@@ -250,4 +249,8 @@ export class MessageToolbar {
       return [];
     }
   }
+}
+
+async function createThread(context, message) {
+  (await loadModule(() => import("../channels/thread_form.js")))?.openThreadForm(context, message);
 }

@@ -1,0 +1,123 @@
+/** The form that creates a forum post: title, message, files and tags. */
+
+import { ATTACHMENTS_MAX, ATTACHMENT_BYTES_MAX, CHANNEL_NAME_MAX, CONTENT_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
+import { messageErrorText } from "../state/outbox.js";
+import { formField, iconButton } from "../ui/controls.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { formatByteLimit, formatBytes } from "../ui/formats.js";
+import { channelPath } from "../ui/router.js";
+import { tagField } from "./post_tags.js";
+
+/** Open the form for a post in the forum of the context. */
+export function openPostForm(context) {
+  const { api, state, channelId } = context;
+  const forum = state.channels.get(channelId);
+  openDialog(
+    "New post",
+    close => {
+      const title = formField(
+        "Title",
+        h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, required: true, dir: "auto", autofocus: true }),
+      );
+      const content = formField("Message", h("textarea", { rows: "5", maxlength: CONTENT_MAX, dir: "auto" }));
+      const files = state.can(channelId, Permissions.ATTACH_FILES) ? fileField() : null;
+      const tags = tagField(context, forum);
+      const button = h("button", { type: "submit", class: "button" }, "Create post");
+      const create = async event => {
+        event.preventDefault();
+        for (const field of [title, content]) field.setError(null);
+        const tagIds = tags.read();
+        if (tagIds === null) return;
+        const attached = files?.read() ?? [];
+        const json = {
+          name: title.input.value.trim(),
+          message: { content: content.input.value },
+          applied_tags: tagIds,
+        };
+        if (attached.length) json.message.attachments = attached.map((file, id) => ({ id, filename: file.name }));
+        button.disabled = true;
+        try {
+          const post = await api.request("POST", `/channels/${channelId}/threads`, {
+            json,
+            files: attached.length ? attached : undefined,
+          });
+          state.apply("THREAD_CREATE", post);
+          close();
+          context.go(channelPath(post));
+        } catch (error) {
+          (error.errors?.name ? title : content).setError(messageErrorText(error));
+        } finally {
+          button.disabled = false;
+        }
+      };
+      return h(
+        "form",
+        { class: "stack", onsubmit: create },
+        title.node,
+        content.node,
+        files?.node,
+        tags.node,
+        h("div", { class: "row end" }, button),
+      );
+    },
+    { wide: true },
+  );
+}
+
+/** Return the field with the files of a post. */
+function fileField() {
+  /** @type {File[]} */
+  let files = [];
+  const list = h("ul", { class: "post-files", "aria-label": "Files of the post" });
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const input = h("input", { type: "file", multiple: true, class: "visually-hidden", tabindex: "-1" });
+  const draw = problem => {
+    error.textContent = problem ?? "";
+    error.hidden = !problem;
+    setChildren(
+      list,
+      files.map(file =>
+        h(
+          "li",
+          null,
+          icon("file"),
+          h(
+            "span",
+            { class: "upload-name" },
+            file.name,
+            h("span", { class: "muted small" }, ` ${formatBytes(file.size)}`),
+          ),
+          iconButton("close", `Remove ${file.name}`, () => {
+            files = files.filter(other => other !== file);
+            draw();
+          }),
+        ),
+      ),
+    );
+  };
+  input.addEventListener("change", () => {
+    const chosen = [...input.files];
+    input.value = "";
+    const tooLarge = chosen.find(file => file.size > ATTACHMENT_BYTES_MAX);
+    files = [...files, ...chosen.filter(file => file.size <= ATTACHMENT_BYTES_MAX)];
+    const problem = tooLarge
+      ? `${tooLarge.name} is larger than ${formatByteLimit(ATTACHMENT_BYTES_MAX)}.`
+      : files.length > ATTACHMENTS_MAX
+        ? `A post has at most ${ATTACHMENTS_MAX} files.`
+        : null;
+    files = files.slice(0, ATTACHMENTS_MAX);
+    draw(problem);
+  });
+  const add = h(
+    "button",
+    { type: "button", class: "button quiet small", onclick: () => input.click() },
+    icon("plus"),
+    "Add files",
+  );
+  return {
+    node: h("div", { class: "field", role: "group", "aria-label": "Files" }, h("p", null, add, input), list, error),
+    read: () => files,
+  };
+}
