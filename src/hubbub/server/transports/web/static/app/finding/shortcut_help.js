@@ -11,6 +11,7 @@ const TITLES = {
   list: "List of messages",
   message: "Focused message",
   entry: "Lists",
+  guilds: "Focused guild",
   call: "Calls",
 };
 const IS_MAC = /mac|iphone|ipad/i.test(navigator.platform);

@@ -1,8 +1,11 @@
 /** The list of guilds at the edge of the layout (the rail), with unread indicators. */
 
 import { ChannelFlags, Permissions, RelationshipType, isPrivate, isMessageable, isThread } from "../network/enums.js";
+import { folderKey, guildFolders, saveGuildFolders } from "../state/guild_order.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
+import { loadModule } from "../ui/lazy_modules.js";
+import { runAndReport } from "../ui/notices.js";
 import { guildIcon } from "../content/avatars.js";
 import { openAddGuild } from "./join_dialogs.js";
 import { openGuildMenu } from "./menu.js";
@@ -17,11 +20,17 @@ class GuildList extends LayoutPart {
     "relationships",
     "route",
     "notificationSettings",
+    "settings",
   ];
 
   begin() {
     this.list = h("ul", { class: "rail-list" });
     this.replaceChildren(h("nav", { class: "rail", "aria-label": "Guilds" }, this.list));
+    const prepareMoves = async () => {
+      for (const name of ["pointerover", "focusin"]) this.list.removeEventListener(name, prepareMoves);
+      (await loadFolders())?.makeGuildsMovable(this.list, this.context);
+    };
+    for (const name of ["pointerover", "focusin"]) this.list.addEventListener(name, prepareMoves);
   }
 
   draw() {
@@ -47,14 +56,81 @@ class GuildList extends LayoutPart {
             h("span", { class: "avatar square home" }, icon("people")),
           ),
       },
-      ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
+      ...guildFolders(state).flatMap(folder => this.#folderEntries(folder, guildId)),
       { key: "add", version: "", build: () => this.#addButton() },
       { key: "mentions", version: "", build: () => this.#mentionsButton() },
     ];
     reconcile(this.list, entries);
   }
 
-  #entry(guild, currentGuildId) {
+  #folderEntries(folder, currentGuildId) {
+    const guilds = folder.guild_ids.map(id => this.context.state.guilds.get(id));
+    if (folder.id === null) return [this.#entry(guilds[0], currentGuildId)];
+    return [
+      this.#folderEntry(folder, guilds, currentGuildId),
+      ...(folder.collapsed ? [] : guilds.map(guild => this.#entry(guild, currentGuildId, "in-folder"))),
+    ];
+  }
+
+  #folderEntry(folder, guilds, currentGuildId) {
+    const counts = guilds.map(guild => this.#countUnread(guild));
+    const isUnread = folder.collapsed && counts.some(count => count.isUnread),
+      mentionCount = folder.collapsed ? counts.reduce((sum, count) => sum + count.mentionCount, 0) : 0;
+    const hasCurrent = folder.collapsed && folder.guild_ids.includes(currentGuildId);
+    const name = folder.name || guilds.map(guild => guild.name ?? "Unknown guild").join(", ");
+    return {
+      key: folderKey(folder),
+      version: JSON.stringify([
+        folder,
+        isUnread,
+        mentionCount,
+        hasCurrent,
+        guilds.map(guild => [guild.name, guild.icon]),
+      ]),
+      build: () => this.#folderItem(folder, guilds, name, { isUnread, mentionCount, hasCurrent }),
+    };
+  }
+
+  #folderItem(folder, guilds, name, { isUnread, mentionCount, hasCurrent }) {
+    const color = folder.color === null ? null : `#${folder.color.toString(16).padStart(6, "0")}`;
+    const toggle = () => {
+      const folders = guildFolders(this.context.state).map(other =>
+        other.id === folder.id ? { ...other, collapsed: !other.collapsed } : other,
+      );
+      runAndReport(() => saveGuildFolders(this.context, folders));
+    };
+    const openMenu = async event => {
+      const anchor = event.currentTarget;
+      event.preventDefault();
+      (await loadFolders())?.openFolderMenu(anchor, this.context, folder.id);
+    };
+    return h(
+      "li",
+      {
+        class: `rail-folder${isUnread ? " unread" : ""}${hasCurrent ? " has-current" : ""}`,
+        draggable: "true",
+        dataset: { move: folderKey(folder) },
+      },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "avatar square folder",
+          "aria-expanded": String(!folder.collapsed),
+          "aria-label": `Folder ${name}${mentionSuffix(isUnread, mentionCount)}`,
+          title: name,
+          style: color ? { "--folder": color } : {},
+          dataset: { focus: "folder" },
+          onclick: toggle,
+          oncontextmenu: openMenu,
+        },
+        folder.collapsed ? guilds.slice(0, 4).map(guild => guildIcon(guild)) : icon("inbox"),
+      ),
+      countBadge(mentionCount),
+    );
+  }
+
+  #countUnread(guild) {
     const { state } = this.context;
     let isUnread = false,
       mentionCount = 0;
@@ -63,8 +139,13 @@ class GuildList extends LayoutPart {
       isUnread ||= state.isShownUnread(channel.id);
       mentionCount += state.mentionCountIn(channel.id);
     }
+    return { isUnread, mentionCount };
+  }
+
+  #entry(guild, currentGuildId, className = null) {
+    const { isUnread, mentionCount } = this.#countUnread(guild);
     const isCurrent = guild.id === currentGuildId;
-    const version = `${isCurrent} ${isUnread} ${mentionCount} ${guild.name} ${guild.icon} ${guild.unavailable}`;
+    const version = `${isCurrent} ${isUnread} ${mentionCount} ${guild.name} ${guild.icon} ${guild.unavailable} ${className}`;
     const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
     return {
       key: guild.id,
@@ -72,6 +153,8 @@ class GuildList extends LayoutPart {
       build: () =>
         this.#item(`/app/channels/${guild.id}`, name, isCurrent, isUnread, mentionCount, guildIcon(guild), {
           oncontextmenu: event => this.#openMenu(event, guild.id),
+          className,
+          move: guild.id,
         }),
     };
   }
@@ -83,30 +166,28 @@ class GuildList extends LayoutPart {
     openGuildMenu(event.currentTarget, this.context, guildId);
   }
 
-  #item(path, name, isCurrent, isUnread, mentionCount, image, attributes = {}) {
-    const suffix = mentionCount
-      ? `, ${mentionCount} ${mentionCount === 1 ? "mention" : "mentions"}`
-      : isUnread
-        ? ", unread"
-        : "";
+  #item(path, name, isCurrent, isUnread, mentionCount, image, options = {}) {
+    const { className = null, move = null, ...attributes } = options;
     return h(
       "li",
-      { class: isUnread ? "unread" : null },
+      {
+        class: [isUnread ? "unread" : null, className].filter(Boolean).join(" ") || null,
+        draggable: move ? "true" : null,
+        dataset: move ? { move } : {},
+      },
       h(
         "a",
         {
           href: path,
           "aria-current": isCurrent ? "page" : null,
-          "aria-label": name + suffix,
+          "aria-label": name + mentionSuffix(isUnread, mentionCount),
           title: name,
           dataset: { focus: path },
           ...attributes,
         },
         image,
       ),
-      mentionCount
-        ? h("span", { class: "count", "aria-hidden": "true" }, mentionCount > 99 ? "99+" : mentionCount)
-        : null,
+      countBadge(mentionCount),
     );
   }
 
@@ -148,6 +229,17 @@ class GuildList extends LayoutPart {
     );
   }
 }
+
+const loadFolders = () => loadModule(() => import("./guild_folders.js"));
+
+/** Return the end of the accessible name of an entry. */
+function mentionSuffix(isUnread, mentionCount) {
+  if (mentionCount) return `, ${mentionCount} ${mentionCount === 1 ? "mention" : "mentions"}`;
+  return isUnread ? ", unread" : "";
+}
+
+const countBadge = mentionCount =>
+  mentionCount ? h("span", { class: "count", "aria-hidden": "true" }, mentionCount > 99 ? "99+" : mentionCount) : null;
 
 /** Return whether the unread messages of a channel count for its guild: only in visible channels and joined threads. */
 export function countsAsUnread(channel, state) {

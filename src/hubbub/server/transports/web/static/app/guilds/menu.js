@@ -59,6 +59,7 @@ export function openGuildMenu(anchor, context, guildId) {
     },
     { label: "Mark all as read", icon: "check", onClick: () => markAllRead(context, guildId) },
     ...guildNotificationItems(context, anchor, guild),
+    { label: "Move…", icon: "move", onClick: () => openMoves(anchor, context, guildId) },
     guild.owner_id !== context.me.id && {
       label: "Leave guild",
       icon: "leave",
@@ -66,6 +67,10 @@ export function openGuildMenu(anchor, context, guildId) {
       onClick: () => leave(context, guild),
     },
   ]);
+}
+
+async function openMoves(anchor, context, guildId) {
+  (await loadModule(() => import("./guild_folders.js")))?.openMoveMenu(anchor, context, guildId);
 }
 
 async function openSettings(context, guildId) {

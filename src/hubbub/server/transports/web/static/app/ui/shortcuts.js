@@ -41,6 +41,8 @@ export const SHORTCUTS = [
     keys: ["Shift+F10"],
     label: "Open the menu of a guild, channel, member or other entry",
   },
+  { id: "guild-up", scope: "guilds", keys: ["Mod+Shift+ArrowUp"], label: "Move the guild or folder up" },
+  { id: "guild-down", scope: "guilds", keys: ["Mod+Shift+ArrowDown"], label: "Move the guild or folder down" },
   { id: "talk", scope: "call", keys: ["ControlRight"], label: "Talk, while push to talk is on" },
 ];
 

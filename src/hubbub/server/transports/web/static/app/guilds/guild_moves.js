@@ -1,0 +1,125 @@
+/** Changes of the order of guilds: each function returns a new list of folders. */
+
+import { folderKey, singleGuild } from "../state/guild_order.js";
+
+/** Largest random ID of a folder. */
+const FOLDER_ID_MAX = 2 ** 32;
+
+const withoutGuild = (folders, guildId) =>
+  folders
+    .map(folder => ({ ...folder, guild_ids: folder.guild_ids.filter(id => id !== guildId) }))
+    .filter(folder => folder.guild_ids.length);
+
+const placed = (list, item, index) => [...list.slice(0, index), item, ...list.slice(index)];
+
+/** Return the folder that contains a guild, or null if it is outside of folders. */
+export function folderOf(folders, guildId) {
+  return folders.find(folder => folder.id !== null && folder.guild_ids.includes(guildId)) ?? null;
+}
+
+/** Move an entry, which is a folder or a guild outside of folders, up (-1) or down (1). */
+export function stepEntry(folders, key, step) {
+  const index = folders.findIndex(folder => folderKey(folder) === key);
+  if (index < 0 || index + step < 0 || index + step >= folders.length) return folders;
+  const rest = folders.filter((_, other) => other !== index);
+  return placed(rest, folders[index], index + step);
+}
+
+/** Move a guild up (-1) or down (1); at the edge of its folder it leaves the folder. */
+export function stepGuild(folders, guildId, step) {
+  const folder = folderOf(folders, guildId);
+  if (folder === null) return stepEntry(folders, guildId, step);
+  const index = folder.guild_ids.indexOf(guildId);
+  if (index + step < 0 || index + step >= folder.guild_ids.length) return removeFromFolder(folders, guildId, step > 0);
+  const ids = placed(
+    folder.guild_ids.filter(id => id !== guildId),
+    guildId,
+    index + step,
+  );
+  return folders.map(other => (other === folder ? { ...folder, guild_ids: ids } : other));
+}
+
+/** Move a guild out of its folder, to the place before or after it. */
+export function removeFromFolder(folders, guildId, isAfter = true) {
+  const index = folders.indexOf(folderOf(folders, guildId));
+  if (index < 0) return folders;
+  const hasOthers = folders[index].guild_ids.length > 1;
+  return placed(withoutGuild(folders, guildId), singleGuild(guildId), index + (isAfter && hasOthers ? 1 : 0));
+}
+
+/** Move a guild into a folder, as its last guild. */
+export function addToFolder(folders, guildId, folderId) {
+  return withoutGuild(folders, guildId).map(folder =>
+    folder.id === folderId ? { ...folder, guild_ids: [...folder.guild_ids, guildId] } : folder,
+  );
+}
+
+/** Create a folder at the place of a guild, with it and a further guild. */
+export function createFolder(folders, guildId, otherId = null) {
+  const rest = otherId === null ? folders : withoutGuild(folders, otherId);
+  const outside = folderOf(rest, guildId) === null ? rest : removeFromFolder(rest, guildId);
+  const id = 1 + Math.floor(Math.random() * FOLDER_ID_MAX);
+  return outside.map(folder =>
+    folder.id === null && folder.guild_ids[0] === guildId
+      ? { ...folder, id, guild_ids: otherId === null ? [guildId] : [guildId, otherId] }
+      : folder,
+  );
+}
+
+/** Remove a folder; its guilds take its place. */
+export function dissolveFolder(folders, folderId) {
+  return folders.flatMap(folder => (folder.id === folderId ? folder.guild_ids.map(singleGuild) : [folder]));
+}
+
+/** Change the name, color or state of a folder. */
+export function changeFolder(folders, folderId, changes) {
+  return folders.map(folder => (folder.id === folderId ? { ...folder, ...changes } : folder));
+}
+
+/**
+ * Drop a dragged guild or folder on another entry of the list.
+ *
+ * @param {any[]} folders
+ * @param {string} dragged the ID of a guild, or the key of a folder
+ * @param {string} target likewise
+ * @param {"before" | "inside" | "after"} place
+ */
+export function dropEntry(folders, dragged, target, place) {
+  if (dragged === target) return folders;
+  const isFolder = key => key.startsWith("folder-");
+  if (isFolder(dragged)) {
+    const entry = folders.find(folder => folderKey(folder) === dragged);
+    const host = isFolder(target) ? null : folderOf(folders, target);
+    const targetKey = host === null ? target : folderKey(host);
+    if (targetKey === dragged) return folders;
+    const rest = folders.filter(folder => folder !== entry);
+    return placed(
+      rest,
+      entry,
+      rest.findIndex(folder => folderKey(folder) === targetKey) + (place === "before" ? 0 : 1),
+    );
+  }
+  if (isFolder(target)) {
+    if (place !== "before") return addToFolder(folders, dragged, Number(target.slice("folder-".length)));
+    const rest = withoutGuild(folders, dragged);
+    return placed(
+      rest,
+      singleGuild(dragged),
+      Math.max(
+        0,
+        rest.findIndex(folder => folderKey(folder) === target),
+      ),
+    );
+  }
+  const host = folderOf(folders, target);
+  if (place === "inside" && host === null) return createFolder(folders, target, dragged);
+  const rest = withoutGuild(folders, dragged);
+  const offset = place === "before" ? 0 : 1;
+  if (host === null)
+    return placed(rest, singleGuild(dragged), rest.findIndex(folder => folderKey(folder) === target) + offset);
+  return rest.map(folder =>
+    folder.id === host.id
+      ? { ...folder, guild_ids: placed(folder.guild_ids, dragged, folder.guild_ids.indexOf(target) + offset) }
+      : folder,
+  );
+}
