@@ -49,7 +49,7 @@ async def start_rehearsal(world_file: WorldFile | None = None, **settings: Any) 
     """Run a world, by default the demo world, with a frozen clock."""
     defaults = {
         "rate_limits": "report",
-        "mail": MailConfig(mailbox=True),
+        "mail": MailConfig(keep_in_memory=True),
         "voice": VoiceConfig(endpoint=VOICE_ENDPOINT),
     }
     config = small_config(**defaults | settings)

@@ -75,8 +75,10 @@ async def client_world(
     listener.setblocking(False)
     proxy.target_port = listener.getsockname()[1]
     issued = certificates.issue(tmp_path / "voice", [])
-    voice = VoiceConfig(certificate=str(issued.certificate), key=str(issued.key), authority=str(issued.authority))
-    config = small_config(public_url=f"http://127.0.0.1:{await proxy.open()}", private_targets=True, voice=voice)
+    voice = VoiceConfig(
+        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
+    )
+    config = small_config(public_url=f"http://127.0.0.1:{await proxy.open()}", allow_private_targets=True, voice=voice)
     # A time after every dated change, even if the real date is earlier.
     app = App(config, clock=ControlledClock(max(NOW_MS, RealClock().now_ms())))
     await app.start(listener)

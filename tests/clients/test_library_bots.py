@@ -241,7 +241,7 @@ async def tls_setup(tmp_path: Path) -> AsyncIterator[tuple[ClientSetup, str]]:
     context.load_cert_chain(issued.certificate, issued.key)
     authority = str(issued.authority)
     clock = ControlledClock(max(NOW_MS, RealClock().now_ms()))
-    app = App(small_config(private_targets=True), clock=clock, tls=ServerTls(context, authority))
+    app = App(small_config(allow_private_targets=True), clock=clock, tls=ServerTls(context, authority))
     await app.start()
     connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=authority))
     async with aiohttp.ClientSession(connector=connector) as client:

@@ -110,7 +110,7 @@ def _problems(prepared: PreparedGuild, seeds: Seeds, document: dict[str, Any], s
 def _modes(endpoint: Endpoint) -> list[GenerationMode]:
     """Return the generation modes of an operation; only valid requests if it has no input to get wrong."""
     # In a form every value is text, and all OAuth2 fields are optional.
-    inputs = (type(None) if endpoint.operation.form else endpoint.operation.body, endpoint.operation.query)
+    inputs = (type(None) if endpoint.operation.is_form else endpoint.operation.body, endpoint.operation.query)
     if any(endpoint.snowflake_parameters) or any(kind is not type(None) for kind in inputs):
         return [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     return [GenerationMode.POSITIVE]

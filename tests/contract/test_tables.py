@@ -126,7 +126,7 @@ def test_every_emitted_event_is_declared() -> None:
 
 
 def test_every_webhook_event_declares_its_data() -> None:
-    also_by_gateway = {event.name: event.payload for event in events() if event.webhook}
+    also_by_gateway = {event.name: event.payload for event in events() if event.is_webhook_event}
 
     assert set(webhook_events.EVENT_DATA_TYPES) == set(WebhookEventType)
     assert {

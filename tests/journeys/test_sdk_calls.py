@@ -26,7 +26,7 @@ async def test_two_sdk_clients_move_with_their_call(
     voice_flags = [
         "--roles",
         "voice",
-        "--voice-certificate",
+        "--voice-certificate-file",
         str(certificate.certificate),
         "--voice-key",
         str(certificate.key),
@@ -39,7 +39,7 @@ async def test_two_sdk_clients_move_with_their_call(
             port=0,
             roles=frozenset({"api", "gateway", "worker"}),
             gateway=GatewayConfig(drain_ms=0, max_concurrency=100),
-            voice=VoiceConfig(authority=str(certificate.authority)),
+            voice=VoiceConfig(ca_file=str(certificate.authority)),
         )
     )
     await app.start()

@@ -31,7 +31,7 @@ async def test_a_call_moves_to_another_voice_server_when_its_own_stops(
     voice_flags = [
         "--roles",
         "voice",
-        "--voice-certificate",
+        "--voice-certificate-file",
         str(certificate.certificate),
         "--voice-key",
         str(certificate.key),

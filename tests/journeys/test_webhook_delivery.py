@@ -155,7 +155,7 @@ async def test_a_receiver_that_rejects_the_signature_is_retried(
 async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
     tmp_path: Path, receiver: Receiver, response_monitor: ResponseMonitor
 ) -> None:
-    config = small_config(data=str(tmp_path), private_targets=True)
+    config = small_config(data=str(tmp_path), allow_private_targets=True)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -202,7 +202,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
 async def test_an_orderly_shutdown_releases_its_events_at_once(
     tmp_path: Path, receiver: Receiver, response_monitor: ResponseMonitor
 ) -> None:
-    config = small_config(data=str(tmp_path), private_targets=True)
+    config = small_config(data=str(tmp_path), allow_private_targets=True)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:

@@ -86,7 +86,7 @@ class Player:
 
 def new_client(world: World, **client_options: Any) -> Client:
     """Create an SDK client for the world's server."""
-    voice = world.app.config.voice.authority or ""
+    voice = world.app.config.voice.ca_file or ""
     return Client(ClientCreateOptions(web_base=world.url, voice_authority=voice), **client_options)
 
 

@@ -50,7 +50,9 @@ MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
 def world_config(store_config: Config, tmp_path: Path) -> Config:
     """A configuration whose voice server has its own certificate, as `hubbub dev` sets it up."""
     issued = certificates.issue(tmp_path / "voice", [])
-    voice = VoiceConfig(certificate=str(issued.certificate), key=str(issued.key), authority=str(issued.authority))
+    voice = VoiceConfig(
+        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
+    )
     return msgspec.structs.replace(store_config, voice=voice)
 
 
@@ -602,7 +604,7 @@ async def test_a_game_loop_receives_participant_and_speaking_callbacks(call_lobb
     zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
     application, world = call_lobby.application, call_lobby.world
     tokens = await application.request_tokens(await world.user("mary"), "openid sdk.social_layer")
-    options = compat.ClientCreateOptions(web_base=world.url, voice_authority=world.app.config.voice.authority)
+    options = compat.ClientCreateOptions(web_base=world.url, voice_authority=world.app.config.voice.ca_file)
 
     def run_game() -> list[str]:
         client, callbacks = compat.Client(options, threaded=True), []

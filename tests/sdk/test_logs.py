@@ -38,7 +38,7 @@ def test_callbacks_and_files_receive_lines_from_their_minimum_severity_on(
 
     for severity in severities:
         client._core.logs.write(severity.label, severity)
-        client._core.logs.write(severity.label, severity, voice=True)
+        client._core.logs.write(severity.label, severity, is_voice=True)
     client.run_callbacks()
     client.close()
 

@@ -645,7 +645,7 @@ def test_dev_with_tls_keeps_its_authority_in_the_data_folder(tmp_path: Path) -> 
     assert authorities[0] == authorities[1]
 
 
-@pytest.mark.parametrize("variable", ["HUBBUB_TLS", "HUBBUB_MAIL_MAILBOX"])
+@pytest.mark.parametrize("variable", ["HUBBUB_TLS", "HUBBUB_MAIL_KEEP_IN_MEMORY"])
 def test_settings_of_a_rehearsal_are_rejected_by_serve(
     variable: str, data_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -255,7 +255,7 @@ async def test_the_openapi_document_describes_every_operation(rehearsal: Rehears
             assert parameter["description"], (operation["operationId"], parameter["name"])
     for endpoint in ENDPOINTS:
         if endpoint.operation.body is not NoneType:
-            codec.convert(example(endpoint.operation.body, in_request=True), endpoint.operation.body)
+            codec.convert(example(endpoint.operation.body, is_in_request=True), endpoint.operation.body)
     references = set(re.findall(r'"#/components/schemas/([^"]+)"', response.body.decode()))
     assert references <= set(document["components"]["schemas"])
     expect = document["paths"]["/people/{name}/expect"]["post"]

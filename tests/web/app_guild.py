@@ -51,7 +51,7 @@ class AppGuild:
 @asynccontextmanager
 async def open_platform(open_page: OpenPage, clock: ControlledClock) -> AsyncIterator[AppGuild]:
     """Run a platform with a guild, two users and a bot."""
-    app = Platform(small_config(private_targets=True), clock=clock)
+    app = Platform(small_config(allow_private_targets=True), clock=clock)
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)

@@ -54,7 +54,7 @@ async def activity() -> AsyncIterator[ProxiedActivity]:
     """A served activity with its own web server."""
     upstream = Upstream()
     await upstream.open()
-    config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))
+    config = small_config(allow_private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
 
     async def handle_host_page(request: web.Request) -> web.Response:

@@ -39,7 +39,7 @@ from tests.world import NOW_MS, Actor, World, small_config
 @pytest_asyncio.fixture(loop_scope="session")
 async def activity(open_page: OpenPage) -> AsyncIterator[SampleActivity]:
     """A platform that serves activities, and one activity."""
-    config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))
+    config = small_config(allow_private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))
     app = Platform(config, clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()

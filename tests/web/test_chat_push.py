@@ -57,7 +57,7 @@ PushPlatform = tuple[ChatPlatform, PushService]
 @pytest_asyncio.fixture(loop_scope="session")
 async def push_platform(open_page: OpenPage) -> AsyncIterator[PushPlatform]:
     """A platform that may send requests to this machine, and a push service on loopback."""
-    async with run_platform(open_page, small_config(private_targets=True)) as platform, PushService() as service:
+    async with run_platform(open_page, small_config(allow_private_targets=True)) as platform, PushService() as service:
         yield platform, service
 
 

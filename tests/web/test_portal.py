@@ -39,7 +39,7 @@ SECTIONS = (
 @pytest_asyncio.fixture(loop_scope="session")
 async def portal_world() -> AsyncIterator[World]:
     """A platform that may send requests to this machine, as `hubbub dev` does."""
-    app = App(small_config(private_targets=True), clock=ControlledClock(NOW_MS, running=False))
+    app = App(small_config(allow_private_targets=True), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)

@@ -181,16 +181,16 @@ class Account:
         *,
         json: Any = None,
         query: Mapping[str, str | int] | None = None,
-        anonymous: bool = False,
+        is_anonymous: bool = False,
         bearer: str | None = None,
         **parameters: str | int,
     ) -> Any:
         """Send an operation to the HTTP API and return the decoded response.
 
         `parameters` are the parameters of the operation's path. `bearer` is an access token to send instead of the
-        user's token, and `anonymous` sends no token.
+        user's token, and `is_anonymous` sends no token.
         Raise ApiError for an error response, and RpcError SERVICE_UNAVAILABLE if the platform cannot be reached."""
-        authorization = f"Bearer {bearer}" if bearer is not None else None if anonymous else self._core.token
+        authorization = f"Bearer {bearer}" if bearer is not None else None if is_anonymous else self._core.token
         try:
             body = await self._core.api.request(
                 operation.method,

@@ -125,7 +125,7 @@ class Agent:
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > SNOWFLAKE_DIGITS_MAX:
             raise invalid_client_id
         try:
-            payload = await self.account.request(GET_APPLICATION_RPC, application_id=client_id, anonymous=True)
+            payload = await self.account.request(GET_APPLICATION_RPC, application_id=client_id, is_anonymous=True)
         except ApiError as error:
             if error.status >= 500:
                 raise ConnectionClosed(CloseCode.ABNORMAL, "The platform returned a server error") from None

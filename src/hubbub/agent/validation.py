@@ -60,19 +60,19 @@ def web_url(maximum: int) -> Check:
     return check
 
 
-def number(minimum: float | None = None, maximum: float | None = None, *, whole: bool = True) -> Check:
-    """Return a check for a number from `minimum` to `maximum`; `whole` requires an integer."""
+def number(minimum: float | None = None, maximum: float | None = None, *, is_whole: bool = True) -> Check:
+    """Return a check for a number from `minimum` to `maximum`; `is_whole` requires an integer."""
 
     def check(value: Any, name: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InvalidValue(f'"{name}" must be a number')
-        if whole and value != int(value):
+        if is_whole and value != int(value):
             raise InvalidValue(f'"{name}" must be an integer')
         if minimum is not None and value < minimum:
             raise InvalidValue(f'"{name}" must be larger than or equal to {minimum}')
         if maximum is not None and value > maximum:
             raise InvalidValue(f'"{name}" must be less than or equal to {maximum}')
-        return int(value) if whole else value
+        return int(value) if is_whole else value
 
     return check
 

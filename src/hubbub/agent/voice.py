@@ -30,15 +30,15 @@ _SHORTCUT_KEY_CHECK: Final = fields(
     {"type": number(0, 3), "code": number(0), "name": text(1, 64)}, required=("type", "code")
 )
 SETTINGS_CHECKS: Final[dict[str, Check]] = {
-    "input": fields({"device_id": _DEVICE_ID_CHECK, "volume": number(0, 100, whole=False)}),
-    "output": fields({"device_id": _DEVICE_ID_CHECK, "volume": number(0, 200, whole=False)}),
+    "input": fields({"device_id": _DEVICE_ID_CHECK, "volume": number(0, 100, is_whole=False)}),
+    "output": fields({"device_id": _DEVICE_ID_CHECK, "volume": number(0, 200, is_whole=False)}),
     "mode": fields(
         {
             "type": one_of("PUSH_TO_TALK", "VOICE_ACTIVITY"),
             "auto_threshold": boolean,
-            "threshold": number(-100, 0, whole=False),
+            "threshold": number(-100, 0, is_whole=False),
             "shortcut": items(_SHORTCUT_KEY_CHECK, 0, 8),
-            "delay": number(0, 2000, whole=False),
+            "delay": number(0, 2000, is_whole=False),
         }
     ),
     **dict.fromkeys(
@@ -55,8 +55,8 @@ SETTINGS_CHECKS: Final[dict[str, Check]] = {
     ),
 }
 USER_SETTINGS_CHECKS: Final[dict[str, Check]] = {
-    "pan": fields({"left": number(0, 1, whole=False), "right": number(0, 1, whole=False)}),
-    "volume": number(0, 200, whole=False),
+    "pan": fields({"left": number(0, 1, is_whole=False), "right": number(0, 1, is_whole=False)}),
+    "volume": number(0, 200, is_whole=False),
     "mute": boolean,
 }
 

@@ -36,13 +36,14 @@ class Auth(Flag):
     """Kinds of callers that an operation accepts."""
 
     NONE = 0
+    """No authentication: the server ignores a token. For operations whose path or body contains the credentials."""
     BOT = auto()
     USER = auto()
     """A user's own token, sent without a prefix."""
     BEARER = auto()
     """An OAuth2 access token; if the operation has `scopes`, with one of them."""
-    ANYONE = auto()
-    """Callers without a token."""
+    ANONYMOUS = auto()
+    """Callers without a token; an invalid token is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +81,14 @@ class Uploads:
     """Name of the file part; `files` accepts `files[n]` and the legacy `file`."""
     files_max: int = 10
     """Maximum number of files."""
-    store_files: bool = True
+    stores_files: bool = True
     """Whether the HTTP server stores the files; False if the handler only reads their content."""
     file_bytes_max: int = 0
     """Maximum file size in bytes for any caller; 0 for the configured limit.
 
     The handler checks the exact limit of the caller.
     """
-    required: bool = False
+    is_required: bool = False
     """Whether a file is required; a missing file is reported together with the errors of the body."""
     image: type[ImageData] | None = None
     """Image type of the file; None for other files.
@@ -143,7 +144,7 @@ class Operation(Generic[BodyT, ResultT]):
     """Maximum number of calls per APPROVAL_WINDOW_SECONDS before social layer approval; 0 for no limit."""
     uploads: Uploads | None = None
     """File uploads; None if the operation accepts none."""
-    form: bool = False
+    is_form: bool = False
     """Whether the body is application/x-www-form-urlencoded instead of JSON."""
     optional_body: bool = False
     """Whether an absent body is treated as an empty object."""
@@ -155,7 +156,7 @@ class Operation(Generic[BodyT, ResultT]):
     """Media type of a success; if it is not JSON, the handler returns bytes."""
     tags: tuple[str, ...] = ()
     """Tags in the OpenAPI file; empty for the tag of the resource."""
-    deprecated: str = ""
+    replaced_by: str = ""
     """Replacement of a deprecated operation, for example "`list_pins`"; empty if the operation is current."""
 
     @property
@@ -189,7 +190,7 @@ class Event(Generic[PayloadT]):
     """Intents, one of which is required outside guilds; None for the same as in guilds."""
     scope: str = ""
     """OAuth2 scope that an OAuth2 session requires to receive the event; empty for none."""
-    webhook: bool = False
+    is_webhook_event: bool = False
     """Whether the event is also sent as a webhook event."""
 
 
@@ -203,7 +204,7 @@ class Command(Generic[PayloadT]):
     """Opcode of the command."""
     payload: type[PayloadT]
     """Type of the payload."""
-    bots: bool = True
+    allows_bots: bool = True
     """Whether bots may send the command; if False, their connection is closed with UNKNOWN_OPCODE."""
 
 

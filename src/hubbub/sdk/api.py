@@ -228,7 +228,7 @@ def _request_body(operation: "Operation[Any, Any]", body: Any, files: Sequence[F
         return RequestBody("", lambda: _upload_form(operation, payload, files))
     if body is None:
         return RequestBody("application/json", lambda: b"{}") if operation.body is not NoneType else None
-    if operation.form:
+    if operation.is_form:
         return RequestBody("", lambda: aiohttp.FormData(name_value_pairs(body)))
     encoded = codec.encode(body)
     return RequestBody("application/json", lambda: encoded)

@@ -90,7 +90,7 @@ class CachedMember(Struct):
 
     metadata: dict[str, str] = {}
     flags: int = 0
-    connected: bool | None = None
+    is_connected: bool | None = None
     """Whether the member is connected; None if it is unknown, because HTTP responses do not contain it."""
     additional_name: str | None = None
 
@@ -535,7 +535,7 @@ def cached_member(payload: "GatewayLobbyMember | LobbyMember", previous: CachedM
     return CachedMember(
         payload.metadata or {},
         payload.flags or 0,
-        value_or(connected, previous.connected if previous else None),
+        value_or(connected, previous.is_connected if previous else None),
         payload.additional_name or None,
     )
 

@@ -114,12 +114,12 @@ class CallState:
 
     def log(self, message: str, severity: LoggingSeverity = LoggingSeverity.INFO) -> None:
         """Write a message about the call to the voice log."""
-        self._core.logs.write(f"Call of lobby {self.lobby_id}: {message}", severity, voice=True)
+        self._core.logs.write(f"Call of lobby {self.lobby_id}: {message}", severity, is_voice=True)
 
-    def record_speaking(self, user_id: int, speaks: bool) -> None:
+    def record_speaking(self, user_id: int, is_speaking: bool) -> None:
         """Record that a user starts or stops speaking; changes between two `run_callbacks` are merged per user."""
         with self._core.lock:
-            self._speaking[user_id] = speaks
+            self._speaking[user_id] = is_speaking
             was_queued, self._is_speaking_queued = self._is_speaking_queued, True
         if not was_queued:
             self._core.callback_queue.put(self._deliver_speaking)

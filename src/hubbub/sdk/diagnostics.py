@@ -21,7 +21,7 @@ class Diagnostics:
         """Add a callback for messages of the voice log of at least `min_severity`.
 
         `callback(message, severity)` runs inside `run_callbacks`. Several callbacks may be added."""
-        self._core.logs.add_callback(callback, min_severity, voice=True)
+        self._core.logs.add_callback(callback, min_severity, is_voice=True)
 
     def set_log_dir(self, path: str, min_severity: LoggingSeverity) -> bool:
         """Write the log to `hubbub.log` in the directory `path`; an empty path is the directory of the library.

@@ -174,8 +174,8 @@ class Lobbies:
         with core.lock:
             lobby, is_new = core.cache.update_lobby(payload)
             member = lobby.members.get(core.cache.current_user_id)
-            if member is not None and member.connected is None:
-                member.connected = True
+            if member is not None and member.is_connected is None:
+                member.is_connected = True
         if is_new:
             # The response and the LOBBY_CREATE event arrive in any order; only the first of them is emitted.
             core.emit("lobby_created", payload.id)

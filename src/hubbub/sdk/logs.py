@@ -83,18 +83,18 @@ class Logs:
         """Log a failure."""
         self.write(message, LoggingSeverity.ERROR)
 
-    def write(self, message: str, severity: LoggingSeverity, *, voice: bool = False) -> None:
+    def write(self, message: str, severity: LoggingSeverity, *, is_voice: bool = False) -> None:
         """Write a message to all callbacks and files that accept its severity.
 
-        With `voice`, the message goes to the callbacks and the file of the voice log instead."""
+        With `is_voice`, the message goes to the callbacks and the file of the voice log instead."""
         if severity < LoggingSeverity.WARNING and not self._debug:
             return
         callbacks = [
             callback
-            for callback, minimum in tuple(self._voice_callbacks if voice else self._callbacks)
+            for callback, minimum in tuple(self._voice_callbacks if is_voice else self._callbacks)
             if severity >= minimum and minimum is not LoggingSeverity.NONE
         ]
-        file, minimum = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
+        file, minimum = (self._voice_file, self._voice_severity) if is_voice else (self._file, self._file_severity)
         if not callbacks and (file is None or severity < minimum):
             return
         message = self.mask_secrets(message)
@@ -102,7 +102,7 @@ class Logs:
             self._callback_queue.put(callback, message, severity)
         with self._guard:
             # Read again under the lock, because another thread may have closed the file.
-            file, minimum = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
+            file, minimum = (self._voice_file, self._voice_severity) if is_voice else (self._file, self._file_severity)
             if file is not None and severity >= minimum:
                 file.write(self._format(message, severity))
                 file.flush()
@@ -111,10 +111,10 @@ class Logs:
         timestamp = datetime.fromtimestamp(self._clock() / 1000, UTC).isoformat(timespec="milliseconds")
         return f"[{timestamp}] [{threading.current_thread().name}] ({severity.label}): {message}\n"
 
-    def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, voice: bool = False) -> None:
-        """Add a callback for messages of at least `min_severity`, or with `voice` for those of the voice log."""
-        (self._voice_callbacks if voice else self._callbacks).append((callback, min_severity))
-        if self._debug and not voice and min_severity < LoggingSeverity.WARNING and not self._has_warned_of_debug:
+    def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, is_voice: bool = False) -> None:
+        """Add a callback for messages of at least `min_severity`, or with `is_voice` for those of the voice log."""
+        (self._voice_callbacks if is_voice else self._callbacks).append((callback, min_severity))
+        if self._debug and not is_voice and min_severity < LoggingSeverity.WARNING and not self._has_warned_of_debug:
             self._has_warned_of_debug = True
             self.warning("Debug messages are logged; turn them off in released games")
 

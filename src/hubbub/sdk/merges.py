@@ -35,8 +35,8 @@ class Merges:
         if not merged:
             raise sdk_error(ErrorType.ABORTED, "The provisional account was not merged")
 
-    def _resolve_waiting(self, success: bool) -> None:
+    def _resolve_waiting(self, is_success: bool) -> None:
         for outcome in self._waiting:
             if not outcome.done():
-                outcome.set_result(success)
+                outcome.set_result(is_success)
         self._waiting.clear()

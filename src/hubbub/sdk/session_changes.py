@@ -111,4 +111,4 @@ def _visible_presence(presence: CachedPresence | None) -> tuple[str, list[Any]]:
 
 def _visible_member(member: CachedMember) -> tuple[Any, ...]:
     """Return the parts of a lobby member that a game can read."""
-    return member.metadata, member.flags, bool(member.connected), member.additional_name
+    return member.metadata, member.flags, bool(member.is_connected), member.additional_name

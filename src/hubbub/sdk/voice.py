@@ -205,7 +205,7 @@ class VoiceCalls:
         return self._engine, self._http, self._tls
 
     def _warn(self, message: str) -> None:
-        self._core.logs.write(message, LoggingSeverity.WARNING, voice=True)
+        self._core.logs.write(message, LoggingSeverity.WARNING, is_voice=True)
 
     def _refresh(self) -> None:
         """Send changed mute and deaf settings; called on the game's thread."""
@@ -385,9 +385,9 @@ class VoiceCalls:
         threshold: float = self.options["no_audio_input_threshold"]
         return threshold
 
-    def on_input_detected(self, detected: bool) -> None:
-        """Emit that the microphone became silent (`detected` is False) or audible."""
-        self._core.emit("no_audio_input", detected)
+    def on_input_detected(self, is_detected: bool) -> None:
+        """Emit that the microphone became silent (`is_detected` is False) or audible."""
+        self._core.emit("no_audio_input", is_detected)
 
     def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
         """Write a frame to the AEC dump, if it is on; called on the voice thread."""

@@ -24,15 +24,15 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "control": True,
     "rate_limits": "report",
     "approval_caps": "report",
-    "private_targets": True,
+    "allow_private_targets": True,
     "http.allowed_origins": "",
-    "identity.any_issuer": True,
+    "identity.allow_any_issuer": True,
     "activities.proxy_host": "activities.localhost",
-    "mail.mailbox": True,
+    "mail.keep_in_memory": True,
 }
 """Defaults of `hubbub dev` that differ from those of `Config`."""
 
-REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.mailbox", "now", "seed", "tls", "world")
+REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.keep_in_memory", "now", "seed", "tls", "world")
 """Settings that are only available in `hubbub dev`."""
 
 MAIN_SETTINGS: Final[dict[str, str]] = {

@@ -328,7 +328,7 @@ def _check_voice(config: Config) -> Finding:
             "note",
             "voice",
             "voice is disabled: calls are not possible, because clients require TLS",
-            "set --voice-certificate and --voice-key, or --voice-endpoint for a proxy that terminates TLS",
+            "set --voice-certificate-file and --voice-key, or --voice-endpoint for a proxy that terminates TLS",
         )
     try:
         voice_sockets = sockets.bind(config)

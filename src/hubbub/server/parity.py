@@ -28,7 +28,7 @@ class RecordedResponse(msgspec.Struct, frozen=True):
     operation: str
     """The operation ID."""
     status: int
-    valid: bool
+    is_valid: bool
     """Whether the response matches the public description."""
     test: str
     """The ID of the test in pytest."""
@@ -114,7 +114,7 @@ def build_rows(
     tests_by_operation: dict[str, set[str]] = {}
     operations_with_errors: set[str] = set()
     for response in traffic:
-        if not response.valid:
+        if not response.is_valid:
             continue
         if response.status < 400:
             tests_by_operation.setdefault(response.operation, set()).add(response.test)

@@ -68,7 +68,7 @@ def build_document(
         applications=built.applications,
         guilds=built.guilds,
         lobbies=built.lobbies,
-        voice=None if voice.endpoint is None else ReadyVoice(endpoint=voice.endpoint, authority=voice.authority),
+        voice=None if voice.endpoint is None else ReadyVoice(endpoint=voice.endpoint, authority=voice.ca_file),
         authority=UNSET if tls is None else tls.authority,
     )
 

@@ -37,7 +37,7 @@ def with_activities(config: "Config", **settings: Any) -> "Config":
     from tests.server.activities.upstream import PROXY_HOST
 
     return msgspec.structs.replace(
-        config, private_targets=True, activities=ActivitiesConfig(**{"proxy_host": PROXY_HOST, **settings})
+        config, allow_private_targets=True, activities=ActivitiesConfig(**{"proxy_host": PROXY_HOST, **settings})
     )
 
 

@@ -118,7 +118,7 @@ async def test_an_invalid_address_is_rejected_before_a_connection(address: str) 
 
 def test_an_unreadable_authority_names_the_setting(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"mail\.authority"):
-        SmtpMailer(MailConfig(host="localhost", authority=str(tmp_path / "missing.pem")), ControlledClock(NOW_MS))
+        SmtpMailer(MailConfig(host="localhost", ca_file=str(tmp_path / "missing.pem")), ControlledClock(NOW_MS))
 
 
 async def test_the_mailbox_keeps_mail_in_order() -> None:

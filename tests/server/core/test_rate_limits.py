@@ -175,7 +175,7 @@ def test_the_guard_blocks_an_ip_address_until_its_window_ends() -> None:
     limits = RateLimits(now, invalid_calls=3)
     for status in (200, 404, 401, 403):
         limits.record_status("1.2.3.4", status)
-    limits.record_status("1.2.3.4", 429, shared=True)
+    limits.record_status("1.2.3.4", 429, is_shared=True)
     assert limits.compute_remaining_block_ms("1.2.3.4") == 0
     limits.record_status("1.2.3.4", 429)
     assert limits.compute_remaining_block_ms("1.2.3.4") == 600_000

@@ -34,7 +34,7 @@ async def start_world(config: Config, mail: MailConfig) -> tuple[App, aiohttp.Cl
 @pytest.fixture
 async def mail_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
     """A running, empty platform that keeps mail in a mailbox."""
-    app, client, world = await start_world(store_config, MailConfig(mailbox=True))
+    app, client, world = await start_world(store_config, MailConfig(keep_in_memory=True))
     yield world
     await world.close()
     await client.close()

@@ -545,7 +545,9 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
 async def test_a_pending_member_cannot_become_the_owner(world: World) -> None:
     guild = await world.guild()
     bob = await world.user()
-    await world.write(lambda call: members.membership.add(call, guild.id, bob.id, pending=True), actor=guild.owner.id)
+    await world.write(
+        lambda call: members.membership.add(call, guild.id, bob.id, is_pending=True), actor=guild.owner.id
+    )
     path = f"/guilds/{guild.id}"
     (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).rejected(400, 50131)
     await world.write(lambda call: members.membership.admit(call, guild.id, [bob.id]))

@@ -176,7 +176,7 @@ async def create_guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
     form = await enable_form(guild, TEXT_FIELD, manual_approval=True)
     moderator = await world.user()
     await world.write(
-        lambda call: members.membership.add(call, guild.id, moderator.id, pending=False), actor=guild.owner.id
+        lambda call: members.membership.add(call, guild.id, moderator.id, is_pending=False), actor=guild.owner.id
     )
     await guild.allow_permissions(moderator, Permissions.KICK_MEMBERS)
     return guild, form, moderator

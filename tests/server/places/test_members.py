@@ -668,7 +668,7 @@ async def test_temporary_members_leave_with_their_last_session_unless_they_have_
     guild = await world.guild(alice)
     for guest in (bob, carol):
         await world.write(
-            lambda call, guest=guest: members.membership.add(call, guild.id, guest.id, temporary=True), alice.id
+            lambda call, guest=guest: members.membership.add(call, guild.id, guest.id, is_temporary=True), alice.id
         )
     await guild.add_role(carol, await guild.role())
     owner_session, first, second = await alice.connect(), await bob.connect(), await bob.connect()

@@ -197,8 +197,8 @@ def find_occurrences(entry: keyword_matcher.Keyword, text: str) -> list[tuple[in
         for start, end in spans
         if entry.needle
         and text[start:end] == entry.needle
-        and not (entry.at_word_start and text[:start][-1:].isalnum())
-        and not (entry.at_word_end and text[end:][:1].isalnum())
+        and not (entry.is_at_word_start and text[:start][-1:].isalnum())
+        and not (entry.is_at_word_end and text[end:][:1].isalnum())
     ]
 
 

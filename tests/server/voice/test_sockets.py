@@ -24,7 +24,7 @@ def config(**voice: Any) -> Config:
 
 def test_the_voice_server_is_enabled_by_a_certificate_or_an_endpoint(tmp_path: Path) -> None:
     assert not sockets.is_voice_enabled(config())
-    assert sockets.is_voice_enabled(config(certificate="voice.pem"))
+    assert sockets.is_voice_enabled(config(certificate_file="voice.pem"))
     assert sockets.is_voice_enabled(config(endpoint="voice.example"))
     assert not sockets.is_voice_enabled(Config(roles=frozenset({"api"}), voice=VoiceConfig(endpoint="voice.example")))
 
@@ -47,7 +47,7 @@ def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("voice", "key"),
     [
-        ({"certificate": "/nowhere/voice.pem"}, "voice.certificate"),
+        ({"certificate_file": "/nowhere/voice.pem"}, "voice.certificate_file"),
         ({"endpoint": "x", "host": "0.0.0.0"}, "voice.public_address"),
         ({"endpoint": "x", "host": "::1"}, "voice.public_address"),
         ({"endpoint": "x", "host": "192.0.2.1", "public_address": "127.0.0.1"}, "voice.port"),
@@ -62,7 +62,7 @@ def test_invalid_settings_are_reported(voice: dict[str, Any], key: str) -> None:
 def test_a_key_of_another_certificate_is_rejected(tmp_path: Path) -> None:
     one, other = certificates.issue(tmp_path / "one", []), certificates.issue(tmp_path / "other", [])
     with pytest.raises(ConfigError, match="cannot be used with its key"):
-        sockets.tls_context(VoiceConfig(certificate=str(one.certificate), key=str(other.key)))
+        sockets.tls_context(VoiceConfig(certificate_file=str(one.certificate), key_file=str(other.key)))
 
 
 async def voice_finding(settings: Config) -> Finding:
@@ -75,20 +75,20 @@ async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     assert (await voice_finding(config())).level == "note"
     assert (await voice_finding(Config(port=0, roles=frozenset({"api"})))).level == "ok"
     issued = certificates.issue(tmp_path, [])
-    with_certificate = await voice_finding(config(certificate=str(issued.certificate), key=str(issued.key)))
+    with_certificate = await voice_finding(config(certificate_file=str(issued.certificate), key_file=str(issued.key)))
     assert (with_certificate.level, with_certificate.message) == (
         "ok",
         "clients connect to a free port and send packets to 127.0.0.1",
     )
     proxied = await voice_finding(config(endpoint="voice.example"))
     assert proxied.message == "clients connect to voice.example and send packets to 127.0.0.1"
-    invalid = await voice_finding(config(certificate=str(issued.key)))
+    invalid = await voice_finding(config(certificate_file=str(issued.key)))
     assert invalid.level == "problem"
 
 
 async def test_clients_connect_over_tls_to_the_published_endpoint(tmp_path: Path) -> None:
     issued = certificates.issue(tmp_path, [])
-    app = App(config(certificate=str(issued.certificate), key=str(issued.key)))
+    app = App(config(certificate_file=str(issued.certificate), key_file=str(issued.key)))
     await app.start()
     try:
         endpoint = app.config.voice.endpoint

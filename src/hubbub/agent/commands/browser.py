@@ -77,7 +77,9 @@ async def select_text_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
     """Open a text channel, or the start page without a channel ID."""
-    args = parse_arguments(request.args, {"channel_id": snowflake, "timeout": number(0, WAIT_SECONDS_MAX, whole=False)})
+    args = parse_arguments(
+        request.args, {"channel_id": snowflake, "timeout": number(0, WAIT_SECONDS_MAX, is_whole=False)}
+    )
     if "channel_id" not in args:
         await context.open_page("/app")
         return None

@@ -45,7 +45,7 @@ async def get_guilds(context: AgentContext, connection: ProgramConnection, reque
 async def get_guild(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a guild, waiting up to `timeout` seconds if it is still loading."""
     args = parse_arguments(
-        request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_SECONDS_MAX, whole=False)}, "guild_id"
+        request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_SECONDS_MAX, is_whole=False)}, "guild_id"
     )
     guild_id, state = args["guild_id"], context.account.state
     if guild_id in state.pending_guilds and not await context.account.wait_until(

@@ -99,7 +99,7 @@ async def select_voice_channel(
         request.args,
         {
             "channel_id": snowflake,
-            "timeout": number(0, WAIT_SECONDS_MAX, whole=False),
+            "timeout": number(0, WAIT_SECONDS_MAX, is_whole=False),
             "force": boolean,
             "navigate": boolean,
         },

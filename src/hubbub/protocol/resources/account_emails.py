@@ -70,7 +70,7 @@ FORGOT_PASSWORD = Operation(
     "POST",
     "/auth/forgot",
     body=ForgotPassword,
-    auth=Auth.ANYONE,
+    auth=Auth.ANONYMOUS,
     raises=(errors.FORBIDDEN,),
     limit=EMAIL_LIMIT,
 )
@@ -79,14 +79,14 @@ FORGOT_PASSWORD = Operation(
 Only a confirmed address receives a link. A server that sends no mail rejects the request with 403.
 """
 
-RESET_PASSWORD = Operation("POST", "/auth/reset", body=ResetPassword, auth=Auth.ANYONE, limit=LOGIN_LIMIT)
+RESET_PASSWORD = Operation("POST", "/auth/reset", body=ResetPassword, auth=Auth.ANONYMOUS, limit=LOGIN_LIMIT)
 """Revokes every login session of the user. Two-factor authentication stays enabled."""
 
 CONFIRM_EMAIL = Operation(
     "POST",
     "/auth/verify",
     body=ConfirmEmail,
-    auth=Auth.ANYONE,
+    auth=Auth.ANONYMOUS,
     limit=LOGIN_LIMIT,
     emits=(users.USER_UPDATE,),
 )

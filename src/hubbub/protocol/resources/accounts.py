@@ -202,7 +202,7 @@ AUTH_REGISTER = Operation(
     body=Register,
     result=SessionToken,
     status=201,
-    auth=Auth.ANYONE,
+    auth=Auth.ANONYMOUS,
     raises=(errors.FORBIDDEN, errors.FEATURE_DISABLED),
     limit=REGISTER_LIMIT,
     headers=_LOGIN_HEADERS,
@@ -213,7 +213,7 @@ AUTH_LOGIN = Operation(
     "/auth/login",
     body=Login,
     result=LoginResult,
-    auth=Auth.ANYONE,
+    auth=Auth.ANONYMOUS,
     limit=LOGIN_LIMIT,
     headers=_LOGIN_HEADERS,
 )
@@ -223,7 +223,7 @@ AUTH_LOGIN_WITH_TOTP = Operation(
     "/auth/mfa/totp",
     body=LoginWithCode,
     result=SessionToken,
-    auth=Auth.ANYONE,
+    auth=Auth.ANONYMOUS,
     limit=LOGIN_LIMIT,
     headers=_LOGIN_HEADERS,
 )

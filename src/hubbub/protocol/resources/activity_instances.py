@@ -125,7 +125,7 @@ LIST_ACTIVITY_INSTANCES = Operation(
     result=EmbeddedActivities,
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.UNKNOWN_APPLICATION),
     # Both events contain the same data as this response (spec/activities.md#3).
-    deprecated="the events `GUILD_CREATE` and `EMBEDDED_ACTIVITY_UPDATE_V2`",
+    replaced_by="the events `GUILD_CREATE` and `EMBEDDED_ACTIVITY_UPDATE_V2`",
 )
 
 LEAVE_ACTIVITY = Operation(

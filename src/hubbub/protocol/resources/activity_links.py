@@ -109,7 +109,7 @@ class ResolvedActivityLink(Struct, kw_only=True):
 
 # Operations of the SDK and the developer portal (spec/activities.md#9)
 
-_ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
+_ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 
 CREATE_QUICK_LINK = Operation(

@@ -325,7 +325,7 @@ GET_APPLICATION_RPC = Operation(
     "GET",
     "/applications/{application_id}/rpc",
     result=RpcApplication,
-    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_APPLICATION,),
     # Requested at each start of a game, possibly by many users behind one IP address.
     limit=RateLimit(100, 10.0),

@@ -436,5 +436,5 @@ BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "/applications/{application_id}/guilds/{guild_id}/commands/permissions",
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
     raises=(errors.BOTS_CANNOT_USE_ENDPOINT,),
-    deprecated="`set_guild_application_command_permissions`",
+    replaced_by="`set_guild_application_command_permissions`",
 )

@@ -357,7 +357,7 @@ LIST_APPLICATION_ASSETS = Operation(
     "GET",
     "/oauth2/applications/{application_id}/assets",
     result=list[Asset],
-    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
 """Works without a token, because games and clients of any user resolve the names of assets."""

@@ -101,19 +101,19 @@ class CreateEntitlement(Struct, kw_only=True):
 
 
 ENTITLEMENT_CREATE = Event(
-    "ENTITLEMENT_CREATE", Entitlement, "Sent to an application when an entitlement is created.", webhook=True
+    "ENTITLEMENT_CREATE", Entitlement, "Sent to an application when an entitlement is created.", is_webhook_event=True
 )
 ENTITLEMENT_UPDATE = Event(
     "ENTITLEMENT_UPDATE",
     Entitlement,
     "Sent to an application when an entitlement is consumed, renewed or ends.",
-    webhook=True,
+    is_webhook_event=True,
 )
 ENTITLEMENT_DELETE = Event(
     "ENTITLEMENT_DELETE",
     Entitlement,
     "Sent to an application when an entitlement is deleted, such as by a refund; not sent when it ends.",
-    webhook=True,
+    is_webhook_event=True,
 )
 
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)

@@ -291,6 +291,6 @@ REQUEST_SOUNDBOARD_SOUNDS = Command(
 )
 """Requests the soundboard sounds of guilds; the server responds with SOUNDBOARD_SOUNDS for each."""
 
-GET_GATEWAY = Operation("GET", "/gateway", result=GatewayUrl, auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE)
+GET_GATEWAY = Operation("GET", "/gateway", result=GatewayUrl, auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS)
 
 GET_BOT_GATEWAY = Operation("GET", "/gateway/bot", result=BotGateway, auth=Auth.BOT)

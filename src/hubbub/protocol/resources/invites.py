@@ -262,7 +262,7 @@ CREATE_CHANNEL_INVITE = Operation(
     ),
     emits=(INVITE_CREATE,),
     limit=INVITE_LIMIT,
-    uploads=Uploads(field=TARGET_USERS_FIELD, files_max=1, store_files=False),
+    uploads=Uploads(field=TARGET_USERS_FIELD, files_max=1, stores_files=False),
     optional_body=True,
     audits=(AuditLogAction.INVITE_CREATE,),
 )
@@ -272,7 +272,7 @@ INVITE_RESOLVE = Operation(
     "/invites/{code}",
     query=ResolveInvite,
     result=Invite,
-    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_INVITE,),
 )
 
@@ -333,7 +333,7 @@ UPDATE_INVITE_TARGET_USERS = Operation(
     "PUT",
     "/invites/{code}/target-users",
     raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
-    uploads=Uploads(field=TARGET_USERS_FIELD, files_max=1, store_files=False),
+    uploads=Uploads(field=TARGET_USERS_FIELD, files_max=1, stores_files=False),
     audits=(AuditLogAction.INVITE_UPDATE,),
 )
 

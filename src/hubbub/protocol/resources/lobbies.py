@@ -387,21 +387,21 @@ LOBBY_MESSAGE_CREATE = Event(
     LobbyMessage,
     "Sent when a message is created in a lobby or its linked channel.",
     intents=Intents.LOBBIES,
-    webhook=True,
+    is_webhook_event=True,
 )
 LOBBY_MESSAGE_UPDATE = Event(
     "LOBBY_MESSAGE_UPDATE",
     LobbyMessage,
     "Sent when a lobby message or its moderation metadata changes.",
     intents=Intents.LOBBIES,
-    webhook=True,
+    is_webhook_event=True,
 )
 LOBBY_MESSAGE_DELETE = Event(
     "LOBBY_MESSAGE_DELETE",
     LobbyMessageDeleted,
     "Sent when a lobby message is deleted.",
     intents=Intents.LOBBIES,
-    webhook=True,
+    is_webhook_event=True,
 )
 
 _LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)

@@ -59,11 +59,11 @@ SET_LOBBY_VOICE_STATES = Command(
     "LOBBY_VOICE_STATES",
     GatewayOpcode.LOBBY_VOICE_STATES,
     SetLobbyVoiceStates,
-    bots=False,
+    allows_bots=False,
 )
 """Sets the complete list of lobby calls that the session is in."""
 PING_LOBBY_VOICE_SERVER = Command(
-    "LOBBY_VOICE_SERVER_PING", GatewayOpcode.LOBBY_VOICE_SERVER_PING, PingLobbyVoiceServer, bots=False
+    "LOBBY_VOICE_SERVER_PING", GatewayOpcode.LOBBY_VOICE_SERVER_PING, PingLobbyVoiceServer, allows_bots=False
 )
 """Reports that the voice server of a lobby call does not respond."""
 

@@ -362,7 +362,7 @@ UPDATE_MY_GUILD_MEMBER_NICK = Operation(
     emits=(GUILD_MEMBER_UPDATE,),
     limit=NICK_LIMIT,
     audits=(AuditLogAction.MEMBER_UPDATE,),
-    deprecated="`update_my_guild_member`",
+    replaced_by="`update_my_guild_member`",
 )
 
 # Kicking a bot also deletes its managed role.

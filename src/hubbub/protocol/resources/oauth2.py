@@ -304,7 +304,7 @@ EXCHANGE_OAUTH2_TOKEN = Operation(
     body=TokenRequest,
     result=TokenResult,
     auth=Auth.NONE,
-    form=True,
+    is_form=True,
     headers=("Authorization",),
     raises=(
         # A rejected merge uses the platform's error format (spec/webhooks-and-interactions.md#8.3).
@@ -327,7 +327,7 @@ REVOKE_OAUTH2_TOKEN = Operation(
     body=RevokeRequest,
     result=RevokeResult,
     auth=Auth.NONE,
-    form=True,
+    is_form=True,
     headers=("Authorization",),
     error_model=OAuth2Error,
     limit=TOKEN_LIMIT,
@@ -359,7 +359,7 @@ CREATE_RPC_TOKEN = Operation(
     body=RpcTokenRequest,
     result=RpcTokenResult,
     auth=Auth.NONE,
-    form=True,
+    is_form=True,
     headers=("Authorization",),
     error_model=OAuth2Error,
     limit=TOKEN_LIMIT,
@@ -442,7 +442,7 @@ AUTHORIZE_OAUTH2_DEVICE = Operation(
     body=DeviceRequest,
     result=DeviceResult,
     auth=Auth.NONE,
-    form=True,
+    is_form=True,
     headers=("Authorization",),
     error_model=OAuth2Error,
 )
@@ -562,7 +562,7 @@ GET_MY_OAUTH2_AUTHORIZATION = Operation(
 )
 
 GET_PUBLIC_KEYS = Operation(
-    "GET", "/oauth2/keys", result=PublicKeys, auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
+    "GET", "/oauth2/keys", result=PublicKeys, auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS
 )
 
 GET_OPENID_CONNECT_USERINFO = Operation(

@@ -87,7 +87,7 @@ START_PASSKEY_LOGIN = Operation(
     "POST",
     "/auth/passkeys/challenge",
     result=PasskeyChallenge,
-    auth=Auth.ANYONE,
+    auth=Auth.ANONYMOUS,
     raises=(errors.FORBIDDEN,),
     limit=LOGIN_LIMIT,
 )
@@ -98,7 +98,7 @@ AUTH_LOGIN_WITH_PASSKEY = Operation(
     "/auth/passkeys",
     body=LoginWithPasskey,
     result=SessionToken,
-    auth=Auth.ANYONE,
+    auth=Auth.ANONYMOUS,
     limit=LOGIN_LIMIT,
     headers=("User-Agent",),
 )

@@ -123,7 +123,7 @@ DEPRECATED_LIST_PINS = Operation(
     result=list[Message],
     needs=Permissions.VIEW_CHANNEL,
     raises=_LIST_ERRORS,
-    deprecated="`list_pins`",
+    replaced_by="`list_pins`",
 )
 
 DEPRECATED_CREATE_PIN = Operation(
@@ -133,7 +133,7 @@ DEPRECATED_CREATE_PIN = Operation(
     raises=(*_WRITE_ERRORS, errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE, errors.MAX_PINS),
     emits=_CREATE_EMITS,
     audits=(AuditLogAction.MESSAGE_PIN,),
-    deprecated="`create_pin`",
+    replaced_by="`create_pin`",
 )
 
 DEPRECATED_DELETE_PIN = Operation(
@@ -143,5 +143,5 @@ DEPRECATED_DELETE_PIN = Operation(
     raises=_WRITE_ERRORS,
     emits=_DELETE_EMITS,
     audits=(AuditLogAction.MESSAGE_UNPIN,),
-    deprecated="`delete_pin`",
+    replaced_by="`delete_pin`",
 )

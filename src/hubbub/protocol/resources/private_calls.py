@@ -64,7 +64,7 @@ class ConnectCall(Struct, kw_only=True):
     """ID of the private channel."""
 
 
-CONNECT_CALL = Command("CALL_CONNECT", GatewayOpcode.CALL_CONNECT, ConnectCall, bots=False)
+CONNECT_CALL = Command("CALL_CONNECT", GatewayOpcode.CALL_CONNECT, ConnectCall, allows_bots=False)
 """Command that requests the current call of a private channel, which is returned as CALL_CREATE."""
 
 CALL_CREATE = Event(

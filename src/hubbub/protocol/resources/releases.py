@@ -6,7 +6,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Timestamp
 from hubbub.protocol.operation import Auth, Operation
 
-_ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
+_ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS
 
 
 class Release(Struct, kw_only=True):

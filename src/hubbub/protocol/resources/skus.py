@@ -185,7 +185,7 @@ GET_STORE = Operation(
     "GET",
     "/applications/{application_id}/store",
     result=Store,
-    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
 
@@ -193,6 +193,6 @@ GET_STORE_SKU = Operation(
     "GET",
     "/applications/{application_id}/store/{sku_id}",
     result=StoreSku,
-    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_APPLICATION, errors.UNKNOWN_SKU),
 )

@@ -204,7 +204,7 @@ CREATE_GUILD_STICKER = Operation(
         errors.LOTTIE_DURATION,
     ),
     emits=(GUILD_STICKERS_UPDATE,),
-    uploads=Uploads(field="file", files_max=1, store_files=False, required=True, image=StickerData),
+    uploads=Uploads(field="file", files_max=1, stores_files=False, is_required=True, image=StickerData),
     audits=(AuditLogAction.STICKER_CREATE,),
 )
 
@@ -230,7 +230,7 @@ DELETE_GUILD_STICKER = Operation(
 
 GET_STICKER = Operation("GET", "/stickers/{sticker_id}", result=Sticker, raises=(errors.UNKNOWN_STICKER,))
 
-LIST_STICKER_PACKS = Operation("GET", "/sticker-packs", result=StickerPacks, auth=Auth.BOT | Auth.USER | Auth.ANYONE)
+LIST_STICKER_PACKS = Operation("GET", "/sticker-packs", result=StickerPacks, auth=Auth.BOT | Auth.USER | Auth.ANONYMOUS)
 
 GET_STICKER_PACK = Operation(
     "GET", "/sticker-packs/{pack_id}", result=StickerPack, raises=(errors.UNKNOWN_STICKER_PACK,)

@@ -207,7 +207,7 @@ GET_GUILD_TEMPLATE = Operation(
     "GET",
     "/guilds/templates/{code}",
     result=Template,
-    auth=Auth.BOT | Auth.USER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_GUILD_TEMPLATE,),
 )
 

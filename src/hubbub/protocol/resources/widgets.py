@@ -138,7 +138,7 @@ GET_GUILD_WIDGET = Operation(
     "GET",
     "/guilds/{guild_id}/widget.json",
     result=Widget,
-    auth=Auth.BOT | Auth.USER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.WIDGET_DISABLED),
 )
 
@@ -147,7 +147,7 @@ GET_GUILD_WIDGET_PNG = Operation(
     "/guilds/{guild_id}/widget.png",
     query=GetWidgetImage,
     result=bytes,
-    auth=Auth.BOT | Auth.USER | Auth.ANYONE,
+    auth=Auth.BOT | Auth.USER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.WIDGET_DISABLED),
     media_type="image/png",
 )

@@ -83,7 +83,7 @@ class LobbyMemberHandle(Handle):
     def connected(self) -> bool:
         """Whether a session of the member is connected to the lobby."""
         data = self._data()
-        return bool(data and data.connected)
+        return bool(data and data.is_connected)
 
     @property
     def can_link_lobby(self) -> bool:

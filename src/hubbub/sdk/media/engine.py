@@ -53,8 +53,8 @@ class AudioOptions(Protocol):
     def no_input_threshold(self) -> float:
         """Level in dBFS below which the microphone counts as silent; -100 turns the detection off."""
 
-    def on_input_detected(self, detected: bool) -> None:
-        """Report that the microphone became silent (`detected` is False) or audible."""
+    def on_input_detected(self, is_detected: bool) -> None:
+        """Report that the microphone became silent (`is_detected` is False) or audible."""
 
     def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
         """Report the captured and played audio of a frame, for the AEC dump; None is silence."""

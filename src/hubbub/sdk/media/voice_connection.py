@@ -470,16 +470,16 @@ class VoiceConnection:
 
     # Speaking
 
-    def _speaking_changed(self, user_id: int, speaks: bool) -> None:
+    def _speaking_changed(self, user_id: int, is_speaking: bool) -> None:
         """Record that a user starts or stops speaking; called on the voice thread."""
-        self._state.log(f"user {user_id} {'speaks' if speaks else 'is silent'}", LoggingSeverity.VERBOSE)
-        self._state.record_speaking(user_id, speaks)
+        self._state.log(f"user {user_id} {'speaks' if is_speaking else 'is silent'}", LoggingSeverity.VERBOSE)
+        self._state.record_speaking(user_id, is_speaking)
         if user_id == self._user_id:
-            self._post_to_loop(self._update_speaking, speaks)
+            self._post_to_loop(self._update_speaking, is_speaking)
 
-    def _update_speaking(self, speaks: bool) -> None:
+    def _update_speaking(self, is_speaking: bool) -> None:
         """Record whether the current user speaks, and send a change to the voice server."""
-        self._is_speaking = speaks
+        self._is_speaking = is_speaking
         if self._socket is not None and not self._is_sending_speaking and self._is_speaking != self._sent_speaking:
             self._is_sending_speaking = True
             self._spawn(self._send_speaking())

@@ -146,7 +146,7 @@ def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Conf
     certificate, and the certificate of the HTTP server or None."""
     names = [urlsplit(config.web_url).hostname or "localhost"]
     voice = config.voice
-    needs_voice = "voice" in config.roles and voice.certificate is None and voice.endpoint is None
+    needs_voice = "voice" in config.roles and voice.certificate_file is None and voice.endpoint is None
     if needs_voice:
         try:
             names.append(sockets.public_address(config))
@@ -166,7 +166,7 @@ def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Conf
     authority = str(files.authority.absolute())
     if needs_voice:
         voice = msgspec.structs.replace(
-            voice, certificate=str(files.certificate), key=str(files.key), authority=authority
+            voice, certificate_file=str(files.certificate), key_file=str(files.key), ca_file=authority
         )
     config = msgspec.structs.replace(config, voice=voice)
     if not config.tls:

@@ -52,9 +52,9 @@ def sound_key(name: str) -> str:
     return f"sounds/{name}"
 
 
-def attachment_path(channel_id: int, attachment_id: int, filename: str, *, ephemeral: bool = False) -> str:
+def attachment_path(channel_id: int, attachment_id: int, filename: str, *, is_ephemeral: bool = False) -> str:
     """Return the path of an attachment below the CDN's base URL."""
-    folder = EPHEMERAL_ATTACHMENTS_PATH if ephemeral else ATTACHMENTS_PATH
+    folder = EPHEMERAL_ATTACHMENTS_PATH if is_ephemeral else ATTACHMENTS_PATH
     return f"/{folder}/{int(channel_id)}/{int(attachment_id)}/{quote(filename, safe='')}"
 
 

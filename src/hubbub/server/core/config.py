@@ -190,12 +190,12 @@ class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     udp_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     public_address: str | None = None
     """The IPv4 address that clients send packets to; by default the address that the server listens on."""
-    certificate: str | None = None
-    """A PEM file with the certificate chain of the endpoint."""
-    key: str | None = None
-    """A PEM file with the private key of the certificate; by default the key is in the certificate's file."""
-    authority: str | None = None
-    """A PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
+    certificate_file: str | None = None
+    """The path of a PEM file with the certificate chain of the endpoint."""
+    key_file: str | None = None
+    """The path of a PEM file with the private key of the certificate; by default the key is in the certificate's file."""
+    ca_file: str | None = None
+    """The path of a PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
     identify_timeout_ms: Milliseconds = 10_000
     """The maximum time until a connection sends Identify or Resume."""
@@ -251,11 +251,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a rehearsal serves HTTPS, with a certificate of a generated certificate authority."""
     control_token: Annotated[str, Meta(min_length=16)] | None = None
     """The token of the control API; by default a new one at each start."""
-    private_targets: bool = False
+    allow_private_targets: bool = False
     """Whether outbound requests may go to private, loopback and link-local addresses."""
     payments: str | None = None
     """The payment provider as `module:name`; by default rehearsals accept every payment and other servers none."""
-    registration: bool = True
+    allow_registration: bool = True
     """Whether new users can register."""
     search_waits_for_index: bool = False
     """Whether the first search of a guild waits until its messages are indexed, instead of returning 202."""
@@ -446,7 +446,9 @@ def _build_config(settings: GivenSettings) -> Config:
 
 def _check_mail(mail: MailConfig, sources: Mapping[str, str]) -> None:
     """Raise ConfigError if mail settings contradict each other. `sources` has the source of each given setting."""
-    given = [key for key in sources if key != "mail.mailbox" and getattr(mail, key.partition(".")[2]) is not None]
+    given = [
+        key for key in sources if key != "mail.keep_in_memory" and getattr(mail, key.partition(".")[2]) is not None
+    ]
     if mail.host is None:
         if given:
             problem = f"is required with {given[0]}; set it to the host name of your SMTP server, or remove {given[0]}"

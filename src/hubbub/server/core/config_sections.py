@@ -21,7 +21,7 @@ class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     id_token_algorithm: Literal["RS256", "ES256"] = "RS256"
     """The algorithm of the platform's ID tokens. Clients of the public platform expect RS256; ES256 needs far less CPU."""
-    any_issuer: bool = False
+    allow_any_issuer: bool = False
     """Whether OIDC issuers may have any URL, including http and single-label host names: for private networks."""
     steam_url: str | None = None
     """The URL where Steam tickets are verified; by default https://partner.steam-api.com."""
@@ -74,7 +74,7 @@ MAIL_PORTS: Final = {"starttls": 587, "tls": 465, "none": 25}
 
 
 class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Outgoing mail. It is enabled by `mail.host`, or in a rehearsal by the mailbox."""
+    """Outgoing mail. It is enabled by `mail.host`, or in a rehearsal by `mail.keep_in_memory`."""
 
     host: Annotated[str, Meta(min_length=1)] | None = None
     """The host name of the SMTP server; None sends no mail."""
@@ -86,17 +86,17 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     password: Annotated[str, Meta(min_length=1)] | None = None
     sender: str | None = None
     """The sender of every mail, such as `Example Chat <noreply@example.org>`; required with `mail.host`."""
-    authority: str | None = None
-    """A PEM file with the certificate authority of the SMTP server, if the system does not trust it."""
+    ca_file: str | None = None
+    """The path of a PEM file with the certificate authority of the SMTP server, if the system does not trust it."""
     timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 30_000
     """The timeout of the connection and of each SMTP command."""
-    mailbox: bool = False
+    keep_in_memory: bool = False
     """Whether a rehearsal keeps mail in memory instead of sending it."""
 
     @property
     def is_enabled(self) -> bool:
         """Whether mail is sent, or kept in the mailbox of a rehearsal."""
-        return self.host is not None or self.mailbox
+        return self.host is not None or self.keep_in_memory
 
     @property
     def server_port(self) -> int:

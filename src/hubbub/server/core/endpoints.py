@@ -198,7 +198,7 @@ def build_endpoint(
         media=tuple(media),
         media_bytes=sum(map(data_uri_length_max, media.values())),
         rule=build_rule(operation, name),
-        allows_anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
+        allows_anonymous=operation.auth is Auth.NONE or Auth.ANONYMOUS in operation.auth,
         ignores_tokens=operation.auth is Auth.NONE,
         rejections=_rejections_by_kind(operation.auth),
         guard=guard,

@@ -89,11 +89,11 @@ class ImageConverter:
         Raise InvalidImageError if it is not an image, and TooLargeError if the new file is still too large."""
         is_animatable = image.content_type in image.animated_types
         encoded = await self.convert(
-            image.data, to=image.content_type, side=image.side_pixels_max, animated=is_animatable
+            image.data, to=image.content_type, side=image.side_pixels_max, is_animated=is_animatable
         )
         if len(encoded.data) > image.bytes_max and encoded.is_animated and "image/webp" in image.animated_types:
             # WebP needs a fraction of the size for the same frames.
-            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_pixels_max, animated=True)
+            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_pixels_max, is_animated=True)
         if len(encoded.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
         image.replace_content(
@@ -101,9 +101,9 @@ class ImageConverter:
         )
 
     async def convert(
-        self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, animated: bool = False
+        self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, is_animated: bool = False
     ) -> EncodedImage:
-        """Convert an image to another type or size; `animated` keeps all frames if the type `to` supports it.
+        """Convert an image to another type or size; `is_animated` keeps all frames if the type `to` supports it.
 
         No side of the result is longer than `side`; with `box` it also fits into that width and height."""
         source_type = detect_image_type(data)
@@ -119,7 +119,7 @@ class ImageConverter:
             "from": source_type,
             "to": to,
             "box": (min(width, side), min(height, side)),
-            "animated": animated and to != "image/jpeg",
+            "animated": is_animated and to != "image/jpeg",
         }
         result, output = await self._submit(task, data)
         return EncodedImage(

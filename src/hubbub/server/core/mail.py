@@ -192,16 +192,16 @@ def open_mailer(config: Config, clock: Clock) -> Mailer:
     """Return the mailer that the configuration selects. Raise ConfigError if it cannot be used."""
     if config.mail.host is not None:
         return SmtpMailer(config.mail, clock)
-    return Mailbox(clock) if config.mail.mailbox else NoMailer()
+    return Mailbox(clock) if config.mail.keep_in_memory else NoMailer()
 
 
 def new_tls_context(config: MailConfig) -> ssl.SSLContext:
-    """Return the TLS context for the SMTP server. Raise ConfigError if `mail.authority` cannot be read."""
+    """Return the TLS context for the SMTP server. Raise ConfigError if `mail.ca_file` cannot be read."""
     try:
-        return ssl.create_default_context(cafile=config.authority)
+        return ssl.create_default_context(cafile=config.ca_file)
     except (OSError, ssl.SSLError) as error:
         problem = f"cannot be read as a PEM file: {error.strerror or error}"
-        raise ConfigError("mail.authority", config.authority or "", problem) from error
+        raise ConfigError("mail.ca_file", config.ca_file or "", problem) from error
 
 
 def _describe(error: Exception) -> str:

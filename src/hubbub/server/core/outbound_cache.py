@@ -34,16 +34,22 @@ class OutboundCache:
         self._fetching: dict[str, asyncio.Task[Any]] = {}
 
     async def get(
-        self, url: str, parse: Callable[[bytes], T], now_ms: int, *, refresh: bool = False, ignore_cached: bool = False
+        self,
+        url: str,
+        parse: Callable[[bytes], T],
+        now_ms: int,
+        *,
+        should_refresh: bool = False,
+        ignores_cached: bool = False,
     ) -> T:
         """Return the document at a URL, parsed with `parse`; `now_ms` is the current time in Unix milliseconds.
 
-        `refresh` fetches the document again if it is older than REFRESH_MIN_MS. `ignore_cached` fetches it again whatever
+        `should_refresh` fetches the document again if it is older than REFRESH_MIN_MS. `ignores_cached` fetches it again whatever
         its age; use it only for callers that are identified and rate limited. Raise the errors of the fetch function, and
         ValueError if `parse` raises it."""
-        cached = None if ignore_cached else self._cached.get(url)
+        cached = None if ignores_cached else self._cached.get(url)
         # The absolute difference, because the clock of a rehearsal can be set back.
-        if cached is not None and abs(now_ms - cached.fetched_ms) < (REFRESH_MIN_MS if refresh else FRESH_MS):
+        if cached is not None and abs(now_ms - cached.fetched_ms) < (REFRESH_MIN_MS if should_refresh else FRESH_MS):
             value: T = cached.value
             return value
         task = self._fetching.get(url)

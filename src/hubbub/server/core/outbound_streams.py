@@ -58,7 +58,7 @@ class OutboundStreams:
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Start a request whose response body is not yet read and not decompressed. Raise aiohttp's errors."""
         self._require_allowed_target(url)
-        return self._session(reuse_connections=method in SAFE_METHODS).request(
+        return self._session(reuses_connections=method in SAFE_METHODS).request(
             method,
             url,
             headers=headers,
@@ -72,7 +72,7 @@ class OutboundStreams:
     ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
         """Open a WebSocket. Raise aiohttp's errors."""
         self._require_allowed_target(url)
-        return self._session(reuse_connections=False).ws_connect(
+        return self._session(reuses_connections=False).ws_connect(
             url,
             headers=headers,
             protocols=protocols,
@@ -92,19 +92,19 @@ class OutboundStreams:
             raise ForbiddenTargetError("the URL has no host")
         require_host(url.host, allow_private=self._allow_private)
 
-    def _session(self, *, reuse_connections: bool) -> aiohttp.ClientSession:
+    def _session(self, *, reuses_connections: bool) -> aiohttp.ClientSession:
         """Return a session.
 
         Only requests with a safe method reuse connections: a request on a connection that the server is closing may be
         lost.
         """
-        session = self._sessions.get(reuse_connections)
+        session = self._sessions.get(reuses_connections)
         if session is None:
-            options: dict[str, Any] = {} if reuse_connections else {"force_close": True}
+            options: dict[str, Any] = {} if reuses_connections else {"force_close": True}
             connector = aiohttp.TCPConnector(
                 resolver=PublicResolver(self._allow_private), use_dns_cache=False, limit=0, **options
             )
-            session = self._sessions[reuse_connections] = aiohttp.ClientSession(
+            session = self._sessions[reuses_connections] = aiohttp.ClientSession(
                 connector=connector,
                 trust_env=False,
                 cookie_jar=aiohttp.DummyCookieJar(),

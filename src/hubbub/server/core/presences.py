@@ -51,13 +51,13 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     activities: list[Any]
     node: str = LOCAL_NODE
     """The node that the session is connected to."""
-    bot: bool = False
+    is_bot: bool = False
     application_id: int | None = None
     """The application of an OAuth2 session; None for other sessions."""
     family_id: int | None = None
     """The head of the family of `application_id`; None without an application."""
     secrets: list[ActivitySecrets] = []
-    showing_chat: bool = False
+    is_showing_chat: bool = False
     """Whether the session displays the user's messages."""
     is_active: bool = False
     """Whether the session reported that the user is at the keyboard (`afk` is false)."""
@@ -102,7 +102,7 @@ class Presences:
     def is_active(self, user_id: int) -> bool:
         """Return whether a user is at a client that shows messages, on any device, visible or not."""
         return any(
-            session.showing_chat or (session.is_active and session.family_id is None)
+            session.is_showing_chat or (session.is_active and session.family_id is None)
             for session in list(self._by_session.get(user_id, {}).values())
         )
 
@@ -220,7 +220,7 @@ def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence |
         user_id=user_id,
         status=latest.status,
         # All shards of a bot report the same presence, so the latest wins (spec/gateway.md#8).
-        activities=latest.activities if latest.bot else _merge_activities(reversed(sessions)),
+        activities=latest.activities if latest.is_bot else _merge_activities(reversed(sessions)),
         client_status={session.device: session.status for session in sessions},
     )
 
@@ -274,7 +274,7 @@ def session_list(sessions: Iterable[SessionPresence]) -> list[dict[str, Any]]:
             "status": session.status,
             "activities": session.activities,
             "client_info": {"client": session.device},
-            "showing_chat": session.showing_chat,
+            "showing_chat": session.is_showing_chat,
         }
         if session.application_id is not None:
             body["application_id"] = ApplicationId(session.application_id)

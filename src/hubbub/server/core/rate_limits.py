@@ -314,9 +314,9 @@ class RateLimits:
         self._record_hit(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), rejected)
         return rejected
 
-    def record_status(self, ip: str, status: int, *, shared: bool = False) -> None:
+    def record_status(self, ip: str, status: int, *, is_shared: bool = False) -> None:
         """Count an invalid request by its status; a 429 with shared scope is not the caller's fault."""
-        if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not RateLimitMode.OFF:
+        if self.invalid_calls and status in INVALID_STATUSES and not is_shared and self.mode is not RateLimitMode.OFF:
             self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
 
     def compute_remaining_block_ms(self, ip: str) -> int:
@@ -366,10 +366,10 @@ class RateLimits:
         self._hits.clear()
 
     def _record_hit(
-        self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now_ms: int, rejected: bool
+        self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now_ms: int, is_rejected: bool
     ) -> None:
         """Add a request over a limit to the report."""
-        key = (bucket or name, caller, scope, rejected, *major)
+        key = (bucket or name, caller, scope, is_rejected, *major)
         hit = self._hits.get(key)
         if hit is not None:
             hit.times += 1
@@ -386,7 +386,7 @@ class RateLimits:
             times=1,
             first_ms=now_ms,
             last_ms=now_ms,
-            refused=rejected,
+            refused=is_rejected,
         )
 
 

@@ -27,7 +27,7 @@ class VoiceChanged(msgspec.Struct, kw_only=True):
 
     server_id: Snowflake
     user_id: UserId
-    ended: bool = False
+    has_ended: bool = False
     """Whether the voice call ended for all participants, for example because its channel was deleted."""
 
 

@@ -180,7 +180,7 @@ class Cdn:
             int(match_info["channel_id"]),
             int(match_info["attachment_id"]),
             match_info["filename"],
-            ephemeral=match_info["kind"] == cdn_urls.EPHEMERAL_ATTACHMENTS_PATH,
+            is_ephemeral=match_info["kind"] == cdn_urls.EPHEMERAL_ATTACHMENTS_PATH,
         )
         key, expires = await self._find_key(), query.get("ex", "")
         if key is None or not cdn_urls.verify(key, path, expires, query.get("is", ""), query.get("hm", ""), now_ms):
@@ -289,7 +289,7 @@ class Cdn:
         side = image_request.side or IMAGE_SIDE_PIXELS_MAX
         try:
             converted = await self._images.convert(
-                data, to=image_request.type or stored_type, side=side, animated=image_request.is_animated
+                data, to=image_request.type or stored_type, side=side, is_animated=image_request.is_animated
             )
         except InvalidImageError:
             return None

@@ -102,7 +102,7 @@ class MediaProxy:
                     to=stored_type if image_request.format is None else _FORMATS[image_request.format],
                     side=SIDE_MAX,
                     box=(image_request.width or SIDE_MAX, image_request.height or SIDE_MAX),
-                    animated=image_request.is_animated,
+                    is_animated=image_request.is_animated,
                 )
         finally:
             self._waiting -= 1

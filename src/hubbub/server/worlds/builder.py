@@ -267,7 +267,7 @@ class _Builder:
         for provider_type, provider in application.providers.items():
             clients = [ProviderClient(id=client_id) for client_id in provider.clients]
             settings = identity_providers.ProviderSettings(clients=clients, oidc_issuer_url=provider.issuer)
-            validation = identity_providers.IssuerValidation.choose(self._call.now_ms, any_host=True)
+            validation = identity_providers.IssuerValidation.choose(self._call.now_ms, allows_any_host=True)
             identity_providers.save_provider(self._call, created.row.id, provider_type, settings, validation)
         bot = None
         if created.row.bot_id is not None and created.bot_token is not None:

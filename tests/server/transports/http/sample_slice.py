@@ -106,7 +106,7 @@ class Echo(Struct, kw_only=True):
     version: int = 10
 
 
-EMPTY = Operation("GET", "/empty", result=Echo, auth=Auth.ANYONE, limit=None)
+EMPTY = Operation("GET", "/empty", result=Echo, auth=Auth.ANONYMOUS, limit=None)
 CREATE_TOY = Operation(
     "POST", "/channels/{channel_id}/toys", body=Toy, result=Echo, limit=HIGH_LIMIT, uploads=Uploads(files_max=2)
 )
@@ -120,7 +120,7 @@ LIMITED_WITH_CODE = Operation(
     "GET", "/guilds/{guild_id}/coded", result=Echo, limit=RateLimit(0, 5.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)
 )
 GUARDED = Operation("PATCH", "/guilds/{guild_id}/guarded", needs=Permissions.MANAGE_GUILD, limit=HIGH_LIMIT)
-EXCHANGE_CODE = Operation("POST", "/token", body=Grant, result=Echo, form=True, auth=Auth.NONE, limit=None)
+EXCHANGE_CODE = Operation("POST", "/token", body=Grant, result=Echo, is_form=True, auth=Auth.NONE, limit=None)
 EXECUTE = Operation(
     "POST", "/webhooks/{webhook_id}/{webhook_token}", result=Echo, auth=Auth.NONE, limit=RateLimit(2, 5.0)
 )
@@ -133,20 +133,20 @@ REACT = Operation("PUT", "/messages/{message_id}/reactions/{emoji}", result=Echo
 INTERNAL_ERROR = Operation("GET", "/internal-error", result=Echo, limit=HIGH_LIMIT)
 STATUS = Operation("POST", "/created", result=Echo, limit=HIGH_LIMIT)
 NO_RESULT = Operation("POST", "/no-result", limit=HIGH_LIMIT)
-PICTURE = Operation("GET", "/picture.png", result=bytes, media_type="image/png", auth=Auth.ANYONE, limit=None)
+PICTURE = Operation("GET", "/picture.png", result=bytes, media_type="image/png", auth=Auth.ANONYMOUS, limit=None)
 ASYNC = Operation("POST", "/async", result=Echo, limit=HIGH_LIMIT)
 OPTIONAL = Operation("POST", "/optional", body=Search, optional_body=True, result=Echo, limit=HIGH_LIMIT)
 FAIL_UPLOAD = Operation("POST", "/upload-and-fail", body=Toy, uploads=Uploads(), limit=HIGH_LIMIT)
 READ_UPLOAD = Operation(
     "POST",
     "/read-upload",
-    uploads=Uploads(field="table", files_max=1, store_files=False),
+    uploads=Uploads(field="table", files_max=1, stores_files=False),
     result=Echo,
     limit=HIGH_LIMIT,
 )
 SLOW = Operation("GET", "/slow", result=Echo, limit=HIGH_LIMIT)
-REJECT = Operation("POST", "/reject", auth=Auth.ANYONE, limit=HIGH_LIMIT)
-REJECT_ASYNC = Operation("POST", "/reject-async", auth=Auth.ANYONE, limit=HIGH_LIMIT)
+REJECT = Operation("POST", "/reject", auth=Auth.ANONYMOUS, limit=HIGH_LIMIT)
+REJECT_ASYNC = Operation("POST", "/reject-async", auth=Auth.ANONYMOUS, limit=HIGH_LIMIT)
 WRITING_GET = Operation("GET", "/writing", result=Echo, limit=HIGH_LIMIT)
 REFRESH = Operation("POST", "/refresh", limit=HIGH_LIMIT)
 REVOKE = Operation("POST", "/revoke", limit=HIGH_LIMIT)

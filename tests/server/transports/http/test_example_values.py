@@ -28,14 +28,14 @@ def test_every_body_and_result_has_an_example_that_decodes() -> None:
             if kind not in (NoneType, bytes):
                 assert_decodes(example(kind), kind)
         if operation.body is not NoneType:
-            assert_decodes(example(operation.body, in_request=True), operation.body)
+            assert_decodes(example(operation.body, is_in_request=True), operation.body)
 
 
 def test_every_event_and_command_has_an_example_that_decodes() -> None:
     for event in events():
         assert_decodes(example(event.payload), event.payload)
     for command in commands():
-        assert_decodes(example(command.payload, in_request=True), command.payload)
+        assert_decodes(example(command.payload, is_in_request=True), command.payload)
 
 
 def test_values_are_realistic() -> None:
@@ -83,7 +83,7 @@ def test_the_example_of_a_recursive_model_is_finite() -> None:
 
 
 def test_a_request_contains_required_fields_and_optional_ones_with_simple_values() -> None:
-    assert set(example(Tree, in_request=True)) == {"kind", "label", "parts", "height"}
+    assert set(example(Tree, is_in_request=True)) == {"kind", "label", "parts", "height"}
 
 
 def test_constraints_are_respected() -> None:

@@ -292,7 +292,7 @@ def test_every_example_decodes_as_its_type(full_document: dict[str, Any], full_t
             codec.decode(codec.encode(success_example(endpoint, described[endpoint.name])), operation.result)
             count += 1
         if operation.body is not NoneType:
-            media_type = "application/x-www-form-urlencoded" if operation.form else "application/json"
+            media_type = "application/x-www-form-urlencoded" if operation.is_form else "application/json"
             media = described[endpoint.name]["requestBody"]["content"][media_type]
             codec.decode(codec.encode(media["example"]), operation.body)
             count += 1

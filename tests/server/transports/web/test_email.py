@@ -18,7 +18,7 @@ MARY = "mary@example.org"
 @pytest.fixture
 async def mail_world() -> AsyncIterator[World]:
     """A running, empty platform that keeps mail in a mailbox."""
-    app = App(small_config(mail=MailConfig(mailbox=True)), clock=ControlledClock(NOW_MS, running=False))
+    app = App(small_config(mail=MailConfig(keep_in_memory=True)), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)

@@ -38,7 +38,7 @@ async def test_the_home_page_links_to_pages_of_a_signed_in_user(world: World) ->
 
 
 async def test_the_home_page_has_no_registration_link_if_disabled() -> None:
-    app = App(small_config(registration=False))
+    app = App(small_config(allow_registration=False))
     await app.start()
     try:
         async with aiohttp.ClientSession() as client:

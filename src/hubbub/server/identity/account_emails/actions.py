@@ -109,7 +109,7 @@ def confirm_email(call: Call, token: str) -> None:
         enqueue_notice(call, row, "email_changed")
     store.delete_change(call.tx, user_id)
     store.delete_tokens(call.tx, user_id)
-    users.profiles.set_email(call, row, email, verified=True)
+    users.profiles.set_email(call, row, email, is_verified=True)
 
 
 # Addresses
@@ -127,7 +127,7 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
     if not call.config.mail.is_enabled:
         if accounts.is_email_registered(call, email) and email != row.email:
             raise errors.invalid("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
-        return users.profiles.set_email(call, row, email, verified=False)
+        return users.profiles.set_email(call, row, email, is_verified=False)
     limits.consume(call, limits.for_account(row.id), limits.for_address(email), limits.for_ip(call.ip))
     store.delete_tokens(call.tx, row.id, "confirm")
     if row.verified and email == row.email:

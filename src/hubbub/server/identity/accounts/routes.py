@@ -26,7 +26,7 @@ T = TypeVar("T")
 @handles(wire.AUTH_REGISTER)
 async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.SessionToken:
     """Register an account and sign it in."""
-    if not await operation.read(lambda call: call.config.registration):
+    if not await operation.read(lambda call: call.config.allow_registration):
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
     await operation.read(lambda call: features.require_enabled(call, Feature.REGISTRATION))
     # Validate the name before the expensive hash; `actions.create_user` validates it again inside the transaction.

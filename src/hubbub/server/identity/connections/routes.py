@@ -35,12 +35,12 @@ def set_my_connection(
         connection_type,
         connection_id,
         name=stored.name if body.name is UNSET else body.name,
-        verified=bool(stored.verified),
-        revoked=bool(stored.revoked),
+        is_verified=bool(stored.verified),
+        is_revoked=bool(stored.revoked),
         visibility=stored.visibility if body.visibility is UNSET else body.visibility,
-        show_activity=bool(stored.show_activity) if body.show_activity is UNSET else body.show_activity,
-        friend_sync=bool(stored.friend_sync) if body.friend_sync is UNSET else body.friend_sync,
-        two_way_link=bool(stored.two_way_link) if body.two_way_link is UNSET else body.two_way_link,
+        shows_activity=bool(stored.show_activity) if body.show_activity is UNSET else body.show_activity,
+        has_friend_sync=bool(stored.friend_sync) if body.friend_sync is UNSET else body.friend_sync,
+        has_two_way_link=bool(stored.two_way_link) if body.two_way_link is UNSET else body.two_way_link,
     )
     return _connection_view(row)
 

@@ -28,14 +28,14 @@ class IssuerValidation(IntEnum):
     STRICT = 1
     """Rules since that date: https, public host names, no redirects."""
     ANY_HOST = 2
-    """Rules since that date for world files and with the setting `identity.any_issuer`: any host, but no redirects."""
+    """Rules since that date for world files and with the setting `identity.allow_any_issuer`: any host, but no redirects."""
 
     @classmethod
-    def choose(cls, now_ms: int, *, any_host: bool) -> "IssuerValidation":
+    def choose(cls, now_ms: int, *, allows_any_host: bool) -> "IssuerValidation":
         """Return the validation of a configuration that is saved at `now_ms`, in Unix milliseconds."""
         if not changes.OIDC_STRICT_ISSUER.is_active(now_ms):
             return cls.LAX
-        return cls.ANY_HOST if any_host else cls.STRICT
+        return cls.ANY_HOST if allows_any_host else cls.STRICT
 
     @property
     def is_strict(self) -> bool:

@@ -85,7 +85,7 @@ async def require_signature(cache: OutboundCache, token: ParsedToken, keys_url: 
     An unknown key may be new, so the keys are fetched again, at a limited rate."""
     key = _find_key(await _fetch_keys(cache, keys_url, now_ms), token)
     if key is None:
-        key = _find_key(await _fetch_keys(cache, keys_url, now_ms, refresh=True), token)
+        key = _find_key(await _fetch_keys(cache, keys_url, now_ms, should_refresh=True), token)
     if key is None:
         raise errors.INVALID_OIDC_TOKEN()
     try:
@@ -124,9 +124,9 @@ def decode_keys(data: bytes) -> KeySet:
     return KeySet(imported_keys)
 
 
-async def _fetch_keys(cache: OutboundCache, url: str, now_ms: int, *, refresh: bool = False) -> KeySet:
+async def _fetch_keys(cache: OutboundCache, url: str, now_ms: int, *, should_refresh: bool = False) -> KeySet:
     try:
-        return await cache.get(url, decode_keys, now_ms, refresh=refresh)
+        return await cache.get(url, decode_keys, now_ms, should_refresh=should_refresh)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 

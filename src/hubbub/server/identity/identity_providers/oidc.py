@@ -21,19 +21,19 @@ class Discovery(msgspec.Struct, frozen=True):
 
 
 async def find_keys_url(
-    operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation, *, ignore_cached: bool = False
+    operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation, *, ignores_cached: bool = False
 ) -> str:
     """Return the URL of an issuer's keys.
 
     Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid, and OIDC_KEYS_UNREACHABLE if
-    the URL of the keys is. `ignore_cached` asks the issuer even if its discovery document is cached."""
+    the URL of the keys is. `ignores_cached` asks the issuer even if its discovery document is cached."""
     strict = validation.is_strict
     if issuers.find_issuer_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
         cache = validation.choose_cache(operation)
-        discovery = await cache.get(url, _decode_discovery, now_ms, ignore_cached=ignore_cached)
+        discovery = await cache.get(url, _decode_discovery, now_ms, ignores_cached=ignores_cached)
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE() from None
     if discovery.issuer != issuer or not set(wire.ALGORITHMS).intersection(
@@ -48,9 +48,9 @@ async def find_keys_url(
 
 async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation) -> None:
     """Raise OIDC_KEYS_UNREACHABLE unless the discovery document and the keys of an issuer can be fetched now."""
-    url = await find_keys_url(operation, issuer, now_ms, validation, ignore_cached=True)
+    url = await find_keys_url(operation, issuer, now_ms, validation, ignores_cached=True)
     try:
-        await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignore_cached=True)
+        await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignores_cached=True)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 

@@ -36,7 +36,7 @@ async def set_external_identity_provider_configuration(
 
     An OIDC issuer must be reachable and valid when it is saved. Its discovery document and keys are fetched again."""
     config, now = await operation.read(lambda call: _require_manager_and_type(call, application_id, type))
-    validation = IssuerValidation.choose(now, any_host=config.identity.any_issuer)
+    validation = IssuerValidation.choose(now, allows_any_host=config.identity.allow_any_issuer)
     settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
     _require_distinct_clients(settings)
     if type == "OIDC":

@@ -280,7 +280,10 @@ def _set_pair(
         )
         relationships.put(row)
         _publish_added(
-            call, row, relationships.directory, notify=user_id == target_id and type in (rules.INCOMING, rules.FRIEND)
+            call,
+            row,
+            relationships.directory,
+            should_notify=user_id == target_id and type in (rules.INCOMING, rules.FRIEND),
         )
     if pair == rules.FRIENDS:
         for user_id, friend_id in (user_ids, user_ids[::-1]):
@@ -296,11 +299,11 @@ def _set_pair(
             ):
                 for user_id, friend_id in (user_ids, user_ids[::-1]):
                     _publish_presence(
-                        call, user_id, friend_id, game_family_id, relationships.directory, even_offline=True
+                        call, user_id, friend_id, game_family_id, relationships.directory, includes_offline=True
                     )
 
 
-def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory, *, notify: bool) -> None:
+def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory, *, should_notify: bool) -> None:
     other = directory.users_by_id.get(row.other_id)
     if other is None:
         return
@@ -317,16 +320,16 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
         return
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
-        views.added_relationship(row, other, notify=notify),
+        views.added_relationship(row, other, should_notify=should_notify),
         UserAudience.of(row.user_id),
         oauth2_payloads={
             # The default, for games that the other user does not play.
-            0: views.added_relationship(row, other, notify=notify, has_played_game=False),
+            0: views.added_relationship(row, other, should_notify=should_notify, has_played_game=False),
             **{
                 family_id: views.added_relationship(
                     row,
                     other,
-                    notify=notify,
+                    should_notify=should_notify,
                     has_played_game=True,
                     profiles=directory.find_profiles(row.other_id, family_id),
                 )
@@ -349,17 +352,23 @@ def _publish_removed(call: Call, row: RelationshipRow, directory: PlayerDirector
 
 
 def _publish_presence(
-    call: Call, user_id: int, friend_id: int, family_id: int, directory: PlayerDirectory, *, even_offline: bool = False
+    call: Call,
+    user_id: int,
+    friend_id: int,
+    family_id: int,
+    directory: PlayerDirectory,
+    *,
+    includes_offline: bool = False,
 ) -> None:
     """Publish a user's presence to a friend.
 
-    With `even_offline`, an offline presence is published as well."""
+    With `includes_offline`, an offline presence is published as well."""
     if family_id == PLATFORM:
         presence, audience = call.presences.find(user_id), UserAudience.of(friend_id)
     else:
         presence = call.presences.find(user_id, family_id=family_id)
         audience = UserAudience.of(friend_id, game_filter=GameFilter(family_id=family_id, oauth2_only=True))
-    if presence is not None or even_offline:
+    if presence is not None or includes_offline:
         call.tx.emit(
             presence_wire.PRESENCE_UPDATE,
             presences.presence_update(user_id, presence),

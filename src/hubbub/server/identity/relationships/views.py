@@ -63,16 +63,16 @@ def added_relationship(
     row: RelationshipRow,
     other: UserRow,
     *,
-    notify: bool = False,
+    should_notify: bool = False,
     has_played_game: bool | None = None,
     profiles: Profiles | UnsetType = UNSET,
 ) -> wire.AddedRelationship:
     """Build the event payload of a new platform relationship.
 
-    `notify` is whether clients notify the user. For an OAuth2 session, `has_played_game` is whether the other user plays
+    `should_notify` is whether clients notify the user. For an OAuth2 session, `has_played_game` is whether the other user plays
     a game of its family, and `profiles` are the other user's profiles there."""
     return wire.AddedRelationship(
-        should_notify=True if notify else UNSET,
+        should_notify=True if should_notify else UNSET,
         user_application_profiles=profiles,
         **_common_fields(row, other, has_played_game),
     )

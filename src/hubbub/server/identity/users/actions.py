@@ -39,10 +39,10 @@ def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
         publish_user(call, row._replace(premium_type=int(premium_type)))
 
 
-def set_email(call: Call, row: UserRow, email: str, *, verified: bool) -> UserRow:
+def set_email(call: Call, row: UserRow, email: str, *, is_verified: bool) -> UserRow:
     """Set a user's email address and publish it to the user's own sessions. Return the changed row."""
-    row = row._replace(email=email, verified=int(verified))
-    store.set_email(call.tx, row.id, email, verified)
+    row = row._replace(email=email, verified=int(is_verified))
+    store.set_email(call.tx, row.id, email, is_verified)
     publish_user(call, row)
     return row
 

@@ -140,11 +140,11 @@ def delete(tx: Tx, user_id: int) -> None:
     tx.run("DELETE FROM users WHERE id = ?", user_id)
 
 
-def set_mfa_enabled(tx: Tx, user_id: int, enabled: bool) -> None:
+def set_mfa_enabled(tx: Tx, user_id: int, is_enabled: bool) -> None:
     """Store whether a user has a second factor."""
-    tx.run("UPDATE users SET mfa_enabled = ? WHERE id = ?", int(enabled), user_id)
+    tx.run("UPDATE users SET mfa_enabled = ? WHERE id = ?", int(is_enabled), user_id)
 
 
-def set_email(tx: Tx, user_id: int, email: str, verified: bool) -> None:
+def set_email(tx: Tx, user_id: int, email: str, is_verified: bool) -> None:
     """Store a user's email address and whether it is confirmed."""
-    tx.run("UPDATE users SET email = ?, verified = ? WHERE id = ?", email, int(verified), user_id)
+    tx.run("UPDATE users SET email = ?, verified = ? WHERE id = ?", email, int(is_verified), user_id)

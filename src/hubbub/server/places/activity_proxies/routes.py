@@ -56,7 +56,7 @@ def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.Cr
 
 def save_url_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapping]) -> list[MappingRow]:
     """Validate and store a URL map. Return the stored rows."""
-    rows = rules.require_url_map(url_map, allow_private=call.config.private_targets)
+    rows = rules.require_url_map(url_map, allow_private=call.config.allow_private_targets)
     store.replace_mappings(call.tx, application_id, rows)
     return rows
 

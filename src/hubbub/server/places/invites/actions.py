@@ -173,7 +173,9 @@ def accept(call: Call, row: InviteRow) -> None:
         return
     members.membership.require_can_join(call, row.guild_id, call.user_id)
     rules.require_invites_enabled(call, row.guild_id)
-    members.membership.add(call, row.guild_id, call.user_id, role_ids=granted_role_ids, temporary=bool(row.temporary))
+    members.membership.add(
+        call, row.guild_id, call.user_id, role_ids=granted_role_ids, is_temporary=bool(row.temporary)
+    )
     _record_use(call, row)
 
 

@@ -62,7 +62,7 @@ def apply_review(call: Call, row: JoinRequestRow) -> None:
             members.membership.remove(call, row.guild_id, row.user_id)
     elif member is None:
         members.membership.require_can_join(call, row.guild_id, row.user_id)
-        members.membership.add(call, row.guild_id, row.user_id, pending=False)
+        members.membership.add(call, row.guild_id, row.user_id, is_pending=False)
     else:
         members.membership.admit(call, row.guild_id, [row.user_id])
 

@@ -39,22 +39,22 @@ def add(
     mute: bool = False,
     deaf: bool = False,
     flags: int = 0,
-    temporary: bool = False,
-    pending: bool | None = None,
+    is_temporary: bool = False,
+    is_pending: bool | None = None,
     permissions: int | None = None,
     is_announced: bool = True,
 ) -> Membership | None:
     """Add a user to a guild; return None if they are already a member.
 
-    The caller checks `require_can_join` first. If `pending` is None, a user is pending if they must complete the
+    The caller checks `require_can_join` first. If `is_pending` is None, a user is pending if they must complete the
     guild's form first. For a bot, `permissions` are the requested permissions; the bot gets a managed role with them.
-    `temporary` members are removed when their last session ends. With `is_announced=False` no join message is posted.
+    `is_temporary` members are removed when their last session ends. With `is_announced=False` no join message is posted.
     A timeout, mute or deafening from before the user left the guild applies again."""
     user = users.find(call.tx, user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
-    if pending is None:
-        pending = not user.bot and rules.requires_form(call, guild_id, flags)
+    if is_pending is None:
+        is_pending = not user.bot and rules.requires_form(call, guild_id, flags)
     if not user.bot and rules.has_onboarding(call, guild_id):
         flags |= MemberFlags.STARTED_ONBOARDING
     row = MemberRow(
@@ -68,10 +68,10 @@ def add(
         premium_since_ms=None,
         deaf=int(deaf),
         mute=int(mute),
-        pending=int(pending),
+        pending=int(is_pending),
         flags=flags,
         timed_out_until_ms=0,
-        temporary=int(temporary),
+        temporary=int(is_temporary),
     )
     if not store.insert(call.tx, row):
         return None

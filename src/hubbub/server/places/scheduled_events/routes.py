@@ -358,6 +358,6 @@ def _apply_exception_body(
     original_ms = Snowflake(exception.id).created_ms
     start_ms = original_ms if exception.start_ms is None else exception.start_ms
     is_start_changed = bool(body.scheduled_start_time)
-    rules.check_times(start_ms, exception.end_ms, call.now_ms, form, check_start=is_start_changed)
+    rules.check_times(start_ms, exception.end_ms, call.now_ms, form, checks_start=is_start_changed)
     form.raise_if_any()
     return exception

@@ -101,16 +101,16 @@ def check_event(row: EventRow, before: EventRow | None, now_ms: int, form: FormE
     times = (row.start_ms, row.end_ms)
     if before is None or times != (before.start_ms, before.end_ms):
         check_times(
-            row.start_ms, row.end_ms, now_ms, form, check_start=before is None or row.start_ms != before.start_ms
+            row.start_ms, row.end_ms, now_ms, form, checks_start=before is None or row.start_ms != before.start_ms
         )
 
 
-def check_times(start_ms: int, end_ms: int | None, now_ms: int, form: FormErrors, *, check_start: bool = True) -> None:
+def check_times(start_ms: int, end_ms: int | None, now_ms: int, form: FormErrors, *, checks_start: bool = True) -> None:
     """Add form errors unless an event starts in the future, ends after its start, and is not too far in the future.
 
-    All times are in Unix milliseconds. The start may be in the past if `check_start` is False."""
+    All times are in Unix milliseconds. The start may be in the past if `checks_start` is False."""
     latest_ms = now_ms + wire.EVENT_YEARS_MAX * YEAR_MS
-    if check_start and start_ms <= now_ms:
+    if checks_start and start_ms <= now_ms:
         form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")
     for field, time_ms in (("scheduled_start_time", start_ms), ("scheduled_end_time", end_ms)):
         if time_ms is not None and time_ms > latest_ms:

@@ -40,11 +40,11 @@ def create(
     *,
     privacy_level: int,
     scheduled_event_id: int | None = None,
-    notify_everyone: bool = False,
+    mentions_everyone: bool = False,
 ) -> StageInstanceRow:
     """Start a stage instance without checking permissions.
 
-    `notify_everyone` makes the start message notify the whole guild. `scheduled_event_id` is the event that the stage
+    `mentions_everyone` makes the start message notify the whole guild. `scheduled_event_id` is the event that the stage
     belongs to; the function does not start the event."""
     guilds.ports.check_names(call, (topic,))
     starter_id = None if call.actor_or_none is None else int(call.user_id)
@@ -55,7 +55,7 @@ def create(
     store.insert(call.tx, row)
     _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
     _publish(call, wire.STAGE_INSTANCE_CREATE, row)
-    _post_message(call, MessageType.STAGE_START, row, notify_everyone=notify_everyone)
+    _post_message(call, MessageType.STAGE_START, row, mentions_everyone=mentions_everyone)
     _schedule_close(call, row)
     return row
 
@@ -78,7 +78,7 @@ def update(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
             _post_message(call, MessageType.STAGE_TOPIC, after)
 
 
-def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> None:
+def close(call: Call, row: StageInstanceRow, *, posts_message: bool = True) -> None:
     """End a stage instance.
 
     Without an acting user there is no audit log entry. With `post_message=False`, for a deleted channel, no message is
@@ -88,7 +88,7 @@ def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> No
     if call.actor_or_none is not None:
         _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
     _publish(call, wire.STAGE_INSTANCE_DELETE, row)
-    if post_message:
+    if posts_message:
         _post_message(call, MessageType.STAGE_END, row)
     if row.scheduled_event_id is not None:
         event_id = ScheduledEventId(row.scheduled_event_id)
@@ -98,7 +98,7 @@ def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> No
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """End the stage instances of deleted channels."""
     for row in store.list_channel_instances(call.tx, signal.channel_ids):
-        close(call, row, post_message=False)
+        close(call, row, posts_message=False)
 
 
 def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
@@ -158,7 +158,7 @@ def _post_message(
     *,
     author_id: int | None = None,
     topic: str | None = None,
-    notify_everyone: bool = False,
+    mentions_everyone: bool = False,
 ) -> None:
     """Post a system message in the stage's chat.
 
@@ -170,7 +170,7 @@ def _post_message(
     if author_user_id is not None:
         message_topic = row.topic if topic is None else topic
         ports.create_message(
-            call, row.channel_id, message_type, author_user_id, topic=message_topic, mentions_everyone=notify_everyone
+            call, row.channel_id, message_type, author_user_id, topic=message_topic, mentions_everyone=mentions_everyone
         )
 
 

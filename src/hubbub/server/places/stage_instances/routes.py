@@ -34,7 +34,7 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
         body.topic,
         privacy_level=int(body.privacy_level or StagePrivacyLevel.GUILD_ONLY),
         scheduled_event_id=body.guild_scheduled_event_id or None,
-        notify_everyone=body.send_start_notification is True,
+        mentions_everyone=body.send_start_notification is True,
     )
     actions.start_event(call, row)
     return views.stage_instance(row)

@@ -221,7 +221,9 @@ def notify_voice_server(call: Call, server_id: int, user_id: int, *, has_voice_c
 
     `server_id` is the ID of the guild, lobby or private channel. `has_voice_call_ended` is True if the voice call ended
     for all participants."""
-    voice_changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=has_voice_call_ended)
+    voice_changed = VoiceChanged(
+        server_id=Snowflake(server_id), user_id=UserId(user_id), has_ended=has_voice_call_ended
+    )
     call.tx.emit(VOICE_CHANGED, voice_changed, NO_SESSIONS)
 
 

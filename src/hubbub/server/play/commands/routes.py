@@ -18,7 +18,7 @@ def list_application_commands(
     """List global application commands."""
     rules.require_own(call, application_id)
     rows = store.list_scope_commands(call.tx, application_id, GLOBAL_GUILD_ID)
-    return views.commands(call, rows, all_localizations=query.with_localizations)
+    return views.commands(call, rows, with_all_localizations=query.with_localizations)
 
 
 @handles(wire.CREATE_APPLICATION_COMMAND)
@@ -75,7 +75,7 @@ def list_guild_application_commands(
     """List guild application commands."""
     rules.require_own_installed(call, application_id, guild_id)
     rows = store.list_scope_commands(call.tx, application_id, guild_id)
-    return views.commands(call, rows, all_localizations=query.with_localizations)
+    return views.commands(call, rows, with_all_localizations=query.with_localizations)
 
 
 @handles(wire.CREATE_GUILD_APPLICATION_COMMAND)
@@ -202,7 +202,7 @@ def list_guild_integration_commands(
     ]
     entries_by_target = store.list_application_permissions(call.tx, guild_id, application.id)
     return wire.IntegrationCommands(
-        application_commands=views.commands(call, rows, all_localizations=False),
+        application_commands=views.commands(call, rows, with_all_localizations=False),
         permissions=[
             views.permissions(guild_id, application.id, target_id, entries)
             for target_id, entries in entries_by_target.items()

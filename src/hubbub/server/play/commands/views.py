@@ -45,12 +45,12 @@ def command(row: CommandRow, now_ms: int) -> wire.ApplicationCommand:
     return view
 
 
-def commands(call: Call, rows: Sequence[CommandRow], *, all_localizations: bool) -> list[wire.ApplicationCommand]:
+def commands(call: Call, rows: Sequence[CommandRow], *, with_all_localizations: bool) -> list[wire.ApplicationCommand]:
     """Build a list of commands.
 
-    With `all_localizations` they have all localizations, otherwise only the texts in the caller's locale."""
+    With `with_all_localizations` they have all localizations, otherwise only the texts in the caller's locale."""
     command_views = [command(row, call.now_ms) for row in rows]
-    if not all_localizations:
+    if not with_all_localizations:
         locale = find_caller_locale(call)
         for command_view in command_views:
             _localize(command_view, locale)

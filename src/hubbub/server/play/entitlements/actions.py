@@ -91,7 +91,7 @@ def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) ->
     # The buyer receives the event, too: the local agent passes it on to the game that waits for it (spec/rpc.md#9).
     if recipients := [user_id for user_id in (bot_id, row.user_id) if user_id is not None]:
         call.tx.emit(event, view, UserAudience.of(*recipients))
-    if event.webhook:
+    if event.is_webhook_event:
         # Ordered per buyer, so that the end of an entitlement is delivered before its replacement.
         event_type = WebhookEventType(event.name)
         webhook_events.send(call, ApplicationId(row.application_id), event_type, view, subject_id=row.user_id)

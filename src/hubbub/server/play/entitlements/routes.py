@@ -27,8 +27,8 @@ def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetE
         before=None if query.before is UNSET else query.before,
         after=None if query.after is UNSET else query.after,
         limit=query.limit,
-        exclude_ended=query.exclude_ended,
-        exclude_deleted=query.exclude_deleted,
+        excludes_ended=query.exclude_ended,
+        excludes_deleted=query.exclude_deleted,
         only_active=query.only_active,
     )
     return [views.entitlement(row, call.now_ms) for row in rows]
@@ -93,6 +93,6 @@ def get_current_user_application_entitlements(
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     sku_ids = None if query.sku_ids is UNSET else query.sku_ids
     rows = store.list_user_entitlements(
-        call.tx, application_id, call.user_id, call.now_ms, sku_ids=sku_ids, exclude_consumed=query.exclude_consumed
+        call.tx, application_id, call.user_id, call.now_ms, sku_ids=sku_ids, excludes_consumed=query.exclude_consumed
     )
     return [views.entitlement(row, call.now_ms) for row in rows]

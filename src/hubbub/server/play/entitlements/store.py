@@ -77,8 +77,8 @@ def list_page(
     before: int | None = None,
     after: int | None = None,
     limit: int,
-    exclude_ended: bool = False,
-    exclude_deleted: bool = True,
+    excludes_ended: bool = False,
+    excludes_deleted: bool = True,
     only_active: bool = False,
 ) -> list[EntitlementRow]:
     """Return a page of an application's entitlements by ascending ID.
@@ -93,10 +93,10 @@ def list_page(
     if sku_ids is not None:
         where.append(f"sku_id IN ({placeholders(sku_ids)})" if sku_ids else "1 = 0")
         parameters += sku_ids
-    if exclude_ended:
+    if excludes_ended:
         where.append("(ends_ms IS NULL OR ends_ms > ?)")
         parameters.append(now_ms)
-    if exclude_deleted:
+    if excludes_deleted:
         where.append("deleted = 0")
     if only_active:
         where.append(_ACTIVE)
@@ -116,7 +116,7 @@ def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None,
 
 
 def list_user_entitlements(
-    tx: Tx, application_id: int, user_id: int, now_ms: int, *, sku_ids: Sequence[int] | None, exclude_consumed: bool
+    tx: Tx, application_id: int, user_id: int, now_ms: int, *, sku_ids: Sequence[int] | None, excludes_consumed: bool
 ) -> list[EntitlementRow]:
     """List a user's own entitlements that have started, have not ended and are not deleted, by ascending ID."""
     rows = tx.fetch(
@@ -129,7 +129,7 @@ def list_user_entitlements(
         now_ms,
     )
     return [
-        row for row in rows if (sku_ids is None or row.sku_id in sku_ids) and not (exclude_consumed and row.consumed)
+        row for row in rows if (sku_ids is None or row.sku_id in sku_ids) and not (excludes_consumed and row.consumed)
     ]
 
 

@@ -120,7 +120,7 @@ def update_members(
     removed_payload = wire.LobbyDeleted(id=LobbyId(row.id), reason="removed")
     publish(call, row, wire.LOBBY_DELETE, removed_payload, (member.user_id for member in leaving_members))
     payloads = views.member_changes_in_lobby(
-        call.tx, row, (*added_members, *changed_members), include_profiles=bool(added_members)
+        call.tx, row, (*added_members, *changed_members), includes_profiles=bool(added_members)
     )
     for member in added_members:
         publish(call, row, wire.LOBBY_MEMBER_ADD, payloads[member.user_id], staying_ids)
@@ -129,7 +129,7 @@ def update_members(
     if added_members or leaving_members:
         row = _update_idle(call, row)
     if added_members:
-        (payload,) = views.gateway_lobbies(call.tx, (row,), include_profiles=True)
+        (payload,) = views.gateway_lobbies(call.tx, (row,), includes_profiles=True)
         publish(call, row, wire.LOBBY_CREATE, payload, (member.user_id for member in added_members))
     return members_after
 

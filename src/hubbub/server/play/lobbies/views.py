@@ -53,10 +53,10 @@ def member(row: LobbyMemberRow) -> wire.LobbyMember:
     )
 
 
-def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool = False) -> list[wire.GatewayLobby]:
+def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, includes_profiles: bool = False) -> list[wire.GatewayLobby]:
     """Return gateway views of an application's lobbies, in a fixed number of queries.
 
-    With `include_profiles`, members include their application profiles, for recipients who have not received them yet."""
+    With `includes_profiles`, members include their application profiles, for recipients who have not received them yet."""
     if not rows:
         return []
     members_by_lobby = store.list_members_by_lobby(tx, [row.id for row in rows])
@@ -65,7 +65,7 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool 
     connected_ids = game_sessions.filter_connected(tx, rows[0].application_id, member_ids)
     linked_channels = _linked_channels(tx, rows)
     voice_states_by_lobby = voice_states.calls.list_participants(tx, [row.id for row in rows])
-    profiles = _profiles(tx, rows[0].application_id, member_ids) if include_profiles else {}
+    profiles = _profiles(tx, rows[0].application_id, member_ids) if includes_profiles else {}
     return [
         wire.GatewayLobby(
             id=LobbyId(row.id),
@@ -109,15 +109,15 @@ def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
 
 
 def member_changes_in_lobby(
-    tx: Tx, row: LobbyRow, members: Iterable[LobbyMemberRow], *, include_profiles: bool = False
+    tx: Tx, row: LobbyRow, members: Iterable[LobbyMemberRow], *, includes_profiles: bool = False
 ) -> dict[int, wire.LobbyMemberChange]:
     """Return the payloads of member events of a lobby, by user ID; deleted users are omitted.
 
-    With `include_profiles`, members include their application profiles."""
+    With `includes_profiles`, members include their application profiles."""
     rows = list(members)
     users_by_id = users.find_many(tx, [member_row.user_id for member_row in rows])
     connected_ids = game_sessions.filter_connected(tx, row.application_id, users_by_id)
-    profiles = _profiles(tx, row.application_id, users_by_id) if include_profiles else {}
+    profiles = _profiles(tx, row.application_id, users_by_id) if includes_profiles else {}
     return {
         member_row.user_id: wire.LobbyMemberChange(
             member=_gateway_member(

@@ -205,16 +205,16 @@ def disable_unverified(call: Call, application_id: int) -> None:
 
     Such a receiver does not check signatures, so its URL is removed from the application's settings, too."""
     log.warning("Disabled the event webhooks of application %d: it accepted a forged request", application_id)
-    _disable_webhooks(call, application_id, remove_url=True)
+    _disable_webhooks(call, application_id, removes_url=True)
 
 
-def _disable_webhooks(call: Call, application_id: int, *, remove_url: bool = False) -> None:
+def _disable_webhooks(call: Call, application_id: int, *, removes_url: bool = False) -> None:
     row = applications.find(call.tx, application_id)
     if row is None:
         return
     settings = applications.settings.decode_settings(row)
     settings.event_webhooks_status = EventWebhooksStatus.DISABLED_BY_PLATFORM
-    if remove_url:
+    if removes_url:
         settings.event_webhooks_url = None
     applications.settings.update_settings(call, row, settings)
     store.delete_failures(call.tx, application_id)

@@ -104,14 +104,14 @@ class AttachmentSigner:
         """Return the media proxy URL for the signed URL of a file, with its signature (spec/http.md#1.12)."""
         return f"{self._cdn_url}{cdn_urls.MEDIA_PROXY_PATH}{url.removeprefix(self._cdn_url)}"
 
-    def sign_url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
-        """Return the signed URL of a file, valid for one day. `ephemeral` marks files of ephemeral messages."""
-        path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, ephemeral=ephemeral)
+    def sign_url(self, channel_id: int, stored: StoredAttachment, *, is_ephemeral: bool = False) -> str:
+        """Return the signed URL of a file, valid for one day. `is_ephemeral` marks files of ephemeral messages."""
+        path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, is_ephemeral=is_ephemeral)
         return self._cdn_url + cdn_urls.sign(self._key, path, self._now_ms)
 
-    def build_view(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> wire.Attachment:
-        """Build the wire model of a file. `ephemeral` marks files of ephemeral messages."""
-        url = self.sign_url(channel_id, stored, ephemeral=ephemeral)
+    def build_view(self, channel_id: int, stored: StoredAttachment, *, is_ephemeral: bool = False) -> wire.Attachment:
+        """Build the wire model of a file. `is_ephemeral` marks files of ephemeral messages."""
+        url = self.sign_url(channel_id, stored, is_ephemeral=is_ephemeral)
         view = wire.Attachment(
             id=stored.id,
             filename=stored.filename,
@@ -131,18 +131,18 @@ class AttachmentSigner:
             view.waveform = stored.waveform
         if stored.flags:
             view.flags = stored.flags
-        if ephemeral:
+        if is_ephemeral:
             view.ephemeral = True
         return view
 
     def build_views(
-        self, channel_id: int, stored_attachments: Iterable[StoredAttachment], *, ephemeral: bool = False
+        self, channel_id: int, stored_attachments: Iterable[StoredAttachment], *, is_ephemeral: bool = False
     ) -> list[wire.Attachment]:
         """Build the wire models of a message's files, without embedded ones.
 
-        `ephemeral` marks files of ephemeral messages."""
+        `is_ephemeral` marks files of ephemeral messages."""
         return [
-            self.build_view(channel_id, attachment, ephemeral=ephemeral)
+            self.build_view(channel_id, attachment, is_ephemeral=is_ephemeral)
             for attachment in stored_attachments
             if not attachment.embedded
         ]

@@ -73,15 +73,15 @@ class Keyword(NamedTuple):
     """The entry as the list has it, with its stars."""
     needle: str
     """The lowercase text to search for, without stars."""
-    at_word_start: bool
+    is_at_word_start: bool
     """Whether the match must start at a word boundary."""
-    at_word_end: bool
+    is_at_word_end: bool
     """Whether the match must end at a word boundary."""
 
     def matches(self, context: int) -> bool:
         """Return whether an occurrence of the needle is a match. `context` has the bits of the characters around it."""
-        return not (self.at_word_start and context & FOLLOWS_WORD) and not (
-            self.at_word_end and context & PRECEDES_WORD
+        return not (self.is_at_word_start and context & FOLLOWS_WORD) and not (
+            self.is_at_word_end and context & PRECEDES_WORD
         )
 
 
@@ -103,7 +103,7 @@ class KeywordList:
             if not entry.needle:
                 continue
             rank = position
-            if entry.at_word_start and entry.at_word_end and _WORD.fullmatch(entry.needle):
+            if entry.is_at_word_start and entry.is_at_word_end and _WORD.fullmatch(entry.needle):
                 self._whole_words.setdefault(entry.needle, entry)
                 rank = WHOLE_WORD_RANK
             ranks = ranks_by_needle.setdefault(entry.needle, [NO_MATCH_RANK] * CONTEXT_COUNT)

@@ -126,7 +126,7 @@ def _create(
         draft,
         mentioned=mentioned,
         reference=reference,
-        tts=tts,
+        is_tts=tts,
         extra=extra,
         webhook=webhook,
         origin=origin,

@@ -38,7 +38,7 @@ def edit(
         edited_row = edited_row._replace(
             mentions=rows.encode_json(list(mentioned.users)),
             mention_roles=rows.encode_json(list(mentioned.roles)),
-            mention_everyone=int(mentioned.everyone),
+            mention_everyone=int(mentioned.includes_everyone),
         )
     if edited_row == row:
         return views.message(call, row, guild_id=channel_access.channel.guild_id)
@@ -73,7 +73,7 @@ def complete_deferred(
         components=rows.encode_json(draft.components),
         mentions=rows.encode_json(list(mentioned.users)),
         mention_roles=rows.encode_json(list(mentioned.roles)),
-        mention_everyone=int(mentioned.everyone),
+        mention_everyone=int(mentioned.includes_everyone),
         extra=rows.encode_extra(extra),
     )
     if not row.is_ephemeral:

@@ -26,7 +26,7 @@ def resolve_mentions(call: Call, channel_access: ChannelAccess, mentioned: Menti
     return Mentions(
         tuple(user_id for user_id in mentioned.users if user_id in user_ids),
         tuple(role_id for role_id in mentioned.roles if role_id in role_ids),
-        mentioned.everyone and can_mention_all,
+        mentioned.includes_everyone and can_mention_all,
     )
 
 

@@ -39,7 +39,7 @@ def create_system_message(
 
     `mentions` are the IDs of the users that it mentions; `mentions_everyone` notifies all members."""
     author = rules.require_author(call, channel, author_id)
-    mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), everyone=mentions_everyone)
+    mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), includes_everyone=mentions_everyone)
     draft = Draft(content=content, embeds=list(embeds), call=call_info)
     row = rows.build_row(
         channel.id,

@@ -277,12 +277,12 @@ def build_message(
     related: RelatedData,
     row: MessageRow,
     *,
-    include_referenced: bool = True,
+    includes_referenced: bool = True,
     decoded_extra: Extra | None = None,
 ) -> MessageT:
     """Build the wire model `model` of a message, from its row and its loaded related data.
 
-    `include_referenced` adds the referenced message of a reply. `decoded_extra` is the decoded `row.extra`, if it is
+    `includes_referenced` adds the referenced message of a reply. `decoded_extra` is the decoded `row.extra`, if it is
     available."""
     (
         channel_id,
@@ -321,14 +321,14 @@ def build_message(
         return view
     files = attachments(row)
     if files:
-        view.attachments = related.get_signer().build_views(row.channel_id, files, ephemeral=row.is_ephemeral)
+        view.attachments = related.get_signer().build_views(row.channel_id, files, is_ephemeral=row.is_ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
         view.embeds = file_urls.resolve_in_embeds(
-            related.get_signer, row.channel_id, embeds(row), files, ephemeral=row.is_ephemeral
+            related.get_signer, row.channel_id, embeds(row), files, is_ephemeral=row.is_ephemeral
         )
     if row.components is not None:
         view.components = file_urls.resolve_in_components(
-            related.get_signer, row.channel_id, components(row), files, ephemeral=row.is_ephemeral
+            related.get_signer, row.channel_id, components(row), files, is_ephemeral=row.is_ephemeral
         )
     if row.mentions is not None:
         view.mentions = [related.get_user(user_id) for user_id in mentions(row)]
@@ -345,12 +345,12 @@ def build_message(
     reference = json_columns.reference(row)
     if reference is not None:
         view.message_reference = reference
-        if include_referenced and row.type in REFERENCE_SHOWING_TYPES:
+        if includes_referenced and row.type in REFERENCE_SHOWING_TYPES:
             referenced_row = related.referenced.get((reference.channel_id, reference.message_id or 0))
             view.referenced_message = (
                 None
                 if referenced_row is None
-                else build_message(wire.Message, related, referenced_row, include_referenced=False)
+                else build_message(wire.Message, related, referenced_row, includes_referenced=False)
             )
     if row.snapshots is not None:
         view.message_snapshots = [_snapshot_view(related, snapshot) for snapshot in snapshots(row)]

@@ -28,7 +28,7 @@ def find_or_create_key(call: Call) -> bytes:
 def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscription:
     """Store a subscription of the caller's login session; the oldest ones above the limit are deleted."""
     form = FormErrors()
-    _check_endpoint(form, body.endpoint, allow_private=call.config.private_targets)
+    _check_endpoint(form, body.endpoint, allow_private=call.config.allow_private_targets)
     if not encryption.is_public_key(body.keys.p256dh):
         form.add(("keys", "p256dh"), "KEY_INVALID", "Must be an uncompressed point of P-256 in base64url.")
     if not encryption.is_auth_secret(body.keys.auth):

@@ -74,14 +74,14 @@ def _list_memberships(call: Call) -> _Memberships:
 
 
 def _list_targets(
-    call: Call, memberships: _Memberships, *, roles: bool = True, everyone: bool = True
+    call: Call, memberships: _Memberships, *, includes_roles: bool = True, includes_everyone: bool = True
 ) -> list[MentionTarget]:
     """Return the targets whose mentions concern the caller: the caller, their roles and their guilds."""
     targets = [MentionTarget(call.user_id, notification_settings.DIRECT_MENTION, 0)]
     for guild_id, joined_id, role_ids in memberships:
-        if everyone:
+        if includes_everyone:
             targets.append(MentionTarget(guild_id, notification_settings.EVERYONE_MENTION, joined_id))
-        if roles:
+        if includes_roles:
             targets += [MentionTarget(role_id, notification_settings.ROLE_MENTION, joined_id) for role_id in role_ids]
     return targets
 
@@ -141,7 +141,7 @@ def list_mentions(call: Call, query: wire.ListMentions) -> list[wire_messages.Me
     ignored_author_ids = {call.user_id, *relationships.list_blocked_ids(call.tx, call.user_id)}
     memberships = _list_memberships(call)
     guild_ids = {guild_id for guild_id, _, _ in memberships}
-    targets = _list_targets(call, memberships, roles=query.roles, everyone=query.everyone)
+    targets = _list_targets(call, memberships, includes_roles=query.roles, includes_everyone=query.everyone)
     after_id = Snowflake.at(call.now_ms - MENTION_LIFETIME_MS)
     before_id: int = MESSAGE_ID_MAX if query.before is None else query.before
     rows: dict[int, messages.MessageRow] = {}

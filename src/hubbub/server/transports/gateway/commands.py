@@ -96,7 +96,7 @@ class Commands:
         ):
             return
         command, function = self._table.get(opcode, (None, None))
-        if command is None or function is None or (session.actor.is_bot and not command.bots):
+        if command is None or function is None or (session.actor.is_bot and not command.allows_bots):
             if opcode in IGNORED_OPCODES and not session.actor.is_bot:
                 return
             raise CloseConnection(CloseCode.UNKNOWN_OPCODE, "Unknown opcode")

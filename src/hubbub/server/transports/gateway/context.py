@@ -271,12 +271,12 @@ class GatewayContext:
 
         return await self.db.read(work, long=True)
 
-    async def refresh(self, guild_id: int, *, whole_guild: bool, user_ids: Collection[int]) -> GuildRefresh:
-        """Re-read the members of a guild among `user_ids`, and with `whole_guild` also the guild itself."""
+    async def refresh(self, guild_id: int, *, includes_whole_guild: bool, user_ids: Collection[int]) -> GuildRefresh:
+        """Re-read the members of a guild among `user_ids`, and with `includes_whole_guild` also the guild itself."""
 
         def work(tx: Tx) -> GuildRefresh:
             members = self._guild_reader.member_states(tx, guild_id, user_ids) if user_ids else {}
-            state = self._guild_reader.guild_state(tx, guild_id) if whole_guild else None
+            state = self._guild_reader.guild_state(tx, guild_id) if includes_whole_guild else None
             snapshot = tx.snapshot
             if state is not None:
                 state.snapshot = state.snapshot or snapshot

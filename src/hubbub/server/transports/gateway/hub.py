@@ -303,7 +303,7 @@ class GuildHub:
             if queued.refresh == "member" and queued.subject_id in self._members
         }
         refreshed = await self._read_with_retry(
-            lambda: self._context.refresh(self.guild_id, whole_guild=whole_guild, user_ids=user_ids)
+            lambda: self._context.refresh(self.guild_id, includes_whole_guild=whole_guild, user_ids=user_ids)
         )
         if refreshed.state is not None:
             self._set_state(refreshed.state)

@@ -159,17 +159,17 @@ class PresenceFeed:
             device=session.device,
             status=status,
             activities=activities,
-            bot=actor.is_bot,
+            is_bot=actor.is_bot,
             application_id=int(actor.application_id) if session.is_oauth2 and actor.application_id else None,
             family_id=int(actor.family_id) if session.is_oauth2 and actor.family_id else None,
             secrets=activity_secrets,
-            showing_chat=request.showing_chat is True,
+            is_showing_chat=request.showing_chat is True,
             is_active=request.afk is False,
         )
         changed_views = self._presences.update(presence)
         self._send(NODE_REPORT, session_presences=[presence])
         self._send_own_sessions(presence.user_id)
-        self._queue_update(presence.user_id, changed_views, to_all_nodes=True, is_bot=presence.bot)
+        self._queue_update(presence.user_id, changed_views, to_all_nodes=True, is_bot=presence.is_bot)
 
     def drop(self, user_id: int, session_id: str) -> None:
         """Remove the presence of a session that ended."""
@@ -280,7 +280,7 @@ class PresenceFeed:
             self._users_with_several_sessions.discard(user_id)
         else:
             return
-        if sessions and not sessions[0].bot:
+        if sessions and not sessions[0].is_bot:
             body = codec.encode(presences.session_list(sessions))
             self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=UserAudience.of(user_id)))
 

@@ -82,15 +82,15 @@ def _decode_carefully(data: bytes, kind: Any) -> Any:
         # An integer beyond 64 bits. Decoding with the type raises an error with its path, unless the key is unknown.
         codec.decoder(kind).decode(data)
         raise errors.INVALID_JSON() from None
-    return convert(_without_nul(value), kind, check_storable=True)
+    return convert(_without_nul(value), kind, checks_storable=True)
 
 
-def convert(value: Any, kind: Any, *, check_storable: bool = False) -> Any:
+def convert(value: Any, kind: Any, *, checks_storable: bool = False) -> Any:
     """Convert a builtin value (from JSON or form fields) to a value of the type `kind`.
 
-    `check_storable` also rejects values that msgspec accepts but a store may not.
+    `checks_storable` also rejects values that msgspec accepts but a store may not.
     """
-    if check_storable:
+    if checks_storable:
         form = FormErrors()
         _Validator(form).visit(_type_info(kind), value, ())
         form.raise_if_any()
@@ -116,7 +116,7 @@ def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
                 values[name] = [_from_text(node, part) for text in texts for part in text.split(",") if part]
             else:
                 values[name] = [_from_text(node, text) for text in texts]
-    return convert(values, kind, check_storable=check_storable)
+    return convert(values, kind, checks_storable=check_storable)
 
 
 def split_fields(text: str) -> dict[str, list[str]]:

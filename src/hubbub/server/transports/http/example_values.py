@@ -38,12 +38,12 @@ _ARRAYS: Final = (list, tuple, set, frozenset, Sequence)
 _MAPPINGS: Final = (dict, Mapping)
 
 
-def example(kind: Any, *, in_request: bool = False) -> Any:
+def example(kind: Any, *, is_in_request: bool = False) -> Any:
     """Return an example of a type as built-in JSON values.
 
     A response contains every field that cannot be absent. A request contains the required fields and some others.
     """
-    return _Builder(in_request).build(kind, _FieldContext(), Meta(), ())
+    return _Builder(is_in_request).build(kind, _FieldContext(), Meta(), ())
 
 
 class _FieldContext(NamedTuple):
@@ -61,8 +61,8 @@ class _FieldContext(NamedTuple):
 class _Builder:
     """Builds the example of one request or response."""
 
-    def __init__(self, in_request: bool) -> None:
-        self._in_request = in_request
+    def __init__(self, is_in_request: bool) -> None:
+        self._in_request = is_in_request
 
     def build(self, kind: Any, context: _FieldContext, meta: Meta, parents: tuple[type, ...]) -> Any:
         """Return the example of a type; `parents` are the models around it."""

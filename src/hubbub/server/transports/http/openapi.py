@@ -224,7 +224,7 @@ def _operation_object(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
         operation_object["summary"] = summary
     if description := texts.operation_description(endpoint):
         operation_object["description"] = description
-    if operation.deprecated:
+    if operation.replaced_by:
         operation_object["deprecated"] = True
     if tags := _operation_tags(endpoint):
         operation_object["tags"] = list(tags)
@@ -324,8 +324,8 @@ def _request_body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str
     schema = schemas.schema_of(operation.body)
     content: dict[str, Any] = {}
     if operation.body is not NoneType:
-        media_type = "application/x-www-form-urlencoded" if operation.form else "application/json"
-        content[media_type] = {"schema": schema, "example": example(operation.body, in_request=True)}
+        media_type = "application/x-www-form-urlencoded" if operation.is_form else "application/json"
+        content[media_type] = {"schema": schema, "example": example(operation.body, is_in_request=True)}
     if operation.uploads is not None:
         properties: dict[str, Any] = {}
         if operation.body is not NoneType:
@@ -348,7 +348,7 @@ def _request_body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str
 
 def _multipart_example(operation: Operation[Any, Any], uploads: Uploads) -> dict[str, Any]:
     """Return the parts of an example request with one file."""
-    parts = {} if operation.body is NoneType else {"payload_json": example(operation.body, in_request=True)}
+    parts = {} if operation.body is NoneType else {"payload_json": example(operation.body, is_in_request=True)}
     field = "files[0]" if uploads.field == "files" else uploads.field
     return {**parts, field: TEXT_FILES.get(field, "(content of picture.png)")}
 
@@ -431,6 +431,6 @@ def _security_requirements(operation: Operation[Any, Any]) -> list[dict[str, lis
                 security.append({name: []})
     if "Authorization" in operation.headers:
         security.append({"ClientCredentials": []})
-    if operation.auth is Auth.NONE or Auth.ANYONE in operation.auth:
+    if operation.auth is Auth.NONE or Auth.ANONYMOUS in operation.auth:
         security.append({})
     return security

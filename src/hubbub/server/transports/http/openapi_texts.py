@@ -117,8 +117,8 @@ def operation_description(endpoint: Endpoint) -> str:
     """Return deprecation, details and requirements of an operation as Markdown; empty if there are none."""
     operation = endpoint.operation
     paragraphs = []
-    if operation.deprecated:
-        paragraphs.append(f"Deprecated: use {operation.deprecated} instead.")
+    if operation.replaced_by:
+        paragraphs.append(f"Deprecated: use {operation.replaced_by} instead.")
     paragraphs += map(markdown, docstrings.details(endpoint.function))
     if operation.query is not NoneType:
         paragraphs += map(markdown, docstrings.details(operation.query))
@@ -133,7 +133,7 @@ def _requirements(endpoint: Endpoint) -> list[str]:
     if operation.scopes:
         scopes = _join_items([f"`{scope}`" for scope in operation.scopes], "or")
         sentences.append(f"An OAuth2 access token needs the scope {scopes}.")
-    if Auth.ANYONE in operation.auth:
+    if Auth.ANONYMOUS in operation.auth:
         sentences.append("The token is optional.")
     if endpoint.ignores_tokens and any(name.endswith("_token") for name in operation.parameters):
         sentences.append("The token in the path authenticates the request.")

@@ -113,7 +113,7 @@ class BodyReader:
             return DecodedBody(None, [], 0)
         content_type = source.content_type
         media_type = content_type if content_type == responses.JSON else content_type.partition(";")[0].strip().lower()
-        if media_type == MULTIPART and not operation.form:
+        if media_type == MULTIPART and not operation.is_form:
             return await self._read_multipart(source, operation)
         with _add_missing_file_error(operation, ()):
             return await self._read_text(source, operation, media_type, media_bytes)
@@ -124,7 +124,7 @@ class BodyReader:
         """Decode a body without files."""
         kind = operation.body
         bytes_max, depth = self._config.body_bytes_max, self._config.depth_max
-        if media_type == responses.JSON and not operation.form:
+        if media_type == responses.JSON and not operation.is_form:
             if media_bytes and (source.length is None or source.length > bytes_max):
                 return await self._read_with_images(source, operation, media_bytes)
             data = await source.read_all(bytes_max)
@@ -135,13 +135,13 @@ class BodyReader:
             data = await source.read_all(bytes_max)
             fields = decoding.split_fields(data.decode("utf-8", "replace"))
             # py-cord sends `payload_json` in this encoding when a form has no files.
-            payload = None if operation.form else fields.pop(multipart.PAYLOAD_FIELD, None)
+            payload = None if operation.is_form else fields.pop(multipart.PAYLOAD_FIELD, None)
             form = multipart.MultipartForm(
                 payload=None if payload is None else payload[-1].encode(), fields=fields, files=[]
             )
             return DecodedBody(self._decode_form(operation, form), [], 0)
         if await source.read_all(bytes_max):
-            raise errors.INVALID_FORM_BODY(message=_content_type_message(operation.form))
+            raise errors.INVALID_FORM_BODY(message=_content_type_message(operation.is_form))
         return DecodedBody(None if kind is NoneType else decoding.decode(b"{}", kind), [], 0)
 
     async def discard(self, source: BodySource) -> DecodedBody:
@@ -205,7 +205,7 @@ def _add_missing_file_error(operation: Operation[Any, Any], files: Sequence[mult
     try:
         yield
     except errors.ApiError as error:
-        if error.errors is not None and not files and operation.uploads is not None and operation.uploads.required:
+        if error.errors is not None and not files and operation.uploads is not None and operation.uploads.is_required:
             form = errors.FormErrors()
             form.tree = error.errors
             form.add(operation.uploads.field, *errors.required())

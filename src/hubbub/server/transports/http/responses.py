@@ -83,9 +83,9 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResp
 
 
 def respond(
-    request: web.Request, encoded: EncodedResponse, headers: dict[str, str], *, close_connection: bool = False
+    request: web.Request, encoded: EncodedResponse, headers: dict[str, str], *, closes_connection: bool = False
 ) -> web.StreamResponse:
-    """Return the aiohttp response. `close_connection` closes the connection after it."""
+    """Return the aiohttp response. `closes_connection` closes the connection after it."""
     if encoded.headers:
         headers.update(encoded.headers)
     if encoded.body is not None:
@@ -95,11 +95,11 @@ def respond(
             request.method != "HEAD"
             and request.version == HttpVersion11
             and request.keep_alive
-            and not close_connection
+            and not closes_connection
         ):
             return SingleWriteResponse(encoded.status, headers, encoded.body)
     response = web.Response(status=encoded.status, body=encoded.body, headers=headers)
-    if close_connection:
+    if closes_connection:
         response.force_close()
     return response
 

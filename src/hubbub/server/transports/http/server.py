@@ -185,7 +185,7 @@ class HttpServer:
             encoded = responses.encode_error(error, headers)
             if isinstance(error, request_limits.RateLimitError):
                 self._metrics.rate_limited(error.scope).inc()
-                self._rate_limits.record_status(state.ip, 429, shared=error.scope == "shared")
+                self._rate_limits.record_status(state.ip, 429, is_shared=error.scope == "shared")
             else:
                 self._record_failure(state, encoded.status)
         except StoreUnavailable as error:
@@ -229,7 +229,7 @@ class HttpServer:
             )
         # The platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
         headers["Date"] = responses.http_date(self._clock.now_ms() // 1000)
-        return responses.respond(request, encoded, headers, close_connection=self._request_finished is not None)
+        return responses.respond(request, encoded, headers, closes_connection=self._request_finished is not None)
 
     async def run_operation(
         self,
@@ -249,7 +249,7 @@ class HttpServer:
             encoded = await self._run_checked(state, operation, values, actor, body, query)
         except ApiError as error:
             shared = isinstance(error, request_limits.RateLimitError) and error.scope == "shared"
-            self._record_failure(state, error.status, shared=shared)
+            self._record_failure(state, error.status, is_shared=shared)
             raise
         if encoded.body is None or operation.media_type != responses.JSON:
             return encoded.body  # type: ignore[return-value]
@@ -276,7 +276,7 @@ class HttpServer:
         model = (
             None
             if operation.body is NoneType
-            else decoding.convert(dict(body or {}), operation.body, check_storable=True)
+            else decoding.convert(dict(body or {}), operation.body, checks_storable=True)
         )
         if endpoint.media:
             await self._upload_storage.store(endpoint, model, ())
@@ -304,9 +304,9 @@ class HttpServer:
             if self._request_finished is not None:
                 self._request_finished.set()
 
-    def _record_failure(self, state: RequestState, status: int, *, shared: bool = False) -> None:
+    def _record_failure(self, state: RequestState, status: int, *, is_shared: bool = False) -> None:
         """Count a rejected request against the limits of its IP address."""
-        self._rate_limits.record_status(state.ip, status, shared=shared)
+        self._rate_limits.record_status(state.ip, status, is_shared=is_shared)
         if state.is_anonymous and status in FAILED_LOOKUP_STATUSES:
             self._rate_limits.record_failed_lookup(state.ip)
 
@@ -448,7 +448,7 @@ class HttpServer:
     def _new_upload(self, file: multipart.RawUpload, endpoint: Endpoint) -> Upload:
         """Return a file with a new attachment ID. Its key is empty unless the operation stores files."""
         attachment_id = self._ids.new(AttachmentId)
-        is_stored = endpoint.operation.uploads is not None and endpoint.operation.uploads.store_files
+        is_stored = endpoint.operation.uploads is not None and endpoint.operation.uploads.stores_files
         return Upload(
             field=file.field,
             index=file.index,

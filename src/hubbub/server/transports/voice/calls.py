@@ -138,15 +138,15 @@ class Calls:
 
     # Ending sessions
 
-    def connection_lost(self, session: VoiceSession, *, client_left: bool) -> None:
+    def connection_lost(self, session: VoiceSession, *, has_client_left: bool) -> None:
         """Handle the loss of a connection: end the session if the client left, else keep it resumable for a while."""
         session.detach()
-        if client_left:
-            self.end(session, None, "", report_left=True)
+        if has_client_left:
+            self.end(session, None, "", reports_left=True)
         else:
             session.resume_timer = self._clock.call_later(
                 RESUME_WINDOW_MS,
-                lambda: self.end(session, None, "", report_left=True) if session.connection is None else None,
+                lambda: self.end(session, None, "", reports_left=True) if session.connection is None else None,
             )
 
     def end(
@@ -155,12 +155,12 @@ class Calls:
         code: int | None,
         reason: str,
         *,
-        report_left: bool = False,
+        reports_left: bool = False,
         close_delay_seconds: float = 0.0,
     ) -> None:
         """End a session, inform the other members, and close its connection after `close_delay_seconds`.
 
-        With a `code` of None the connection is not closed. `report_left` also reports to the platform that the user has
+        With a `code` of None the connection is not closed. `reports_left` also reports to the platform that the user has
         left.
         """
         if session.has_ended:
@@ -181,7 +181,7 @@ class Calls:
         self.forwarder.remove_peer(session.peer)
         if session.connection is not None and code is not None:
             session.connection.close(code, reason, delay_seconds=close_delay_seconds)
-        if report_left:
+        if reports_left:
             self._spawn(self._report(self._tickets.on_connection_ended, session.ticket))
 
     # Changes of voice states
@@ -189,7 +189,7 @@ class Calls:
     def _receive(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
             changed = codec.decode(dispatch.body, VoiceChanged)
-            self._refresh((int(changed.server_id), int(changed.user_id)), has_voice_call_ended=changed.ended)
+            self._refresh((int(changed.server_id), int(changed.user_id)), has_voice_call_ended=changed.has_ended)
 
     def refresh_all(self) -> None:
         """Re-read every ticket, because the bus may have lost events."""

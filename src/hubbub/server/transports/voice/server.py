@@ -163,7 +163,7 @@ class VoiceServer:
             self._connections.discard(connection)
             session, connection.session = connection.session, None
             if session is not None and session.connection is connection and not session.has_ended:
-                self.calls.connection_lost(session, client_left=client_left)
+                self.calls.connection_lost(session, has_client_left=client_left)
         if connection.close_task is not None:
             self._metrics.voice_closes(str(connection.code)).inc()
             await connection.close_task
@@ -385,7 +385,7 @@ class VoiceServer:
         browser = self.calls.forwarder.open_browser(
             session.peer,
             offer,
-            lambda: self.calls.end(session, VoiceCloseCode.WEBRTC_CRASHED, "WebRTC failed", report_left=True),
+            lambda: self.calls.end(session, VoiceCloseCode.WEBRTC_CRASHED, "WebRTC failed", reports_left=True),
         )
         return protocol.WebRtcDescription(
             sdp=browser.description,

@@ -34,7 +34,7 @@ def is_voice_enabled(config: Config) -> bool:
 
     Clients require TLS, so it needs a certificate or an endpoint behind a TLS proxy (decisions/0050).
     """
-    return "voice" in config.roles and (config.voice.certificate is not None or config.voice.endpoint is not None)
+    return "voice" in config.roles and (config.voice.certificate_file is not None or config.voice.endpoint is not None)
 
 
 def bind(config: Config) -> VoiceSockets:
@@ -68,16 +68,18 @@ def bind(config: Config) -> VoiceSockets:
 
 def tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
     """Return the TLS context of the configured certificate, or None; raise ConfigError if it is invalid."""
-    if settings.certificate is None:
+    if settings.certificate_file is None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        context.load_cert_chain(settings.certificate, settings.key)
+        context.load_cert_chain(settings.certificate_file, settings.key_file)
     except (OSError, ValueError) as error:
         # ssl.SSLError is an OSError.
         reason = getattr(error, "strerror", None) or error
-        raise ConfigError("voice.certificate", settings.certificate, f"cannot be used with its key: {reason}") from None
+        raise ConfigError(
+            "voice.certificate_file", settings.certificate_file, f"cannot be used with its key: {reason}"
+        ) from None
     return context
 
 

@@ -129,8 +129,8 @@ async def _show_request(
     if context["wants_webhook"]:
         context["webhook_guilds"], context["webhook_channels"] = await _webhook_targets(request, guild_id)
     if error is None:
-        return request.render("consent.html", external_redirect=True, **context)
-    return request.render_errors("consent.html", error, fields=FIELDS, external_redirect=True, **context)
+        return request.render("consent.html", allows_external_redirect=True, **context)
+    return request.render_errors("consent.html", error, fields=FIELDS, allows_external_redirect=True, **context)
 
 
 def _guild_choices(preview: AuthorizationPreview, guild_id: str, disable_guild_select: str) -> list[tuple[str, str]]:
@@ -249,5 +249,5 @@ def _show_bad_request(request: PageRequest, error: ApiError) -> web.Response:
         error_code=body.get("error"),
         messages=messages,
         url=body.get("return_url"),
-        external_redirect=True,
+        allows_external_redirect=True,
     )

@@ -82,7 +82,7 @@ async def read(request: web.Request, file_field: str | None = None) -> Form:
         form_limits = multipart.MultipartLimits(
             total_bytes=FILE_BYTES_MAX + BODY_BYTES_MAX, file_bytes=FILE_BYTES_MAX, field_bytes=BODY_BYTES_MAX
         )
-        uploads = None if file_field is None else Uploads(field=file_field, files_max=1, store_files=False)
+        uploads = None if file_field is None else Uploads(field=file_field, files_max=1, stores_files=False)
         form = await multipart.read_form(
             request_limits.read_chunks(request, READ_TIMEOUT_SECONDS), content_type, uploads, form_limits
         )

@@ -36,7 +36,7 @@ def _login_context(request: PageRequest) -> dict[str, Any]:
     """Return the values that every page of the login needs."""
     context: dict[str, Any] = {
         "next": request.next_path,
-        "external_redirect": _may_leave_site(request),
+        "allows_external_redirect": _may_leave_site(request),
         "has_passkeys": False,
     }
     if relying_party.find_relying_party(request.config.web_url) is not None:
@@ -113,7 +113,7 @@ async def show_register(request: PageRequest) -> web.Response:
         "register.html",
         next=request.next_path,
         closed_reason=await _find_closed_reason(request),
-        external_redirect=_may_leave_site(request),
+        allows_external_redirect=_may_leave_site(request),
     )
 
 
@@ -143,7 +143,7 @@ async def register(request: PageRequest) -> web.Response:
             error,
             fields=REGISTER_FIELDS,
             next=request.next_path,
-            external_redirect=_may_leave_site(request),
+            allows_external_redirect=_may_leave_site(request),
         )
     return _start_session(request, result.token)
 

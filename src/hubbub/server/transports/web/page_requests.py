@@ -47,18 +47,21 @@ _CLIENT_PERMISSIONS: Final = (
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def page_headers(*, external_redirect: bool = False, policy: str = PAGE_POLICY) -> dict[str, str]:
+def page_headers(*, allows_external_redirect: bool = False, policy: str = PAGE_POLICY) -> dict[str, str]:
     """Return the headers of every page.
 
-    Set `external_redirect` when the form of the page may redirect to another site: browsers check that against
+    Set `allows_external_redirect` when the form of the page may redirect to another site: browsers check that against
     form-action (decisions/0038).
     """
-    return {**_HEADERS, "Content-Security-Policy": policy if external_redirect else f"{policy}; form-action 'self'"}
+    return {
+        **_HEADERS,
+        "Content-Security-Policy": policy if allows_external_redirect else f"{policy}; form-action 'self'",
+    }
 
 
-def client_headers(config: Config, *, external_redirect: bool = False) -> dict[str, str]:
+def client_headers(config: Config, *, allows_external_redirect: bool = False) -> dict[str, str]:
     """Return the headers of the chat client's pages, which may use microphone, camera and screen."""
-    headers = page_headers(external_redirect=external_redirect, policy=client_policy(config))
+    headers = page_headers(allows_external_redirect=allows_external_redirect, policy=client_policy(config))
     return {**headers, "Permissions-Policy": _CLIENT_PERMISSIONS}
 
 
@@ -227,14 +230,14 @@ class PageRequest:
         template: str,
         *,
         status: int = 200,
-        external_redirect: bool = False,
+        allows_external_redirect: bool = False,
         loads_client: bool = False,
         policy: str = PAGE_POLICY,
         **context: Any,
     ) -> web.Response:
         """Render a template.
 
-        Set `external_redirect` when the form of the page may redirect to another site, which browsers check against
+        Set `allows_external_redirect` when the form of the page may redirect to another site, which browsers check against
         form-action (decisions/0038). Set `loads_client` on pages that load the chat client's modules (decisions/0057), and
         `policy` on pages that need another Content-Security-Policy.
         """
@@ -250,9 +253,9 @@ class PageRequest:
             **context,
         )
         if loads_client:
-            headers = client_headers(self.config, external_redirect=external_redirect)
+            headers = client_headers(self.config, allows_external_redirect=allows_external_redirect)
         else:
-            headers = page_headers(external_redirect=external_redirect, policy=policy)
+            headers = page_headers(allows_external_redirect=allows_external_redirect, policy=policy)
         return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
 
     def render_errors(
@@ -262,7 +265,7 @@ class PageRequest:
         *,
         fields: Sequence[str] = (),
         names: Mapping[str, str] | None = None,
-        external_redirect: bool = False,
+        allows_external_redirect: bool = False,
         loads_client: bool = False,
         **context: Any,
     ) -> web.Response:
@@ -277,7 +280,7 @@ class PageRequest:
         return self.render(
             template,
             status=error.status,
-            external_redirect=external_redirect,
+            allows_external_redirect=allows_external_redirect,
             loads_client=loads_client,
             problems=problems,
             **context,

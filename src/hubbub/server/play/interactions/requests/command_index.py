@@ -46,7 +46,7 @@ def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.Com
     application_ids = dict.fromkeys(row.application_id for row in usable_rows)
     return wire.CommandIndex(
         applications=[views.application(applications_by_id[application_id]) for application_id in application_ids],
-        application_commands=commands.commands(call, usable_rows, all_localizations=False),
+        application_commands=commands.commands(call, usable_rows, with_all_localizations=False),
         version=Snowflake(max((row.version for row in usable_rows), default=0)),
     )
 

@@ -108,7 +108,7 @@ def _filled_component(
         if values is not None and not isinstance(values, list):
             form.add((*path, "values"), *errors.not_list())
             values = None
-        result["values"], references = _selected_values(component, values, (*path, "values"), form, in_modal=True)
+        result["values"], references = _selected_values(component, values, (*path, "values"), form, is_in_modal=True)
     return result, references
 
 
@@ -132,11 +132,11 @@ def _selected_values(
     path: FieldPath,
     form: errors.FormErrors,
     *,
-    in_modal: bool = False,
+    is_in_modal: bool = False,
 ) -> tuple[list[str], list[EntityReference]]:
     values = list(submitted or ())
     min_values, max_values = component["min_values"], component["max_values"]
-    if in_modal and not messages.content.is_required(component) and not values:
+    if is_in_modal and not messages.content.is_required(component) and not values:
         return [], []
     if not min_values <= len(values) <= max_values:
         form.add(path, *errors.bad_length(min_values, max_values))

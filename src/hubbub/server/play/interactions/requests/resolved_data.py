@@ -179,7 +179,7 @@ class Resolver:
         # Create the signing key if it does not exist yet, because the signer only reads it.
         cdn_urls.get_signing_key(self.call.tx)
         view: Attachment = attachments.AttachmentSigner(self.call).build_view(
-            self.channel_access.channel.id, stored, ephemeral=True
+            self.channel_access.channel.id, stored, is_ephemeral=True
         )
         self.attachment_ids[reference.id] = stored.id
         self.resolved.attachments = {**(self.resolved.attachments or {}), str(int(stored.id)): view}

@@ -146,7 +146,7 @@ class FieldValidator:
     def check_custom_id(self, component: Component, path: FieldPath) -> None:
         """Validate the custom ID, which must be unique in a message or modal."""
         if self.validate_string(
-            component, path, "custom_id", min_length=1, max_length=limits.CUSTOM_ID_MAX, required=True
+            component, path, "custom_id", min_length=1, max_length=limits.CUSTOM_ID_MAX, is_required=True
         ):
             if component["custom_id"] in self.custom_ids:
                 self.add_error((*path, "custom_id"), errors.custom_id_duplicated())
@@ -160,12 +160,12 @@ class FieldValidator:
         *,
         max_length: int,
         min_length: int = 0,
-        required: bool = False,
+        is_required: bool = False,
     ) -> bool:
         """Validate a string and its length; return whether it is present and valid."""
         value = component.get(key)
         if value is None:
-            if required:
+            if is_required:
                 self.add_error((*path, key), errors.required())
             return False
         if not isinstance(value, str):
@@ -271,13 +271,13 @@ class FieldValidator:
         ):
             retain_keys(option, _OPTION_KEYS if allow_emoji else tuple(key for key in _OPTION_KEYS if key != "emoji"))
             self.validate_string(
-                option, option_path, "label", min_length=1, max_length=limits.OPTION_TEXT_MAX, required=True
+                option, option_path, "label", min_length=1, max_length=limits.OPTION_TEXT_MAX, is_required=True
             )
             self.validate_string(option, option_path, "description", max_length=limits.OPTION_TEXT_MAX)
             self.validate_boolean(option, option_path, "default")
             self.check_emoji(option, option_path)
             if self.validate_string(
-                option, option_path, "value", min_length=1, max_length=limits.OPTION_TEXT_MAX, required=True
+                option, option_path, "value", min_length=1, max_length=limits.OPTION_TEXT_MAX, is_required=True
             ):
                 if option["value"] in values:
                     self.add_error((*option_path, "value"), errors.option_value_duplicated())
@@ -302,7 +302,7 @@ class FieldValidator:
                 self.add_error((*path, "emoji", "id"), errors.not_snowflake(emoji["id"]))
                 return
         elif not self.validate_string(
-            emoji, (*path, "emoji"), "name", min_length=1, max_length=_EMOJI_NAME_LENGTH_MAX, required=True
+            emoji, (*path, "emoji"), "name", min_length=1, max_length=_EMOJI_NAME_LENGTH_MAX, is_required=True
         ):
             return
         self.references.emojis.append(((*path, "emoji"), emoji))
@@ -341,7 +341,7 @@ class FieldValidator:
         elif not isinstance(media, dict):
             self.add_error((*path, key), errors.not_model())
         elif self.validate_string(
-            media, (*path, key), "url", min_length=1, max_length=limits.MEDIA_URL_MAX, required=True
+            media, (*path, key), "url", min_length=1, max_length=limits.MEDIA_URL_MAX, is_required=True
         ):
             # The server sets all other media fields.
             retain_keys(media, ("url",))

@@ -247,7 +247,7 @@ class _ComponentValidator(FieldValidator):
             self.add_error((*path, "custom_id"), errors.button_custom_id_or_url())
         elif style == ButtonStyle.LINK:
             self.forbid_keys(component, path, "custom_id")
-            if self.validate_string(component, path, "url", max_length=limits.BUTTON_URL_MAX, required=True):
+            if self.validate_string(component, path, "url", max_length=limits.BUTTON_URL_MAX, is_required=True):
                 self.check_url(component["url"], (*path, "url"), ("http", "https", "discord", "hubbub"))
         elif "custom_id" not in component:
             self.forbid_keys(component, path, "url")
@@ -268,7 +268,7 @@ class _ComponentValidator(FieldValidator):
 
     def check_text_display(self, component: Component, path: FieldPath) -> None:
         if self.validate_string(
-            component, path, "content", min_length=1, max_length=limits.COMPONENT_TEXT_MAX, required=True
+            component, path, "content", min_length=1, max_length=limits.COMPONENT_TEXT_MAX, is_required=True
         ):
             if component["content"].strip():
                 self.text_length += len(component["content"])
@@ -342,7 +342,7 @@ class _ComponentValidator(FieldValidator):
     # Components of modals
 
     def check_label(self, component: Component, path: FieldPath) -> None:
-        self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
+        self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, is_required=True)
         self.validate_string(component, path, "description", min_length=1, max_length=limits.LABEL_DESCRIPTION_MAX)
         if "component" in component:
             self.check_component(component["component"], (*path, "component"), self.input_types)
@@ -359,7 +359,7 @@ class _ComponentValidator(FieldValidator):
         if path[-1] == "component":
             self.forbid_keys(component, path, "label")
         else:
-            self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
+            self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, is_required=True)
         self.validate_boolean(component, path, "required")
         self.validate_string(component, path, "value", max_length=limits.TEXT_INPUT_MAX)
         self.validate_string(component, path, "placeholder", max_length=limits.TEXT_INPUT_PLACEHOLDER_MAX)

@@ -18,7 +18,7 @@ class _FileUrls(NamedTuple):
 
     def sign(self, file: StoredAttachment) -> tuple[str, str]:
         """Return the signed URL of a file, and its proxy URL."""
-        url = self.signer.sign_url(self.channel_id, file, ephemeral=self.is_ephemeral)
+        url = self.signer.sign_url(self.channel_id, file, is_ephemeral=self.is_ephemeral)
         return url, self.signer.proxy_url(url)
 
 
@@ -28,7 +28,7 @@ def resolve_in_embeds(
     embeds: list[Embed],
     files: list[StoredAttachment],
     *,
-    ephemeral: bool = False,
+    is_ephemeral: bool = False,
 ) -> list[Embed]:
     """Replace references to uploaded files in the embeds `embeds` with URLs, in place; return the embeds.
 
@@ -36,7 +36,7 @@ def resolve_in_embeds(
     files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files if attachment.embedded}
     if not files_by_url:
         return embeds
-    urls = _FileUrls(get_signer(), channel_id, ephemeral, files_by_url)
+    urls = _FileUrls(get_signer(), channel_id, is_ephemeral, files_by_url)
     for embed in embeds:
         for media in (embed.image, embed.thumbnail):
             if media and media.url and (file := files_by_url.get(media.url)):
@@ -61,14 +61,14 @@ def resolve_in_components(
     components: list[dict[str, Any]],
     files: list[StoredAttachment],
     *,
-    ephemeral: bool = False,
+    is_ephemeral: bool = False,
 ) -> list[dict[str, Any]]:
     """Replace references to uploaded files in the components `components` with URLs, in place; return the components.
 
     `get_signer` is called only if a URL has to be signed."""
     if components and files:
         files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files}
-        urls = _FileUrls(get_signer(), channel_id, ephemeral, files_by_url)
+        urls = _FileUrls(get_signer(), channel_id, is_ephemeral, files_by_url)
         for component in components:
             _resolve_in_node(component, urls)
     return components

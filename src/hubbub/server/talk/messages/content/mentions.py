@@ -24,7 +24,7 @@ class Mentions(NamedTuple):
 
     users: tuple[UserId, ...] = ()
     roles: tuple[RoleId, ...] = ()
-    everyone: bool = False
+    includes_everyone: bool = False
 
 
 NO_MENTIONS: Final = Mentions()
@@ -47,12 +47,12 @@ def find_mentions(
     `replied_author_id` is the ID of the author of the replied-to message, or None if the message is not a reply."""
     user_ids: dict[int, None] = {}
     role_ids: dict[int, None] = {}
-    everyone = False
+    includes_everyone = False
     for text in texts:
         if "@" in text:
             user_ids.update(dict.fromkeys(_find_ids(_USER_MENTION, text)))
             role_ids.update(dict.fromkeys(_find_ids(_ROLE_MENTION, text)))
-            everyone = everyone or _EVERYONE_MENTION.search(text) is not None
+            includes_everyone = includes_everyone or _EVERYONE_MENTION.search(text) is not None
     if allowed:
         parse = allowed.parse or ()
         if AllowedMentionType.USERS not in parse:
@@ -61,14 +61,14 @@ def find_mentions(
         if AllowedMentionType.ROLES not in parse:
             allowed_role_ids = set(allowed.roles or ())
             role_ids = {role_id: None for role_id in role_ids if role_id in allowed_role_ids}
-        everyone = everyone and AllowedMentionType.EVERYONE in parse
+        includes_everyone = includes_everyone and AllowedMentionType.EVERYONE in parse
     # spec/http.md#3.4: the replied-to author is notified unless allowed_mentions is given without replied_user.
     if replied_author_id is not None and (not allowed or allowed.replied_user):
         user_ids[replied_author_id] = None
     return Mentions(
         tuple(UserId(user_id) for user_id in list(user_ids)[:MENTIONS_MAX]),
         tuple(RoleId(role_id) for role_id in list(role_ids)[:MENTIONS_MAX]),
-        everyone,
+        includes_everyone,
     )
 
 

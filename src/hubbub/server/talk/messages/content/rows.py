@@ -44,7 +44,7 @@ def build_row(
     message_type: int = 0,
     mentioned: Mentions = NO_MENTIONS,
     reference: ResolvedReference | None = None,
-    tts: bool = False,
+    is_tts: bool = False,
     extra: Extra | None = None,
     webhook: Author | None = None,
     origin: ApplicationOrigin | None = None,
@@ -58,7 +58,7 @@ def build_row(
         draft.is_plain
         and mentioned == NO_MENTIONS
         and extra is None
-        and not (reference or tts or webhook or origin or response)
+        and not (reference or is_tts or webhook or origin or response)
     ):
         # The common case: content only.
         return MessageRow(channel_id, message_id, author_id, message_type, draft.flags, draft.content)
@@ -84,8 +84,8 @@ def build_row(
         message_type,
         flags,
         draft.content,
-        tts=int(tts),
-        mention_everyone=int(mentioned.everyone),
+        tts=int(is_tts),
+        mention_everyone=int(mentioned.includes_everyone),
         mentions=encode_json(mentioned.users),
         mention_roles=encode_json(mentioned.roles),
         attachments=encode_json(draft.files),

@@ -138,7 +138,7 @@ def request(endpoint: Endpoint) -> ExampleRequest:
     """Return the example request of an operation."""
     operation = endpoint.operation
     uploads = operation.uploads
-    has_file = uploads is not None and (uploads.required or operation.body is NoneType)
+    has_file = uploads is not None and (uploads.is_required or operation.body is NoneType)
     return ExampleRequest(
         operation,
         {name: _parameter_variable(endpoint, name) for name in operation.parameters},
@@ -146,7 +146,7 @@ def request(endpoint: Endpoint) -> ExampleRequest:
         HEADERS.get(endpoint.name, {}),
         _example_body(endpoint),
         _example_file(uploads) if uploads is not None and has_file else None,
-        Auth.BOT in operation.auth and Auth.ANYONE not in operation.auth and endpoint.name not in REJECTS_BOTS,
+        Auth.BOT in operation.auth and Auth.ANONYMOUS not in operation.auth and endpoint.name not in REJECTS_BOTS,
     )
 
 
@@ -179,7 +179,7 @@ def authorization(operation: Operation[Any, Any]) -> str:
 
     If users may call the operation, it has the token of alice, who owns the guild.
     """
-    if operation.auth is Auth.NONE or Auth.ANYONE in operation.auth:
+    if operation.auth is Auth.NONE or Auth.ANONYMOUS in operation.auth:
         return ""
     if Auth.USER in operation.auth:
         return "$USER_TOKEN"
@@ -196,7 +196,7 @@ def _example_body(endpoint: Endpoint) -> Any:
     operation = endpoint.operation
     if endpoint.name in BODIES:
         return BODIES[endpoint.name]
-    return None if operation.body is NoneType else example(operation.body, in_request=True)
+    return None if operation.body is NoneType else example(operation.body, is_in_request=True)
 
 
 def _required_query(operation: Operation[Any, Any]) -> dict[str, str]:
@@ -206,7 +206,7 @@ def _required_query(operation: Operation[Any, Any]) -> dict[str, str]:
     required = {
         query_field.encode_name for query_field in msgspec.structs.fields(operation.query) if query_field.required
     }
-    values = example(operation.query, in_request=True) if required else {}
+    values = example(operation.query, is_in_request=True) if required else {}
     return {name: str(value) for name, value in values.items() if name in required}
 
 

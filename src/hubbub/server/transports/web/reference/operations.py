@@ -25,7 +25,7 @@ _CALLERS: Final[tuple[tuple[Auth, str], ...]] = (
     (Auth.BOT, "a bot"),
     (Auth.USER, "a user"),
     (Auth.BEARER, "an OAuth2 token"),
-    (Auth.ANYONE, "anyone, without a token"),
+    (Auth.ANONYMOUS, "anyone, without a token"),
 )
 
 
@@ -47,7 +47,7 @@ class Operations:
             "operation": operation,
             "summary": summary(endpoint.function),
             "details": _handler_details(endpoint.function),
-            "replacement": self._replacement_spans(operation.deprecated),
+            "replacement": self._replacement_spans(operation.replaced_by),
             "callers": self._caller_text(endpoint),
             "scopes": [TextSpan(scope, f"{SCOPES_PATH}#{scope}") for scope in operation.scopes],
             "needs": self._permission_links(operation.needs),

@@ -265,7 +265,9 @@ class ApiReference:
             "name": name,
             "summary": summary(kind),
             "tag": types.tag_of(kind),
-            "own_fields": types.fields(kind, self._catalogue.links, in_request=kind in self._catalogue.request_models),
+            "own_fields": types.fields(
+                kind, self._catalogue.links, is_in_request=kind in self._catalogue.request_models
+            ),
             "mentions": self._catalogue.mentions.get(kind, []),
         }
 
@@ -299,7 +301,7 @@ class ApiReference:
             for value in enum.values
             if (enum.kind, int(value.value)) in self._catalogue.payloads
         }
-        user_only = {command.opcode for command in self._catalogue.commands if not command.bots}
+        user_only = {command.opcode for command in self._catalogue.commands if not command.allows_bots}
         return {
             "gateways": gateways,
             "payloads": payloads,

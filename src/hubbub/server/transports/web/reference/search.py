@@ -211,7 +211,7 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
                 plain_text(summary(endpoint.function)),
                 endpoint.name.replace("_", " "),
                 route=f"{operation.method} {operation.path}",
-                is_deprecated=bool(operation.deprecated),
+                is_deprecated=bool(operation.replaced_by),
             )
     for name, model in catalogue.objects.items():
         fields = " ".join(model.__struct_encode_fields__)

@@ -51,7 +51,7 @@ def curl(request: ExampleRequest, root: str) -> str:
         if request.body is not None:
             parts.append("-F " + _quote("payload_json=" + _json_text(request.body) + ";type=application/json"))
         parts.append(f"-F '{request.file.field}=@{request.file.name};type={request.file.media_type}'")
-    elif operation.form:
+    elif operation.is_form:
         parts += [f"--data-urlencode {_quote(f'{name}={value}')}" for name, value in form_fields(request.body)]
     elif request.body is not None:
         parts.append("-H 'Content-Type: application/json'")
@@ -220,11 +220,11 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
         lines.append(f"    headers = {{{', '.join(header_items)}}}")
         arguments.append("headers=headers")
     if request.body is not None:
-        body = dict(form_fields(request.body)) if operation.form else request.body
+        body = dict(form_fields(request.body)) if operation.is_form else request.body
         before = "    body = "
         lines.append(before + literal(body, PYTHON, "    ", LINE_LENGTH_MAX - len(before)))
         if request.file is None:
-            arguments.append("data=body" if operation.form else "json=body")
+            arguments.append("data=body" if operation.is_form else "json=body")
     if request.file is not None:
         file = request.file
         lines.append("    form = aiohttp.FormData()")
@@ -320,7 +320,7 @@ def fetch(request: ExampleRequest, root: str) -> str:
         file = request.file
         lines.append(f'form.set("{file.field}", await openAsBlob("{file.name}"), "{file.name}");')
         options.append("body: form")
-    elif body is not None and operation.form:
+    elif body is not None and operation.is_form:
         width = LINE_LENGTH_MAX - len("  body: new URLSearchParams(),")
         body_literal = literal(dict(form_fields(body)), JAVASCRIPT, "  ", width)
         options.append(f"body: new URLSearchParams({body_literal})")

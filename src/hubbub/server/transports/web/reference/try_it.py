@@ -33,7 +33,7 @@ class FormInput:
     value: str = ""
     variable: str = ""
     """Variable that contains the initial value, or an empty string."""
-    required: bool = False
+    is_required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def describe(endpoint: Endpoint) -> TryItForm:
         callers=" ".join(name for kind, name in _CALLER_KINDS if kind & operation.auth),
         is_anonymous=endpoint.allows_anonymous,
         is_destructive=_is_destructive(endpoint),
-        path=[FormInput(name, variable=variable, required=True) for name, variable in request.parameters.items()],
+        path=[FormInput(name, variable=variable, is_required=True) for name, variable in request.parameters.items()],
         query=_query_inputs(operation, request.query),
         headers=[FormInput(name, request.headers.get(name, "")) for name in operation.headers if name != "User-Agent"],
         body="" if request.body is None else json.dumps(request.body, indent=2, ensure_ascii=False),
@@ -79,7 +79,7 @@ def _query_inputs(operation: Operation[Any, Any], values: dict[str, str]) -> lis
     if operation.query is NoneType:
         return []
     return [
-        FormInput(query_field.encode_name, values.get(query_field.encode_name, ""), required=query_field.required)
+        FormInput(query_field.encode_name, values.get(query_field.encode_name, ""), is_required=query_field.required)
         for query_field in msgspec.structs.fields(operation.query)
     ]
 

@@ -42,7 +42,7 @@ class Field:
 
     name: str
     type: Spans
-    required: bool
+    is_required: bool
     """Whether a request must contain the field, or every response contains it."""
     note: Spans = ()
     """The docstring of the field."""
@@ -55,7 +55,7 @@ def describe(kind: Any, links: Mapping[Any, TextSpan]) -> Spans:
     return tuple(_yield_spans(kind, links))
 
 
-def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, in_request: bool = True) -> list[Field]:
+def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, is_in_request: bool = True) -> list[Field]:
     """Return the fields of a model as encoded on the wire.
 
     In a request, a field with a default is optional. In a response, it is present unless its type allows absence.
@@ -66,9 +66,9 @@ def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, in_request: boo
         Field(
             field.encode_name,
             describe(declared[field.name], links),
-            not _may_be_absent(declared[field.name]) and (field.required or not in_request),
+            not _may_be_absent(declared[field.name]) and (field.required or not is_in_request),
             docstrings.get(field.name, ()),
-            _default_text(field.default) if in_request else "",
+            _default_text(field.default) if is_in_request else "",
         )
         for field in msgspec.structs.fields(kind)
     ]
