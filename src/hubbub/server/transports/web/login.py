@@ -119,7 +119,7 @@ async def show_register(request: PageRequest) -> web.Response:
 
 async def _find_closed_reason(request: PageRequest) -> str | None:
     """Return the reason why users cannot register, or None if they can."""
-    if not request.config.registration:
+    if not request.config.allow_registration:
         return "Registration is disabled on this server."
     for feature in await request.call(features.LIST_FEATURES):
         if feature.name is features.Feature.REGISTRATION and not feature.enabled:
