@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-import socket
+import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,8 @@ class FaultProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._forwarding = asyncio.Event()
         self._forwarding.set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fault-proxy", daemon=True)
         self.port = 0
 
     @property
@@ -45,14 +47,36 @@ class FaultProxy:
         """The URL of the proxy with the scheme of its target."""
         return urlunsplit(urlsplit(str(self._target))._replace(netloc=f"127.0.0.1:{self.port}"))
 
-    async def start(self) -> "FaultProxy":
-        """Accept connections on a free port."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
+    def start(self) -> "FaultProxy":
+        """Accept connections on a free port, in a thread: a busy test must not delay the traffic of other processes."""
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
         return self
 
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """Close all connections and stop."""
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def refuse(self) -> None:
+        """Close all connections, and every new one immediately."""
+        asyncio.run_coroutine_threadsafe(self._set_mode("refuse"), self._loop).result()
+
+    def swallow(self) -> None:
+        """Accept connections and data, but pass nothing on in either direction: a black hole."""
+        asyncio.run_coroutine_threadsafe(self._set_mode("swallow"), self._loop).result()
+
+    def heal(self) -> None:
+        """Break the connections of a black hole and forward new ones."""
+        asyncio.run_coroutine_threadsafe(self._set_mode("forward"), self._loop).result()
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
         assert self._server is not None
         self._server.close()
         self._forwarding.set()
@@ -61,22 +85,14 @@ class FaultProxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def refuse(self) -> None:
-        """Close all connections, and every new one immediately."""
-        self._mode = "refuse"
-        self._abort_connections()
-
-    def swallow(self) -> None:
-        """Accept connections and data, but pass nothing on in either direction: a black hole."""
-        self._mode = "swallow"
-        self._forwarding.clear()
-
-    def heal(self) -> None:
-        """Break the connections of a black hole and forward new ones."""
-        if self._mode == "swallow":
+    async def _set_mode(self, mode: Literal["forward", "refuse", "swallow"]) -> None:
+        if mode == "refuse" or self._mode == "swallow":
             self._abort_connections()
-        self._mode = "forward"
-        self._forwarding.set()
+        self._mode = mode
+        if mode == "swallow":
+            self._forwarding.clear()
+        else:
+            self._forwarding.set()
 
     def _abort_connections(self) -> None:
         for writer in list(self._writers):
@@ -133,11 +149,11 @@ class FaultProxy:
 @contextlib.asynccontextmanager
 async def running_proxy(target: str | Path) -> AsyncIterator[FaultProxy]:
     """Run a proxy during a block."""
-    proxy = await FaultProxy(target).start()
+    proxy = FaultProxy(target).start()
     try:
         yield proxy
     finally:
-        await proxy.stop()
+        proxy.stop()
 
 
 @dataclass(frozen=True)
@@ -183,11 +199,3 @@ async def running_cluster(
 async def open_session(user: ApiUser, server: Server) -> GatewaySession:
     """Open a gateway session of a user."""
     return await GatewaySession(user, server.gateway).open()
-
-
-def free_port() -> int:
-    """Return a TCP port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

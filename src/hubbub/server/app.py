@@ -33,7 +33,7 @@ from hubbub.server.core.faults import Faults
 from hubbub.server.core.id_marks import IdMark
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.job_handlers import job_handlers
-from hubbub.server.core.jobs import Worker
+from hubbub.server.core.jobs import Worker, release_leases
 from hubbub.server.core.mail import Mailbox, open_mailer
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import OutboundClient
@@ -218,6 +218,7 @@ class App:
                 job_handlers(self.slices, self.make_call, self._make_operation),
                 metrics=self.metrics,
                 poll_ms=poll_ms,
+                name=None if self._process_lease is None else self._process_lease.owner,
             )
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
@@ -285,6 +286,10 @@ class App:
             await self.database.close()
             raise
         self._process_lease = lease
+        if lease.replaced_owner is not None:
+            # The worker of the killed process had its name.
+            killed_worker = lease.replaced_owner
+            await self.database.write(lambda tx: release_leases(tx, killed_worker))
         self.ids.require_lease = lease.require
 
     def _handle_lost_lease(self) -> None:
@@ -366,6 +371,7 @@ class App:
         voice_states.reset(call)
         game_sessions.reset(call)
         activity_instances.delete_all(call)
+        release_leases(call.tx)
 
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
         """Publish the events of a commit to every node that subscribes to one of their subjects."""

@@ -1,7 +1,9 @@
 """Migrations of empty and existing databases, on both dialects."""
 
 import asyncio
+import concurrent.futures
 import sqlite3
+import time
 from pathlib import Path
 
 import psycopg
@@ -154,6 +156,48 @@ async def test_many_nodes_can_start_concurrently(postgres_database: str) -> None
     await asyncio.gather(*(node.start() for node in nodes))
     assert await nodes[0].read(lambda tx: tx.value("SELECT COUNT(*) FROM schema_migrations")) == len(migrations.load())
     await asyncio.gather(*(node.close() for node in nodes))
+
+
+def test_a_migration_waits_for_the_locks_of_running_processes(postgres_database: str, directory: Path) -> None:
+    with (
+        psycopg.connect(postgres_database, autocommit=True) as connection,
+        psycopg.connect(postgres_database) as running_process,
+    ):
+        migrate_postgres(connection, directory)
+        (directory / "0002_second.sql").write_text("ALTER TABLE jobs ADD COLUMN color TEXT;")
+        running_process.execute("SELECT * FROM jobs")
+        with concurrent.futures.ThreadPoolExecutor() as executor:
+            migrating = executor.submit(migrate_postgres, connection, directory)
+            wait_for_lock(postgres_database)
+            # Queries do not wait until the migration has its lock.
+            with psycopg.connect(postgres_database) as other_process:
+                other_process.execute("SELECT * FROM jobs")
+            running_process.rollback()
+            assert [migration.name for migration in migrating.result()] == ["second"]
+
+
+def wait_for_lock(database_url: str) -> None:
+    """Wait until a connection of a database waits for a lock."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        deadline = time.monotonic() + 60
+        while not connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone():
+            assert time.monotonic() < deadline
+
+
+def test_a_migration_that_gets_no_lock_says_why(
+    postgres_database: str, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrations, "LOCK_SECONDS_MAX", 0)
+    monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 10)
+    with (
+        psycopg.connect(postgres_database, autocommit=True) as connection,
+        psycopg.connect(postgres_database) as running_process,
+    ):
+        migrate_postgres(connection, directory)
+        (directory / "0002_second.sql").write_text("ALTER TABLE jobs ADD COLUMN color TEXT;")
+        running_process.execute("SELECT * FROM jobs")
+        with pytest.raises(MigrationError, match=r"0002_second could not lock .* other processes"):
+            migrate_postgres(connection, directory)
 
 
 def test_gaps_and_invalid_names_are_rejected(directory: Path) -> None:

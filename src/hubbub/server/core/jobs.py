@@ -165,6 +165,14 @@ def retry_failed(tx: Tx, id: int | None = None, *, kind: str | None = None, key_
     )
 
 
+def release_leases(tx: Tx, worker_name: str | None = None) -> int:
+    """Make the jobs of a worker that ended claimable immediately and return their number; None stands for all workers."""
+    condition, parameters = ("leased_by <> ''", ()) if worker_name is None else ("leased_by = ?", (worker_name,))
+    return tx.run(
+        f"UPDATE jobs SET ready_ms = due_ms, leased_by = '' WHERE state = 'waiting' AND {condition}", *parameters
+    )
+
+
 def _failed_condition(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, list[Any]]:
     """Return the SQL condition and its parameters for failed jobs; None and an empty prefix match all."""
     where, parameters = "state = 'failed'", list[Any]()
@@ -233,8 +241,9 @@ class Worker:
         owner_jobs_max: int = OWNER_JOBS_MAX,
         lease_ms: int = LEASE_MS,
         poll_ms: int | None = None,
+        name: str | None = None,
     ) -> None:
-        """Create a worker.
+        """Create a worker; `name` is the unique name under which it leases jobs, by default a random one.
 
         `retry_period_ms` maps kinds of jobs to the time after which a job is marked as failed; the default is
         `RETRY_PERIOD_MS`. With `poll_ms` the worker also polls for jobs that another process enqueued."""
@@ -250,7 +259,7 @@ class Worker:
         self._retry_period_ms = retry_period_ms or {}
         self._lease_ms = lease_ms
         self._poll_ms = poll_ms
-        self._name = secrets.token_hex(8)
+        self._name = name or secrets.token_hex(8)
         self._running: dict[int, asyncio.Task[None]] = {}
         self._scan_task: asyncio.Task[None] | None = None
         self._needs_rescan = False
@@ -278,9 +287,7 @@ class Worker:
             if unfinished:
                 await asyncio.wait(unfinished)
         try:
-            await self._db.write(
-                lambda tx: tx.run("UPDATE jobs SET ready_ms = due_ms, leased_by = '' WHERE leased_by = ?", self._name)
-            )
+            await self._db.write(lambda tx: release_leases(tx, self._name))
         except StoreUnavailable:
             log.warning("Could not release the leases of running jobs; the jobs run again when the leases expire")
 

@@ -43,6 +43,7 @@ from hubbub.server.core.postgres_connection import (
 )
 from hubbub.server.core.postgres_contention import ContendedTasks, turn
 from hubbub.server.core.postgres_loop import LoopConnection, LoopConnections, Unit
+from hubbub.server.core.postgres_monitor import ConnectionMonitor
 from hubbub.server.core.postgres_tx import PostgresTx
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
@@ -113,6 +114,18 @@ class PostgresDatabase(Database):
         """The idle connections of the threads."""
         self._round_trips = RoundTrips()
         self._is_open = False
+        self._is_unreachable = False
+        """Whether the monitor found that the server does not respond."""
+        self._accepted: set[Unit] = set()
+        """Units whose callers wait."""
+        self._blocking_connections: set[BlockingConnection] = set()
+        """All connections of the threads."""
+        self._monitor = ConnectionMonitor(
+            url,
+            self._round_trips,
+            on_unreachable=lambda: self._loop.call_soon_threadsafe(self._fail_accepted),
+            on_reachable=lambda: self._loop.call_soon_threadsafe(self._accept_again),
+        )
         self._loop: asyncio.AbstractEventLoop
         self._delivery: CommitDelivery
         self._commit_order: CommitOrder
@@ -153,6 +166,7 @@ class PostgresDatabase(Database):
                 thread = threading.Thread(target=run, name=f"hubbub-store-{name}-{number}", daemon=True)
                 self._threads.append(thread)
                 thread.start()
+        self._monitor.start()
         self._is_open = True
 
     async def close(self) -> None:
@@ -160,6 +174,7 @@ class PostgresDatabase(Database):
         if not self._is_open:
             return
         self._is_open = False
+        await asyncio.to_thread(self._monitor.stop)
         await self._loop_writers.close()
         await self._loop_readers.close()
         for _ in range(self._thread_count):
@@ -184,7 +199,7 @@ class PostgresDatabase(Database):
             self._loop_writers.submit(unit)
         else:
             self._writes.put(partial(self._write, unit))
-        result: T = await unit.future
+        result: T = await self._wait_for(unit)
         return result
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
@@ -194,7 +209,7 @@ class PostgresDatabase(Database):
             self._reads.put(partial(self._read, unit))
         else:
             self._loop_readers.submit(unit)
-        result: T = await unit.future
+        result: T = await self._wait_for(unit)
         return result
 
     async def check(self) -> None:
@@ -205,11 +220,37 @@ class PostgresDatabase(Database):
         """Return the future of a new unit of work. Raise if the store accepts none."""
         if not self._is_open:
             raise StoreUnavailable("the store is not open")
+        if self._is_unreachable:
+            raise StoreUnavailable("the database does not respond")
         threads_count = self._writes.qsize() + self._reads.qsize() + len(self._contended)
         waiting_count = threads_count + self._loop_writers.waiting_count + self._loop_readers.waiting_count
         if waiting_count >= self._queued_units_max:
             raise StoreUnavailable("the store is overloaded")
         return self._loop.create_future()
+
+    async def _wait_for(self, unit: Unit) -> Any:
+        """Wait for a unit. Raise StoreUnavailable if the server stops responding meanwhile."""
+        self._accepted.add(unit)
+        try:
+            return await unit.future
+        finally:
+            self._accepted.discard(unit)
+
+    def _fail_accepted(self) -> None:
+        """Let all callers fail, and reject new units, because the server does not respond.
+
+        Whether a unit that is being committed succeeds is unknown. Units that did not start are skipped."""
+        self._is_unreachable = True
+        for unit in list(self._accepted):
+            if not unit.future.done():
+                unit.future.set_exception(StoreUnavailable("the database does not respond"))
+        self._loop_writers.abort()
+        self._loop_readers.abort()
+        for connection in list(self._blocking_connections):
+            connection.abort()
+
+    def _accept_again(self) -> None:
+        self._is_unreachable = False
 
     def _fail(self, unit: Unit, error: BaseException) -> None:
         """Deliver an error to the caller of a unit."""
@@ -263,6 +304,7 @@ class PostgresDatabase(Database):
                 connection = self._idle.pop()
             except IndexError:
                 connection = BlockingConnection(connect_with_retries(self._url), self._round_trips)
+                self._blocking_connections.add(connection)
             try:
                 return run(connection)
             except ConnectionLost:
@@ -272,7 +314,7 @@ class PostgresDatabase(Database):
                 self._close_idle()
             finally:
                 if connection.is_lost:
-                    connection.close()
+                    self._close_blocking(connection)
                 else:
                     self._idle.append(connection)
         raise AssertionError("unreachable")
@@ -281,12 +323,18 @@ class PostgresDatabase(Database):
         """Close the idle connections of the threads."""
         while self._idle:
             try:
-                self._idle.pop().close()
+                self._close_blocking(self._idle.pop())
             except IndexError:  # A thread took it first.
                 break
 
+    def _close_blocking(self, connection: BlockingConnection) -> None:
+        self._blocking_connections.discard(connection)
+        connection.close()
+
     def _read(self, unit: Unit) -> None:
         """Run a read, once more on a new connection if the first was lost, and deliver the result."""
+        if unit.has_failed:
+            return
         try:
             result = self._on_connection(lambda connection: self._attempt_read(connection, unit.work))
         except BaseException as error:
@@ -296,6 +344,8 @@ class PostgresDatabase(Database):
 
     def _write(self, unit: Unit, first_attempt: int = 0) -> None:
         """Run a unit until it commits or fails, and deliver the result; after conflicts, another thread continues."""
+        if unit.has_failed:
+            return
         try:
             for attempt in range(first_attempt, CONCURRENT_ATTEMPTS_MAX):
                 if attempt:
@@ -315,6 +365,8 @@ class PostgresDatabase(Database):
         """Run a contended unit until it commits or fails, or until the deadline, and deliver the result."""
 
         def attempt_in_turn(connection: PostgresConnection) -> None:
+            if unit.has_failed:
+                return
             with turn(connection, unit.key):
                 for attempt in itertools.count():
                     try:
@@ -340,7 +392,7 @@ class PostgresDatabase(Database):
         transaction_id = lost.tx.transaction_id
         if transaction_id is not None:
             try:
-                is_committed = _is_committed(self._url, transaction_id)
+                is_committed = not unit.has_failed and _is_committed(self._url, transaction_id)
             except psycopg.Error:
                 log.exception("The outcome of transaction %d is unknown", transaction_id)
         if is_committed:

@@ -5,8 +5,11 @@ round trip is needed only where a result is needed: BEGIN is sent together with 
 or a rollback is not awaited. A subclass implements waiting for the socket.
 """
 
+import contextlib
 import logging
+import os
 import select
+import socket
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -30,7 +33,7 @@ from hubbub.server.core.postgres_statements import (
 
 log = logging.getLogger(__name__)
 
-CONNECT_TIMEOUT_SECONDS: Final = 10
+CONNECT_TIMEOUT_SECONDS: Final = 5
 RECONNECT_SECONDS_MAX: Final = 5.0
 """How long a unit of work waits for a connection while the server restarts."""
 RECONNECT_INTERVAL_SECONDS: Final = 0.1
@@ -76,10 +79,12 @@ class Reply:
 class RoundTrips:
     """The approximate number of round trips of all connections of a store; threads increment it without a lock."""
 
-    __slots__ = ("count",)
+    __slots__ = ("count", "last_reply_at")
 
     def __init__(self) -> None:
         self.count = 0
+        self.last_reply_at = 0.0
+        """Time at which a round trip ended, in seconds of the monotonic clock."""
 
 
 class PostgresConnection(ABC):
@@ -242,6 +247,12 @@ class PostgresConnection(ABC):
             log.info("A database connection was closed: %s", error)
             self.is_lost = True
 
+    def abort(self) -> None:
+        """Break the connection, so that a unit that waits for it fails; another thread may use it."""
+        with contextlib.suppress(OSError):
+            with socket.socket(fileno=os.dup(self._pgconn.socket)) as duplicate:
+                duplicate.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Close the connection."""
         self.is_lost = True
@@ -280,6 +291,7 @@ class PostgresConnection(ABC):
                     self._check_fatal(reply.result, failure)
         except psycopg.OperationalError as error:
             self._lose(failure or error)
+        self._round_trips.last_reply_at = time.monotonic()
         if failure is not None:
             self.failure = failure
             raise failure

@@ -30,6 +30,11 @@ class Unit(NamedTuple):
     key: int = 0
     """The ID of the object that the unit changes, such as a guild or channel; 0 if it is unknown."""
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the caller already got an error, so that the unit must not run; False if the caller was cancelled."""
+        return self.future.done() and not self.future.cancelled()
+
 
 class LoopConnection(PostgresConnection):
     """A connection whose greenlet is suspended while it waits."""
@@ -130,6 +135,12 @@ class LoopConnections:
         while self._idle:
             self._idle.pop().close()
 
+    def abort(self) -> None:
+        """Drop all waiting units, whose callers got an error, and break all connections."""
+        self._waiting.clear()
+        for connection in [*self._busy, *self._idle]:
+            connection.abort()
+
     def _open_more(self) -> None:
         """Open connections for waiting units, up to the maximum."""
         count = len(self._busy) + len(self._idle) + len(self._opening)
@@ -160,7 +171,8 @@ class LoopConnections:
     def _run(self, connection: LoopConnection, unit: Unit) -> None:
         """Run a unit and release its connection; a greenlet runs this."""
         try:
-            self._run_unit(connection, unit)
+            if not unit.has_failed:
+                self._run_unit(connection, unit)
         except BaseException:
             log.exception("A unit of work failed outside of its transaction")
         finally:

@@ -81,7 +81,10 @@ class ProcessLease:
         self._on_lost = on_lost
         self._renew_seconds = renew_seconds
         self._lease_seconds = lease_seconds
-        self._owner = secrets.token_hex(8)
+        self.owner = secrets.token_hex(8)
+        """Random name of this process."""
+        self.replaced_owner: str | None = None
+        """Name of the killed process whose lease was taken over, or None."""
         self._renewed_at = 0.0
         """Time at which the last successful renewal began, in seconds of the monotonic clock."""
         self._task: asyncio.Task[None] | None = None
@@ -95,6 +98,7 @@ class ProcessLease:
         previous = await self._database.write(self._claim)
         if previous is not None and previous.is_dead:
             await self._database.write(self._delete_unchanged(previous))
+            self.replaced_owner = previous.owner
             previous = await self._database.write(self._claim)
         if previous is not None:
             log.warning(
@@ -118,6 +122,7 @@ class ProcessLease:
                 await self._database.write(self._delete_unchanged(previous)) if loop.time() >= expires_at else 0
             )
             if deleted_count:
+                self.replaced_owner = previous.owner
                 log.info(
                     "Took over process number %d from %s, which stopped responding",
                     self._process_number,
@@ -142,7 +147,7 @@ class ProcessLease:
         with contextlib.suppress(StoreUnavailable):
             await self._database.write(
                 lambda tx: tx.run(
-                    "DELETE FROM process_leases WHERE worker = ? AND owner = ?", self._process_number, self._owner
+                    "DELETE FROM process_leases WHERE worker = ? AND owner = ?", self._process_number, self.owner
                 )
             )
 
@@ -153,7 +158,7 @@ class ProcessLease:
             tx.run(
                 "INSERT INTO process_leases (worker, owner, beat, holder, machine, pid) VALUES (?, ?, 0, ?, ?, ?)",
                 self._process_number,
-                self._owner,
+                self.owner,
                 f"{socket.gethostname()} (process {os.getpid()})",
                 _find_machine(),
                 os.getpid(),
@@ -179,7 +184,7 @@ class ProcessLease:
                     lambda tx: tx.run(
                         "UPDATE process_leases SET beat = beat + 1 WHERE worker = ? AND owner = ?",
                         self._process_number,
-                        self._owner,
+                        self.owner,
                     )
                 )
             except StoreUnavailable:

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from hubbub.server.core.query_cache import CachedQuery, QueryCache
-from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx, WideQuery
+from hubbub.server.core.store import Snapshot, StoreDamaged, StoreUnavailable, Tx, WideQuery
 
 GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
 """Selects the last stored stamp."""
@@ -31,6 +31,9 @@ _UNAVAILABLE: Final = frozenset(
         sqlite3.SQLITE_PROTOCOL,
     }
 )
+
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+"""Primary error codes of a file with destroyed pages."""
 
 
 def is_unavailable(error: sqlite3.Error) -> bool:
@@ -157,7 +160,11 @@ class SqliteTx(Tx):
         if self._cache is not None:
             self._cache.clear()
             self._cache = None
-        failure = self.failure = StoreUnavailable(f"the database file is not usable: {error}")
+        if (error.sqlite_errorcode & 0xFF) in _DAMAGED:
+            failure: StoreUnavailable = StoreDamaged(f"the database file is damaged: {error}")
+        else:
+            failure = StoreUnavailable(f"the database file is not usable: {error}")
+        self.failure = failure
 
         def reject(*_: object) -> NoReturn:
             raise failure

@@ -5,6 +5,7 @@ SQL is written once, with `?` for parameters, in the subset that SQLite and Post
 are in SELECT order.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -14,6 +15,8 @@ from hubbub.protocol.operation import Event
 from hubbub.server.core.event_dispatch import Audience, Dispatch, dispatch
 from hubbub.server.core.metrics import Metrics
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 
@@ -22,6 +25,10 @@ class StoreUnavailable(Exception):
 
     Nothing was stored, unless a connection was lost during the commit, whose outcome is then unknown. A retry may succeed; HTTP
     responds with 503."""
+
+
+class StoreDamaged(StoreUnavailable):
+    """The database file is damaged; only the operator can repair it."""
 
 
 class Snapshot(Protocol):
@@ -189,6 +196,18 @@ class Database(ABC):
         self.on_wake = lambda: None
         self.metrics: Metrics | None = None
         """The metrics of units of work; None unless the App sets them before `start`."""
+        self.is_damaged = False
+        """Whether a unit of work found that the database file is damaged."""
+
+    def record_failure(self, error: StoreUnavailable) -> None:
+        """Record that a unit of work failed; a damaged file is logged once with the repair."""
+        if isinstance(error, StoreDamaged) and not self.is_damaged:
+            self.is_damaged = True
+            log.critical(
+                "%s. Stop the server, copy the data folder, run `hubbub doctor` to see what is damaged, and restore the newest "
+                "backup",
+                error,
+            )
 
     @abstractmethod
     async def start(self) -> None:

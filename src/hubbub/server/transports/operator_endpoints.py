@@ -44,6 +44,8 @@ class OperatorEndpoints:
         except Exception:
             log.warning("The store is not ready", exc_info=True)
             problems.append("store")
+        if self._database.is_damaged:
+            problems.append("damaged database file")
         return web.Response(
             text=f"not ready: {', '.join(problems)}\n" if problems else "ready\n", status=503 if problems else 200
         )

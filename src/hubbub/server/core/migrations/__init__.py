@@ -41,6 +41,12 @@ MACROS: Final[Mapping[Dialect, Mapping[str, str]]] = {
 ADVISORY_LOCK: Final = 0x48756262_75620001
 """Held on PostgreSQL during a migration, so that nodes that start at the same time wait for each other."""
 
+LOCK_TIMEOUT_MS: Final = 1_000
+"""How long a statement of a migration waits for a lock on PostgreSQL, in milliseconds, before the migration is repeated."""
+LOCK_RETRY_SECONDS: Final = 0.2
+LOCK_SECONDS_MAX: Final = 60
+"""How long a migration is repeated, in seconds."""
+
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _TOKEN = re.compile(
     r"""
@@ -232,6 +238,34 @@ def _log_applied(migration: Migration, started: float) -> None:
     log.info("Applied migration %04d_%s in %.1f s", migration.number, migration.name, seconds)
 
 
+def _apply_postgres(connection: "psycopg.Connection", migration: Migration) -> None:
+    """Apply a migration; repeat it while running processes hold locks that it needs."""
+    from psycopg.errors import DeadlockDetected, LockNotAvailable
+
+    deadline = time.monotonic() + LOCK_SECONDS_MAX
+    while True:
+        try:
+            with connection.transaction():
+                # A statement that waits for a lock blocks all later queries of the table, so it must not wait long.
+                connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
+                for statement in migration.statements("postgres"):
+                    connection.execute(statement.encode())
+                connection.execute(
+                    "INSERT INTO schema_migrations (number, name, checksum) VALUES (%s, %s, %s)",
+                    (migration.number, migration.name, migration.checksum),
+                )
+            return
+        except (DeadlockDetected, LockNotAvailable) as error:
+            if time.monotonic() > deadline:
+                raise MigrationError(
+                    f"migration {migration.number:04d}_{migration.name} could not lock its tables within "
+                    f"{LOCK_SECONDS_MAX} s, because other processes use them. Nothing was changed: start again, or stop the "
+                    "other processes first"
+                ) from error
+            log.info("Migration %04d_%s waits for other processes", migration.number, migration.name)
+        time.sleep(LOCK_RETRY_SECONDS)
+
+
 def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTORY) -> list[Migration]:
     """Migrate a database and return the applied migrations; the connection must be in autocommit mode."""
     migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
@@ -247,13 +281,7 @@ def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTO
             _log_upgrade(applied, todo)
         for migration in todo:
             started = time.monotonic()
-            with connection.transaction():
-                for statement in migration.statements("postgres"):
-                    connection.execute(statement.encode())
-                connection.execute(
-                    "INSERT INTO schema_migrations (number, name, checksum) VALUES (%s, %s, %s)",
-                    (migration.number, migration.name, migration.checksum),
-                )
+            _apply_postgres(connection, migration)
             if applied:
                 _log_applied(migration, started)
         return todo

@@ -190,6 +190,7 @@ class HttpServer:
                 self._record_failure(state, encoded.status)
         except StoreUnavailable as error:
             log.warning("database unavailable: %s", error, extra={"request_id": request_id})
+            self._db.record_failure(error)
             encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
             headers["Retry-After"] = "1"
         except fault_injection.ConnectionDropped:

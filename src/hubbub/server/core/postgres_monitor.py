@@ -1,0 +1,106 @@
+"""The monitor of a PostgreSQL server: detects that it does not respond, and that it responds again.
+
+A server that is gone closes its connections. A server that is paused or behind a broken network is silent, and units of
+work would wait for it for minutes. The monitor has its own connection and thread, so that nothing else delays it.
+"""
+
+import logging
+import select
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+
+from hubbub.server.core.postgres_connection import RoundTrips
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS: Final = 1.0
+"""Interval between checks while the server responds."""
+RETRY_SECONDS: Final = 0.2
+"""Interval between checks while the server does not respond."""
+RESPONSE_SECONDS_MAX: Final = 2.5
+"""Time in which the server must respond to a check."""
+OUTAGE_SECONDS_MAX: Final = 3.0
+"""How long connections may fail, for example during a restart, before units of work fail instead of waiting."""
+_CONNECT_SECONDS_MAX: Final = 2
+"""Time in which a connection must be established while the server counts as reachable."""
+_RECONNECT_SECONDS_MAX: Final = 4
+
+
+class ConnectionMonitor:
+    """Checks a server in the background."""
+
+    def __init__(
+        self,
+        url: str,
+        round_trips: RoundTrips,
+        on_unreachable: Callable[[], object],
+        on_reachable: Callable[[], object],
+    ) -> None:
+        """Create a monitor; it calls the functions in its own thread when the state changes.
+
+        On a busy machine a check may take long: the server also responds if other connections got replies."""
+        self._url = url
+        self._round_trips = round_trips
+        self._on_unreachable = on_unreachable
+        self._on_reachable = on_reachable
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="hubbub-store-monitor", daemon=True)
+
+    def start(self) -> None:
+        """Start to check; the server is reachable at this time."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop and wait for the end of a running check."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        connection: psycopg.Connection | None = None
+        responded_at = time.monotonic()
+        is_reachable = True
+        while not self._stop.wait(CHECK_SECONDS if is_reachable and connection is not None else RETRY_SECONDS):
+            try:
+                if connection is None:
+                    if is_reachable and time.monotonic() - responded_at < CHECK_SECONDS:
+                        continue
+                    timeout_seconds = _CONNECT_SECONDS_MAX if is_reachable else _RECONNECT_SECONDS_MAX
+                    connection = psycopg.connect(self._url, autocommit=True, connect_timeout=timeout_seconds)
+                _check(connection)
+            except psycopg.Error as error:
+                if connection is not None:
+                    connection.close()
+                    connection = None
+                responded_at = max(responded_at, self._round_trips.last_reply_at)
+                if is_reachable and time.monotonic() - responded_at >= OUTAGE_SECONDS_MAX:
+                    log.error("The database does not respond: %s", str(error).strip())
+                    is_reachable = False
+                    self._on_unreachable()
+            else:
+                responded_at = time.monotonic()
+                if not is_reachable:
+                    log.info("The database responds again")
+                    is_reachable = True
+                    self._on_reachable()
+        if connection is not None:
+            connection.close()
+
+
+def _check(connection: psycopg.Connection) -> None:
+    """Send a query and wait for its result. Raise OperationalError if it does not arrive in time."""
+    pgconn = connection.pgconn
+    deadline = time.monotonic() + RESPONSE_SECONDS_MAX
+    pgconn.send_query(b"SELECT 1")
+    pgconn.flush()
+    while True:
+        while not pgconn.is_busy():
+            if pgconn.get_result() is None:
+                return
+        remaining_seconds = deadline - time.monotonic()
+        if remaining_seconds <= 0 or not select.select([pgconn.socket], [], [], remaining_seconds)[0]:
+            raise psycopg.OperationalError(f"no response within {RESPONSE_SECONDS_MAX} s")
+        pgconn.consume_input()

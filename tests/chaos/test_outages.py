@@ -1,0 +1,79 @@
+"""PostgreSQL that is silent or gone: requests fail quickly, and succeed again as soon as it is back."""
+
+import asyncio
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import aiohttp
+import pytest
+
+from tests.chaos.cluster import FaultProxy, running_proxy
+from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, create_guild, register_user, running_server
+
+RESPONSE_SECONDS_MAX = 7.0
+"""Longest response time: five seconds, and two for a busy machine."""
+RECOVERY_SECONDS_MAX = 5.0
+"""Time from the end of the outage to the first success: one second, and four for a busy machine."""
+OUTAGE_SECONDS = 8.0
+
+
+def proxied_url(database_url: str, proxy: FaultProxy) -> str:
+    """Return the URL of a database behind a proxy."""
+    name = urlsplit(database_url).path
+    return f"postgresql://postgres@127.0.0.1:{proxy.port}{name}"
+
+
+def find_socket(database_url: str) -> Path:
+    """Return the Unix socket of a PostgreSQL server."""
+    (directory,) = parse_qs(urlsplit(database_url).query)["host"]
+    return Path(directory) / ".s.PGSQL.5432"
+
+
+async def measure(user: ApiUser, channel_id: str, number: int) -> tuple[int, float]:
+    """Send a request and return its status and its response time in seconds."""
+    started = time.monotonic()
+    if number % 3 == 0:
+        response = await user.get("/users/@me")
+    elif number % 3 == 1:
+        response = await user.post(f"/channels/{channel_id}/messages", {"content": "hello"})
+    else:
+        response = await user.request("PATCH", f"/channels/{channel_id}", json={"topic": str(number)})
+    return response.status, time.monotonic() - started
+
+
+@pytest.mark.parametrize("mode", ["refuse", "swallow"])
+async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_at_once(
+    tmp_path: Path, postgres_database: str, mode: str
+) -> None:
+    async with (
+        running_proxy(find_socket(postgres_database)) as proxy,
+        running_server(
+            tmp_path, "serve", "--database-url", proxied_url(postgres_database, proxy), "--rate-limits", "off"
+        ) as server,
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client,
+    ):
+        alice = await register_user(client, server, "alice")
+        _, channel_id, _ = await create_guild(alice)
+
+        getattr(proxy, mode)()
+        started = time.monotonic()
+        rounds = []
+        while time.monotonic() - started < OUTAGE_SECONDS:
+            rounds.append(asyncio.gather(*(measure(alice, channel_id, number) for number in range(24))))
+            await asyncio.sleep(1)
+        results = [result for round in rounds for result in await round]
+        # The token is cached, but the user is read from the store.
+        assert {status for status, _ in results} == {503}
+        assert max(duration for _, duration in results) < RESPONSE_SECONDS_MAX
+        async with client.get(f"{server.url}/readyz") as response:
+            assert response.status == 503
+
+        proxy.heal()
+        healed = time.monotonic()
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while (await alice.post(f"/channels/{channel_id}/messages", {"content": "back"})).status != 200:
+                await asyncio.sleep(0.02)
+        assert time.monotonic() - healed < RECOVERY_SECONDS_MAX
+        statuses = [status for status, _ in await asyncio.gather(*(measure(alice, channel_id, n) for n in range(24)))]
+        assert set(statuses) == {200}
