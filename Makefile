@@ -15,7 +15,7 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test parity check bench format generate clean client-deps client-libraries browser proxies third-party
+.PHONY: help venv run test chaos parity check bench format generate clean client-deps client-libraries browser proxies third-party
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,14 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 test: venv client-deps client-libraries browser ## run the whole test suite
 	@$(RUN) -m compileall -q -j 0 src
 	@PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
+
+# Faults of several processes: broken networks, outages, wrong clocks, contention. CHAOS_ROUNDS=20 repeats all of them.
+CHAOS_ROUNDS ?= 1
+chaos: venv ## test the faults of several processes (CHAOS_ROUNDS=N repeats them)
+	@for round in $$(seq $(CHAOS_ROUNDS)); do \
+		echo "Round $$round of $(CHAOS_ROUNDS)"; \
+		$(RUN) -m pytest -q -p no:cacheprovider tests/chaos $(ARGS) || exit 1; \
+	done
 
 # The public OpenAPI description is not part of the repository; OPENAPI names a copy.
 OPENAPI ?= $(wildcard ../shared/spec/openapi.json)

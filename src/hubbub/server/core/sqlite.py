@@ -252,7 +252,7 @@ class SqliteDatabase(Database):
         finally:
             tx.end()
             if cursor.connection.in_transaction:
-                cursor.execute("COMMIT")
+                cursor.execute("ROLLBACK")
 
     async def check(self) -> None:
         """Raise if the store cannot accept a write now."""
@@ -585,7 +585,7 @@ class SqliteDatabase(Database):
         finally:
             try:
                 if connection.in_transaction:
-                    cursor.execute("COMMIT")
+                    cursor.execute("ROLLBACK")
             except sqlite3.Error:
                 log.exception("A read transaction could not be ended")
             if finished_units:
