@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 RENEW_SECONDS: Final = 2.0
 """Interval at which a process renews its lease."""
+RETRY_SECONDS: Final = 0.2
+"""Interval at which a process tries to renew its lease while the store is unavailable."""
 LEASE_SECONDS: Final = 10.0
 """Time without a beat after which the lease of a killed process is taken over."""
 
@@ -176,8 +178,10 @@ class ProcessLease:
 
     async def _renew(self) -> None:
         """Renew the lease until it is released or lost."""
+        delay_seconds = self._renew_seconds
         while True:
-            await asyncio.sleep(self._renew_seconds)
+            await asyncio.sleep(delay_seconds)
+            delay_seconds = self._renew_seconds
             started = time.monotonic()
             try:
                 renewed_count = await self._database.write(
@@ -188,6 +192,8 @@ class ProcessLease:
                     )
                 )
             except StoreUnavailable:
+                # Without a renewed lease no IDs are created, so the renewal must not wait for the next interval.
+                delay_seconds = min(RETRY_SECONDS, self._renew_seconds)
                 continue
             if renewed_count:
                 self._renewed_at = started

@@ -1,0 +1,78 @@
+"""Changes of rights that pass through the store, because the bus does not confirm them."""
+
+import asyncio
+
+from hubbub.server.core.auth import ACTOR_CHANGED
+from hubbub.server.core.bus import LocalBus
+from hubbub.server.core.change_relay import GUILD_GAP, STORED_CHANGES_MAX, ChangeRelay
+from hubbub.server.core.event_dispatch import NODES_SUBJECT, Dispatch, GuildAudience, UserAudience
+from hubbub.server.core.store import Database
+
+ROLE_UPDATE = Dispatch(event="GUILD_ROLE_UPDATE", body=b"{}", audience=GuildAudience(7), refresh="guild")
+LOGOUT = Dispatch(event=ACTOR_CHANGED.name, body=b'{"user_id":"3","revoked":[4]}', audience=UserAudience.of(3))
+MESSAGE = Dispatch(event="MESSAGE_CREATE", body=b"{}", audience=GuildAudience(7, channel_id=8))
+
+
+def make_relay(database: Database, bus: LocalBus[Dispatch]) -> ChangeRelay:
+    return ChangeRelay(database, bus, poll_seconds=0.01, stale_seconds=0.2, confirm_seconds=0.01)
+
+
+class SilentBus(LocalBus[Dispatch]):
+    """A bus that cannot reach other processes."""
+
+    is_healthy = False
+
+    async def flush(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_other_processes_handle_a_stored_change_before_it_is_settled(database: Database) -> None:
+    cut, other_bus = make_relay(database, SilentBus()), LocalBus[Dispatch]()
+    other = make_relay(database, other_bus)
+    received: list[Dispatch] = []
+    for subject in ("guild.7", "user.3", NODES_SUBJECT):
+        other_bus.subscribe(subject, received.append)
+    await other.start()
+    await cut.start()
+    try:
+        for dispatch in (MESSAGE, ROLE_UPDATE, ROLE_UPDATE, LOGOUT):
+            cut.record(dispatch)
+        await cut.settle()
+        # One gap for the guild; the internal event on each of its subjects; no message.
+        assert [dispatch.event for dispatch in received] == [GUILD_GAP, ACTOR_CHANGED.name, ACTOR_CHANGED.name]
+        assert received[1].body == LOGOUT.body
+        received.clear()
+        await cut.settle()
+        assert received == []
+    finally:
+        await cut.close()
+        await other.close()
+
+
+async def test_a_process_that_missed_too_many_changes_reports_a_gap(database: Database) -> None:
+    cut, other_bus = make_relay(database, SilentBus()), LocalBus[Dispatch]()
+    gap = asyncio.Event()
+    other_bus.on_gap(gap.set)
+    other = make_relay(database, other_bus)
+    await other.start()
+    try:
+        for number in range(STORED_CHANGES_MAX + 1):
+            cut.record(Dispatch(event="_TEST", body=b"null", audience=UserAudience.of(number)))
+        await cut.settle()
+        async with asyncio.timeout(30):
+            await gap.wait()
+    finally:
+        await other.close()
+
+
+async def test_cached_rights_are_not_used_while_the_store_cannot_be_read(database: Database) -> None:
+    relay = make_relay(database, LocalBus())
+    await relay.start()
+    try:
+        assert relay.is_current
+        await database.close()
+        async with asyncio.timeout(30):
+            while relay.is_current:
+                await asyncio.sleep(0.01)
+    finally:
+        await relay.close()
