@@ -160,4 +160,4 @@ def list_claims(call: Call, arguments: argparse.Namespace) -> list[str]:
     lines = [f"{claim.code}  {claim.username}" for claim in imports.claims.list_open(call.tx, guild.id)]
     if not lines:
         return ["No placeholder accounts are left to claim."]
-    return [*lines, "A user claims an account on the page /settings/claim."]
+    return [*lines, "A user claims an account with POST /users/@me/placeholders; see docs/moving.md."]

@@ -178,6 +178,7 @@ class ChatExportSource:
         """Number of messages and time of the first one, by channel."""
         self._images: dict[str, str | None] = {}
         """Key of an image in the file store, by its path in the export; None if it cannot be used."""
+        self._has_attachments = False
         self._is_scanned = False
 
     def _open_channel(self, path: Path) -> _File:
@@ -227,6 +228,7 @@ class ChatExportSource:
                         self._add_user(user, file, line, "reactions.users.id")
                 for emoji in message.inlineEmojis:
                     self._add_emoji(emoji)
+                self._has_attachments |= bool(message.attachments)
                 if message.type not in _MESSAGE_TYPES and not message.type.isdigit():
                     unknown_types.add(message.type)
             self._message_channels[int(file.header.channel.id)] = (number, first_ms)
@@ -467,7 +469,7 @@ class ChatExportSource:
                 seen.add(image)
                 yield SourceFile(cdn_urls.image_key(image), path.stat().st_size, None, str(path))
         missing = 0
-        for file in self._files:
+        for file in self._files if self._has_attachments else ():
             for _, message in self._messages(file):
                 for attachment in message.attachments:
                     path = self._find_file(attachment.url)

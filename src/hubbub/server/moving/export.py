@@ -172,14 +172,13 @@ class _Writer:
 
     def _collect(self, table_codec: TableCodec, row: Sequence[Any]) -> None:
         """Remember the users and files that a row names."""
-        for (name, column), value in zip(table_codec.table.columns.items(), row, strict=True):
+        for index, name, kind in _COLLECTED[table_codec.table.name]:
+            value = row[index]
             if value is None:
                 continue
-            if column.kind is ColumnKind.USER or name == "author_id":
-                self._user_ids.add(value)
-            elif column.kind is ColumnKind.IMAGE:
+            if kind is ColumnKind.IMAGE:
                 self.keys.write(cdn_urls.image_key(value) + "\n")
-            elif column.kind is ColumnKind.SOUND:
+            elif kind is ColumnKind.SOUND:
                 self.keys.write(cdn_urls.sound_key(value) + "\n")
             elif name == "mentions":
                 self._user_ids.update(map(int, codec.decode(value, list[str])))
@@ -187,10 +186,29 @@ class _Writer:
                 for item in codec.decode_any(value):
                     for file in item.get("attachments", ()) if name == "snapshots" else (item,):
                         self.keys.write(cdn_urls.attachment_key(int(file["id"])) + "\n")
-            elif name == "extra" and '"author":' in value:
-                avatar = (codec.decode_any(value).get("author") or {}).get("avatar")
+            elif name == "extra":
+                avatar = (codec.decode_any(value).get("author") or {}).get("avatar") if '"author":' in value else None
                 if avatar:
                     self.keys.write(cdn_urls.image_key(avatar) + "\n")
+            else:
+                self._user_ids.add(value)
+
+
+def _collected_columns(table: ArchiveTable) -> list[tuple[int, str, ColumnKind]]:
+    """Return position, name and kind of the columns that name users or files."""
+    return [
+        (index, name, column.kind)
+        for index, (name, column) in enumerate(table.columns.items())
+        if column.kind in (ColumnKind.USER, ColumnKind.IMAGE, ColumnKind.SOUND)
+        or name in ("author_id", "mentions", "attachments", "snapshots", "extra")
+    ]
+
+
+_COLLECTED: Final = {
+    member.table.name: _collected_columns(member.table)
+    for table_codec in CODECS.values()
+    for member in (table_codec, *table_codec.children)
+}
 
 
 def _row_id(table_codec: TableCodec, row: Sequence[Any]) -> int:

@@ -10,7 +10,7 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -82,8 +82,10 @@ class DryRun(NamedTuple):
     notes: list[str]
 
 
-def check(source: Source, now_ms: int) -> DryRun:
-    """Read and validate a whole source without storing anything; raise InvalidArchive at the first invalid record."""
+def check(source: Source, now_ms: int, *, with_files: bool = True) -> DryRun:
+    """Read and validate a whole source without storing anything; raise InvalidArchive at the first invalid record.
+
+    Without `with_files` the list of files is not read."""
     counts: dict[str, int] = {}
     for record in source.records():
         _check_record(record, now_ms)
@@ -91,7 +93,7 @@ def check(source: Source, now_ms: int) -> DryRun:
         for name, rows in record.children.items():
             counts[name] = counts.get(name, 0) + len(rows)
     file_count = file_bytes = rejected = 0
-    for file in source.files():
+    for file in source.files() if with_files else ():
         if file.size > FILE_BYTES_MAX:
             rejected += 1
         else:
@@ -122,7 +124,7 @@ class Importer:
         """Import the source, or continue an interrupted import of it."""
         now_ms = self._app.clock.now_ms()
         # The whole source is valid before anything is stored.
-        await asyncio.to_thread(check, self._source, now_ms)
+        await asyncio.to_thread(check, self._source, now_ms, with_files=False)
         digest = await asyncio.to_thread(self._source.digest)
         row = await self._app.database.write(lambda tx: self._start(self._app.make_call(tx), digest))
         self._import_id, self._guild_id = row.id, row.guild_id
@@ -353,19 +355,18 @@ class Importer:
 
     def _convert(self, table: ArchiveTable, values: Iterable[Any], new_ids: dict[int, int]) -> list[Any] | None:
         """Return a row with new IDs, or None if it refers to an object that does not exist."""
-        row: list[Any] = []
-        for column, value in zip(table.columns.values(), values, strict=True):
-            if column.kind is ColumnKind.GUILD:
-                value = self._guild_id
-            elif value is None:
-                pass
-            elif column.kind in _ID_KINDS:
-                value = new_ids.get(value)
-                if value is None and not column.is_optional:
+        plan = _PLANS[table.name]
+        row = list(values)
+        for index in plan.guilds:
+            row[index] = self._guild_id
+        for index, is_optional in plan.ids:
+            if row[index] is not None:
+                row[index] = new_ids.get(row[index])
+                if row[index] is None and not is_optional:
                     return None
-            elif column.kind in _TEXT_KINDS:
-                value = _replace_ids(value, new_ids)
-            row.append(value)
+        for index in plan.texts:
+            if row[index]:
+                row[index] = _replace_ids(row[index], new_ids)
         return row
 
     # Completion
@@ -407,6 +408,34 @@ _INSERTS: Final = {
     table.name: _insert_sql(table)
     for table in (*(table_codec.table for table_codec in CODECS.values()), *_CHILDREN.values())
 }
+
+
+class _Plan(NamedTuple):
+    """Positions of the columns of a table that an import changes; loops over them are faster than over all columns."""
+
+    new: tuple[int, ...]
+    """Columns with IDs of new objects."""
+    ids: tuple[tuple[int, bool], ...]
+    """Columns with IDs, and whether they may be null."""
+    texts: tuple[int, ...]
+    """Columns with texts and JSON that contain IDs."""
+    guilds: tuple[int, ...]
+    """Columns with the ID of the guild."""
+
+
+def _plan(table: ArchiveTable) -> _Plan:
+    columns = list(enumerate(table.columns.values()))
+    return _Plan(
+        tuple(index for index, column in columns if column.kind is ColumnKind.ID),
+        tuple((index, column.is_optional) for index, column in columns if column.kind in _ID_KINDS),
+        tuple(index for index, column in columns if column.kind in _TEXT_KINDS),
+        tuple(index for index, column in columns if column.kind is ColumnKind.GUILD),
+    )
+
+
+_PLANS: Final = {
+    table.name: _plan(table) for table in (*(table_codec.table for table_codec in CODECS.values()), *_CHILDREN.values())
+}
 _ID_INDEX: Final = list(CODECS["messages"].table.columns).index("id")
 _CHANNEL_INDEX: Final = list(CODECS["messages"].table.columns).index("channel_id")
 _MENTIONS_INDEX: Final = list(CODECS["messages"].table.columns).index("mentions")
@@ -435,35 +464,34 @@ def _check_record(record: Record, now_ms: int) -> None:
 def _new_ids(record: Record) -> Iterator[int]:
     """Yield the IDs of the objects that a record creates."""
     yield from record.attachment_ids
-    for table, rows in (
-        (record.table, [record.values]),
-        *((_CHILDREN[name], rows) for name, rows in record.children.items()),
-    ):
-        for index, column in enumerate(table.columns.values()):
-            if column.kind is ColumnKind.ID:
-                yield from (row[index] for row in rows if row[index] is not None)
+    values = record.values
+    for index in _PLANS[record.table.name].new:
+        if values[index] is not None:
+            yield values[index]
+    for name, rows in record.children.items():
+        for index in _PLANS[name].new:
+            yield from (row[index] for row in rows if row[index] is not None)
 
 
 def _mentioned_ids(batch: Iterable[Record]) -> set[int]:
     """Return all IDs that records contain, in columns, texts and JSON."""
     found: set[int] = set()
     for record in batch:
-        _add_ids(found, record.table, record.values)
+        _add_ids(found, _PLANS[record.table.name], record.values)
         for name, rows in record.children.items():
             for values in rows:
-                _add_ids(found, _CHILDREN[name], values)
+                _add_ids(found, _PLANS[name], values)
     return found
 
 
-def _add_ids(found: set[int], table: ArchiveTable, values: Iterable[Any]) -> None:
-    for column, value in zip(table.columns.values(), values, strict=True):
-        if value is None:
-            continue
-        if column.kind in _ID_KINDS:
-            found.add(value)
-        elif column.kind in _TEXT_KINDS:
+def _add_ids(found: set[int], plan: _Plan, values: Sequence[Any]) -> None:
+    for index, _ in plan.ids:
+        if values[index] is not None:
+            found.add(values[index])
+    for index in plan.texts:
+        if values[index]:
             # IDs have 63 bits.
-            found.update(number for text in _ID_IN_TEXT.findall(value) if (number := int(text)) < 1 << 63)
+            found.update(number for text in _ID_IN_TEXT.findall(values[index]) if (number := int(text)) < 1 << 63)
 
 
 def _replace_ids(text: str, new_ids: dict[int, int]) -> str:

@@ -1,6 +1,6 @@
 """Records of an archive: their JSON form, and their conversion from and to rows of tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -115,20 +115,38 @@ class TableCodec:
         ]
         self.struct: type[msgspec.Struct] = msgspec.defstruct(f"Archived_{table.name}", fields, kw_only=True)
         self._decoder = msgspec.json.Decoder(self.struct, dec_hook=codec.decode_hook)
+        names = [name for name, _ in self.columns]
+        # Loops over positions, because an import decodes millions of records.
+        self._layout = [names.index(name) if name in names else -1 for name in table.columns]
+        """Position in the struct for each column of the table, or -1 for the parent and the guild."""
+        self._json_positions = [
+            position for position, (_, column) in enumerate(self.columns) if column.kind is ColumnKind.JSON
+        ]
+        self._wide_positions = [
+            position
+            for position, (_, column) in enumerate(self.columns)
+            if column.kind in _ID_KINDS or (column.kind is ColumnKind.NUMBER and column.max > SAFE_INTEGER_MAX)
+        ]
         self._plan = [
-            (name, table.columns[name], name in dict(self.columns), name == table.parent_column)
-            for name in table.columns
+            (
+                name,
+                column.default,
+                column.kind is ColumnKind.JSON,
+                column.kind in _ID_KINDS or (column.kind is ColumnKind.NUMBER and column.max > SAFE_INTEGER_MAX),
+                name in names,
+            )
+            for name, column in table.columns.items()
         ]
 
     def encode(self, row: Sequence[Any], children: Mapping[str, list[dict[str, Any]]] | None = None) -> dict[str, Any]:
         """Return the JSON form of a row, whose values are in the order of the columns of the table."""
         record: dict[str, Any] = {}
-        for (name, column, is_contained, _), value in zip(self._plan, row, strict=True):
-            if value is None or not is_contained or value == column.default:
+        for (name, default, is_json, is_wide, is_contained), value in zip(self._plan, row, strict=True):
+            if value is None or not is_contained or value == default:
                 continue
-            if column.kind is ColumnKind.JSON:
+            if is_json:
                 value = msgspec.Raw(value.encode())
-            elif column.kind in _ID_KINDS or (column.kind is ColumnKind.NUMBER and column.max > SAFE_INTEGER_MAX):
+            elif is_wide:
                 value = str(value)
             record[name] = value
         return {**record, **(children or {})}
@@ -158,32 +176,26 @@ class TableCodec:
     def convert(self, decoded: Any) -> Record:
         """Return the record of a decoded struct."""
         attachment_ids: list[int] = []
-        values = tuple(self._values(decoded, attachment_ids))
-        parent_id = getattr(decoded, "id", None)
-        children = {
-            child.table.name: [
-                tuple(child._values(entry, attachment_ids, parent_id)) for entry in getattr(decoded, child.table.name)
-            ]
-            for child in self.children
-            if getattr(decoded, child.table.name)
-        }
+        values = self._values(decoded, attachment_ids)
+        children: dict[str, list[tuple[Any, ...]]] = {}
+        for child in self.children:
+            if entries := getattr(decoded, child.table.name):
+                children[child.table.name] = [child._values(entry, attachment_ids, decoded.id) for entry in entries]
         return Record(self.table, values, children, tuple(attachment_ids))
 
-    def _values(self, decoded: Any, attachment_ids: list[int], parent_id: int | None = None) -> Iterator[Any]:
-        for name, column, is_contained, is_parent in self._plan:
-            if not is_contained:
-                yield parent_id if is_parent else None
-                continue
-            value = getattr(decoded, name)
-            if value is None:
-                yield None
-            elif column.kind is ColumnKind.JSON:
+    def _values(self, decoded: Any, attachment_ids: list[int], parent_id: int | None = None) -> tuple[Any, ...]:
+        values = list(msgspec.structs.astuple(decoded))
+        for position in self._wide_positions:
+            if values[position] is not None:
+                values[position] = int(values[position])
+        for position in self._json_positions:
+            value = values[position]
+            if value is not None:
                 _collect_attachment_ids(value, attachment_ids)
-                yield codec.encode(value).decode()
-            elif isinstance(value, WideInt):
-                yield int(value)
-            else:
-                yield value
+                values[position] = codec.encode(value).decode()
+        if parent_id is not None:
+            parent_id = int(parent_id)
+        return tuple([values[position] if position >= 0 else parent_id for position in self._layout])
 
 
 def _collect_attachment_ids(value: Any, attachment_ids: list[int]) -> None:
