@@ -163,7 +163,7 @@ def test_a_guild_moves_through_postgresql(tmp_path: Path, migrated_databases: Da
     ("arguments", "problem"),
     [
         (lambda folder: ["import", "missing.zip", "--owner", "mover"], "neither a file nor the code of a template"),
-        (lambda folder: ["import", str(write_export(folder / "e")), "--owner", "nobody"], "no user named nobody"),
+        (lambda folder: ["import", str(write_export(folder / "e")), "--owner", "stranger"], "no user named stranger"),
         (lambda folder: ["import", str(folder)], "name the owner"),
         (lambda folder: ["import", "claims", "77"], "no guild with the ID 77"),
         (lambda folder: ["export", "77", "--output", str(folder / "a.zip")], "no guild with the ID 77"),

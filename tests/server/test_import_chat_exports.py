@@ -210,7 +210,7 @@ def test_an_invalid_message_is_named_with_file_line_and_field(
         ("[" * 100_000, "no list of messages"),
     ],
 )
-def test_a_file_that_is_no_export_is_rejected(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_file_of_another_format_is_rejected(tmp_path: Path, text: str, problem: str) -> None:
     path = tmp_path / "lobby.json"
     path.write_text(text)
 

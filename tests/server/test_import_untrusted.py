@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from hubbub.server.moving.detection import open_source
 from hubbub.server.moving.importer import Importer, check
-from hubbub.server.moving.opening import open_source
 from hubbub.server.moving.records import InvalidArchive
 from hubbub.server.moving.sources import ArchiveSource
 from tests.media import png

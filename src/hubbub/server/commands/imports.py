@@ -24,8 +24,8 @@ from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.identity import imports
+from hubbub.server.moving.detection import open_source
 from hubbub.server.moving.importer import Importer, ImportInUse, ImportSummary, check
-from hubbub.server.moving.opening import open_source
 from hubbub.server.moving.records import InvalidArchive
 from hubbub.server.moving.sources import Source
 from hubbub.server.moving.template_source import TemplateSource

@@ -2,12 +2,12 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.imports import assignment, claims, placeholder_accounts, ports, progress, routes
-from hubbub.server.identity.imports.store import MessageKey, find_source_names
+from hubbub.server.identity.imports.store import ImportedMessageKey, find_source_names
 
 SLICE = Slice(name="imports", modules=(routes, ports), jobs={claims.REASSIGN_JOB: claims.reassign})
 
 __all__ = [
-    "MessageKey",
+    "ImportedMessageKey",
     "SLICE",
     "assignment",
     "claims",

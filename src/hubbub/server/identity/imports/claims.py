@@ -73,7 +73,7 @@ def reassign(call: Call, job: Job) -> None:
     """Replace a claimed account in a batch of messages, and schedule the next batch while there are more."""
     payload = job.decode(Claim)
     authored = ports.list_authored(call, payload.placeholder_id, REASSIGN_BATCH_SIZE)
-    keys = [store.MessageKey(*key) for key in authored]
+    keys = [store.ImportedMessageKey(*key) for key in authored]
     if not keys:
         keys = store.list_messages(call.tx, payload.placeholder_id, REASSIGN_BATCH_SIZE)
     if not keys:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import multi_port, port
-from hubbub.server.identity.imports.store import MessageKey
+from hubbub.server.identity.imports.store import ImportedMessageKey
 
 
 @port
@@ -22,6 +22,6 @@ def list_authored(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[
 
 @multi_port
 def reassign_messages(
-    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+    call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Replace a placeholder account by a user in messages, and in what belongs to them."""

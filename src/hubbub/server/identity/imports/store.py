@@ -170,8 +170,8 @@ def claim(tx: Tx, user_id: int, claimed_by: int, now_ms: int) -> None:
 # Messages with placeholder accounts
 
 
-class MessageKey(NamedTuple):
-    """The key of a message."""
+class ImportedMessageKey(NamedTuple):
+    """Channel and ID of a message that names a placeholder account."""
 
     channel_id: int
     message_id: int
@@ -186,10 +186,10 @@ def insert_messages(tx: Tx, rows: Sequence[tuple[int, int, int]]) -> None:
         )
 
 
-def list_messages(tx: Tx, user_id: int, limit: int) -> list[MessageKey]:
+def list_messages(tx: Tx, user_id: int, limit: int) -> list[ImportedMessageKey]:
     """Return some of the messages that name a placeholder account."""
     return tx.fetch(
-        MessageKey,
+        ImportedMessageKey,
         "SELECT channel_id, message_id FROM placeholder_messages WHERE user_id = ? ORDER BY message_id LIMIT ?",
         user_id,
         limit,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
-from hubbub.server.identity.imports import MessageKey
+from hubbub.server.identity.imports import ImportedMessageKey
 from hubbub.server.talk.messages import store
 
 
@@ -15,7 +15,7 @@ def list_authored(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[
 
 
 def reassign_messages(
-    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+    call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Replace a placeholder account by a user as the author of messages, and in their mentions."""
     pattern = re.compile(rf"(?<![0-9]){int(placeholder_id)}(?![0-9])")

@@ -16,7 +16,7 @@ from hubbub.protocol.resources.messages import Message, MessageReference
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
-from hubbub.server.identity.imports import MessageKey
+from hubbub.server.identity.imports import ImportedMessageKey
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
@@ -123,7 +123,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
 
 
 def reassign_messages(
-    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+    call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Make the votes of a placeholder account those of a user."""
     store.reassign(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

@@ -9,7 +9,7 @@ from hubbub.protocol.ids import ChannelId, EmojiId, MessageId, UserId
 from hubbub.protocol.resources import reactions as wire
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.server.core.call import Call
-from hubbub.server.identity.imports import MessageKey
+from hubbub.server.identity.imports import ImportedMessageKey
 from hubbub.server.places import members
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
@@ -109,7 +109,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
 
 
 def reassign_messages(
-    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+    call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Make the reactions of a placeholder account those of a user."""
     store.reassign(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

@@ -9,7 +9,7 @@ from hubbub.protocol.resources import read_states as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity import users
-from hubbub.server.identity.imports import MessageKey
+from hubbub.server.identity.imports import ImportedMessageKey
 from hubbub.server.places import channels, guilds
 from hubbub.server.talk import messages
 from hubbub.server.talk.read_states import mentions, store
@@ -80,7 +80,7 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
 
 
 def reassign_messages(
-    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+    call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Make the mentions of a placeholder account those of a user."""
     store.reassign_mentions(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

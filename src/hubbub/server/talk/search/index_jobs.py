@@ -13,7 +13,7 @@ from hubbub.protocol.enums import USER_MESSAGE_TYPES
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
-from hubbub.server.identity.imports import MessageKey
+from hubbub.server.identity.imports import ImportedMessageKey
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.standing import ChannelRef, access
@@ -76,7 +76,7 @@ def on_message_changed(
 
 
 def reassign_messages(
-    call: Call, guild_id: int, keys: Sequence[MessageKey], placeholder_id: UserId, user_id: UserId
+    call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Record that messages have another author or mention another user, so that they are indexed again."""
     if [key for key in keys if store.record_change(call.tx, guild_id, key.channel_id, key.message_id)]:
