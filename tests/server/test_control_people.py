@@ -216,7 +216,7 @@ async def test_people_authorize_applications(rehearsal: Rehearsal) -> None:
     assert redirect["parameters"]["code"]
     response = await rehearsal.act("alice", "authorize", application="demo-gmae")
     assert field_errors(response.json, "application") == [
-        "this world has no application 'demo-gmae'; it has: demo-bot, demo-game"
+        "this world has no application 'demo-gmae'; it has: demo-bot, demo-game, demo-web"
     ]
     guild = (await rehearsal.act("alice", "request", method="POST", path="/guilds", body={"name": "Elsewhere"})).ok()
     bot = {"application": "demo-bot", "scopes": ["bot"], "guild": guild["id"], "permissions": "2048"}

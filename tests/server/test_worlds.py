@@ -285,7 +285,8 @@ async def test_the_demo_world_has_the_documented_contents() -> None:
     built = await build_world(None, 0)
 
     assert list(built.users) == ["alice", "bob", "carol"]
-    assert list(built.applications) == ["demo-bot", "demo-game"]
+    assert list(built.applications) == ["demo-bot", "demo-game", "demo-web"]
+    assert built.applications["demo-web"].bot is None
     assert built.applications["demo-bot"].bot is not None
     assert built.applications["demo-game"].bot is not None
     guild = built.guilds["Town Square"]
@@ -534,3 +535,61 @@ async def test_an_error_of_an_action_contains_the_path_of_the_key(
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(WorldError, match=r"cannot read nowhere\.toml"):
         worlds.read_file("nowhere.toml")
+
+
+MESSAGES = """
+[[guilds.Home.channels.hall.messages]]
+author = "ann"
+content = "hello <@1>"
+
+[[guilds.Home.channels.hall.messages]]
+author = "ben"
+content = "hi"
+
+[[guilds.Home.channels.hall.messages]]
+author = "helper"
+content = "later"
+at = 2026-01-02T03:04:05Z
+"""
+WORLD_WITH_MESSAGES = SMALL_WORLD.replace('deny = ["SEND_MESSAGES"]', 'deny = ["ADD_REACTIONS"]') + MESSAGES
+
+
+async def test_a_world_has_messages(world: World) -> None:
+    built = await worlds.load(world.app, worlds.read_text(WORLD_WITH_MESSAGES), 1)
+    user = built.users["ann"]
+    ann = Actor(world, user.id, user.token, "ann")
+
+    messages = (await ann.get(f"/channels/{built.guilds['Home'].channels['hall']}/messages")).ok()
+
+    assert [(message["author"]["username"], message["content"]) for message in reversed(messages)] == [
+        ("ann", "hello <@1>"),
+        ("ben", "hi"),
+        ("helper", "later"),
+    ]
+    assert [message["timestamp"][:19] for message in reversed(messages)] == [
+        "2024-01-01T00:01:00",
+        "2024-01-01T00:02:00",
+        "2026-01-02T03:04:05",
+    ]
+
+
+async def test_messages_do_not_change_the_ids_of_other_objects(app: App) -> None:
+    first = await worlds.load(app, worlds.read_text(WORLD_WITH_MESSAGES), 1)
+    assert first == await build_world(SMALL_WORLD, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('"ben"\ncontent', '"zoe"\ncontent', 'channels.hall.messages.1.author: "zoe" is not a member of the guild'),
+        ('content = "hi"', 'content = ""', "guilds.Home.channels.hall.messages.1.content"),
+        ("03:04:05Z", "03:04:05", "guilds.Home.channels.hall.messages.2.at: a time needs a time zone"),
+        ("channels.hall.messages", "channels.Rooms.messages", "a category channel of a world has no messages"),
+        ('deny = ["ADD_REACTIONS"]', 'deny = ["SEND_MESSAGES"]', "guilds.Home.channels.hall.messages.1: Missing Perm"),
+        ('content = "hi"', f'content = "{"x" * 2001}"', "guilds.Home.channels.hall.messages.1.content: expected"),
+    ],
+)
+async def test_an_invalid_message_is_rejected_with_its_path(app: App, old: str, new: str, problem: str) -> None:
+    with pytest.raises(WorldError) as caught:
+        await worlds.load(app, worlds.read_text(WORLD_WITH_MESSAGES.replace(old, new)), 1)
+    assert problem in str(caught.value)

@@ -18,23 +18,26 @@ from hubbub.protocol import codec
 from hubbub.protocol.enums import GuildFeature, OverwriteType, Scope, SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags, SkuFlags
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, LobbyId, RoleId, SkuId, Snowflake, UserId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, LobbyId, MessageId, RoleId, SkuId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.activity_proxies import UrlMapping
 from hubbub.protocol.resources.channels import CreateGuildChannel
 from hubbub.protocol.resources.identity_providers import ProviderClient
 from hubbub.protocol.resources.lobbies import CreateLobby, LobbyMemberRequest
+from hubbub.protocol.resources.messages import CreateMessage
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.protocol.resources.skus import CreateSku
 from hubbub.server.core import auth, meta
 from hubbub.server.core.auth import Entropy
-from hubbub.server.core.call import Call
+from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import DAY_MS
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import accounts, applications, identities, identity_providers, oauth2, relationships, users
 from hubbub.server.places import activity_proxies, channels, guilds, members, roles
+from hubbub.server.places.standing import access
 from hubbub.server.play import lobbies, skus
+from hubbub.server.talk import messages
 from hubbub.server.worlds import schema
 from hubbub.server.worlds.schema import WorldError
 
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 
 WORLD_CREATED_MS: Final = 1_704_067_200_000
 """2024-01-01T00:00:00Z, the creation time of all worlds, so that IDs and tokens, which contain a time, never change."""
+
+MESSAGE_INTERVAL_MS: Final = 60_000
+"""Time between two messages of a channel."""
 
 S = TypeVar("S", bound=Snowflake)
 
@@ -133,6 +139,11 @@ class Seed:
         time_bits, low_bits = divmod(number, 1 << 22)
         ms = WORLD_CREATED_MS - DAY_MS * (len(_CREATION_ORDER) - _CREATION_ORDER.index(kind)) + time_bits % DAY_MS
         return kind(int(Snowflake.at(ms)) | low_bits)
+
+    def new_message_id(self, at_ms: int, *names: str) -> MessageId:
+        """Return the ID of a message that was sent at a time."""
+        low_bits = int.from_bytes(self._derive_bytes(f"id MessageId {names!r}", 8), "big") % (1 << 22)
+        return MessageId(int(Snowflake.at(at_ms)) | low_bits)
 
     def entropy(self, *names: str) -> Entropy:
         """Return a source of random bytes for the secrets of an object; each call of it returns further bytes."""
@@ -366,6 +377,13 @@ class _Builder:
                 [bot_roles[bot_name]] if bot_name in bot_roles else []
             )
             self._run_step((*path, "bots", bot_name), self._build_member, guild, built, bot_name, bot.nick, role_ids)
+        for channel_name, channel in guild.channels.items():
+            at_ms = WORLD_CREATED_MS
+            for index, message in enumerate(channel.messages or ()):
+                at_ms = at_ms + MESSAGE_INTERVAL_MS if message.at is None else codec.milliseconds(message.at)
+                message_id = self._seed.new_message_id(at_ms, name, channel_name, str(index))
+                message_path = (*path, "channels", channel_name, "messages", str(index))
+                self._run_step(message_path, self._build_message, built.channels[channel_name], message_id, message)
         self._built.guilds[name] = built
 
     def _role_rows(self, guild: schema.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
@@ -440,6 +458,12 @@ class _Builder:
             roles.assignments.assign(self._call.tx, built.id, user_id, role_ids)
         else:
             members.membership.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, is_announced=False)
+
+    def _build_message(self, channel_id: ChannelId, message_id: MessageId, message: schema.Message) -> None:
+        kind = "user" if message.author in self._built.users else "bot"
+        call = self._call.acting_as(Actor(user_id=self._find_user_id(message.author), kind=kind))
+        channel_access = access.require_channel(call, channel_id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)
+        messages.creation.create(call, channel_access, CreateMessage(content=message.content), message_id=message_id)
 
     def _build_lobby(self, name: str, lobby: schema.Lobby) -> None:
         application = applications.find(self._call.tx, self._built.applications[lobby.application].id)

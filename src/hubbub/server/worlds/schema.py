@@ -7,6 +7,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import reduce
 from importlib import resources
 from operator import or_
@@ -22,6 +23,7 @@ from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
 from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
 from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECRET_MAX, IdleTimeout, Metadata
+from hubbub.protocol.resources.messages import CONTENT_MAX
 from hubbub.protocol.scopes import SCOPES
 
 EVERYONE: Final = "@everyone"
@@ -39,6 +41,8 @@ CHANNEL_TYPES: Final[Mapping[str, ChannelType]] = {
 
 TEXT_CHANNEL_TYPES: Final = frozenset({"text", "announcement"})
 """The types of channels that can receive system messages, rules and community updates."""
+MESSAGE_CHANNEL_TYPES: Final = frozenset({"text", "announcement", "voice", "stage"})
+"""The types of channels that can have messages without a thread."""
 
 PRIVILEGED_INTENT_FLAGS: Final[Mapping[str, int]] = {
     "GUILD_PRESENCES": ApplicationFlags.GATEWAY_PRESENCE_LIMITED,
@@ -160,11 +164,22 @@ class Channel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     bitrate: Annotated[int, Meta(ge=8000)] | None = None
     overwrites: dict[str, Any] | UnsetType = UNSET
     """Permission overwrites; if absent, those of the category."""
+    messages: Any = UNSET
+    """Messages, oldest first. Absent in worlds without messages, whose fingerprints must not change."""
 
     @property
     def channel_type(self) -> ChannelType:
         """The channel type on the wire."""
         return CHANNEL_TYPES[self.type]
+
+
+class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A message of a member or a bot."""
+
+    author: str
+    content: Annotated[str, Meta(min_length=1, max_length=CONTENT_MAX)]
+    at: datetime | None = None
+    """Time of the message; by default one minute after the previous one, from the creation of the world on."""
 
 
 class Member(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -421,6 +436,8 @@ def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str
         parent = guild.channels[_require_known(channel.parent, guild.channels, (*path, "parent"), "channel")]
         if parent.type != "category":
             raise WorldError((*path, "parent"), f'"{channel.parent}" is a {parent.type} channel, not a category')
+    if channel.messages is not UNSET:
+        channel.messages = _read_messages(guild, channel, (*path, "messages"))
     if channel.overwrites is UNSET:
         return
     channel.overwrites = _convert_table(channel.overwrites, Overwrite, (*path, "overwrites"))
@@ -432,6 +449,22 @@ def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str
         _require_known(target, [EVERYONE, *guild.roles, *users_and_bots], overwrite_path, "role or user")
         parse_permissions(overwrite.allow, (*overwrite_path, "allow"))
         parse_permissions(overwrite.deny, (*overwrite_path, "deny"))
+
+
+def _read_messages(guild: Guild, channel: Channel, path: tuple[str, ...]) -> list[Message]:
+    if not isinstance(channel.messages, list):
+        raise WorldError(path, "expected a list of tables")
+    if channel.messages and channel.type not in MESSAGE_CHANNEL_TYPES:
+        raise WorldError(path, f"a {channel.type} channel of a world has no messages")
+    messages = []
+    for index, value in enumerate(channel.messages):
+        message = _convert(value, Message, (*path, str(index)))
+        members = [guild.owner, *guild.members, *guild.bots]
+        _require_known(message.author, members, (*path, str(index), "author"), "member of the guild")
+        if message.at is not None and message.at.tzinfo is None:
+            raise WorldError((*path, str(index), "at"), "a time needs a time zone, such as 2026-01-01T12:00:00Z")
+        messages.append(message)
+    return messages
 
 
 def _check_lobby(world: World, lobby: Lobby, path: tuple[str, ...]) -> None:
