@@ -148,6 +148,69 @@ def test_a_discord_py_bot_and_its_users(run_project: ProjectRunner) -> None:
 
 
 @pytest.mark.clients
+def test_bots_started_by_the_platform(run_project: ProjectRunner) -> None:
+    ini = LONG_TIMEOUT_INI + ASYNCIO_INI + "hubbub_world = two_bots.toml\n"
+    run_project("bots.py", "two_bots.toml", ini=ini).assert_outcomes(passed=7)
+
+
+PROGRAM_OF_LIBRARY = """
+import os, sys
+paths = sys.argv[1].split(os.pathsep)
+# After the packages of the library, so that its own package named discord is imported.
+sys.path += paths
+os.environ["PYTHONPATH"] = sys.argv[1]  # For the server process.
+import pytest
+sys.exit(pytest.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize(
+    ("fixture", "distribution"),
+    [
+        pytest.param(fixture, name, marks=pytest.mark.program(str(ROOT / ".venvs" / name / "bin" / "python")), id=name)
+        for fixture, name in (
+            ("disnake", "disnake"),
+            ("interactions_py", "discord.py-interactions"),
+            ("nextcord", "nextcord"),
+            ("py_cord", "py-cord"),
+        )
+    ],
+)
+def test_a_bot_of_another_library(tmp_path: Path, fixture: str, distribution: str) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{LONG_TIMEOUT_INI}{ASYNCIO_INI}")
+    shutil.copy(INNER_TESTS / "library_bot.py", tmp_path / "test_library_bot.py")
+    packages = os.pathsep.join([str(ROOT / "src"), *(path for path in sys.path if path.endswith("site-packages"))])
+    process = subprocess.run(
+        [
+            ROOT / ".venvs" / distribution / "bin" / "python",
+            "-c",
+            PROGRAM_OF_LIBRARY,
+            packages,
+            *PLUGIN_ARGUMENTS,
+            *WITHOUT_SUITE_PLUGINS,
+        ],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"BOT_LIBRARY": fixture},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
+def test_actions_in_trio(run_project: ProjectRunner) -> None:
+    pytest.importorskip("trio", reason="trio is not installed: make venv")
+    run_project("trio_loop.py").assert_outcomes(passed=1)
+
+
+def test_the_time_of_the_program_follows_the_clock(run_project: ProjectRunner) -> None:
+    pytest.importorskip("time_machine", reason="time-machine is not installed: make venv")
+    run_project("program_time.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI).assert_outcomes(passed=3)
+
+
+@pytest.mark.clients
 def test_the_example_runs(pytester: pytest.Pytester) -> None:
     pytester.makeini(f"[pytest]\n{LONG_TIMEOUT_INI}")
     shutil.copy(ROOT / "examples" / "test_bot.py", pytester.path)

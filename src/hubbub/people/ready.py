@@ -89,6 +89,14 @@ class ReadyDocument(msgspec.Struct, frozen=True, kw_only=True):
     fork_id: str = ""
     """ID of the fork; empty for the platform of the server process itself."""
 
+    def __getitem__(self, key: str) -> Any:
+        """Return a value by its key in the ready file."""
+        if key not in self.__struct_fields__:
+            raise UnknownNameError(
+                f"the ready document has no key {key!r}; it has: {', '.join(self.__struct_fields__)}"
+            )
+        return getattr(self, key)
+
 
 def parse_ready_document(document: Any) -> ReadyDocument:
     """Convert a ready document that is decoded from JSON to its model."""

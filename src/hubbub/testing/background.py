@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 
 import aiohttp
 
+from hubbub.testing import results
 from hubbub.testing.results import PendingResult
 
 T = TypeVar("T")
@@ -29,9 +30,7 @@ class Background:
     def run(self, coroutine: Coroutine[Any, Any, T], description: str) -> T:
         """Run an action and wait for it. Inside an event loop, start it and return an awaitable instead."""
         __tracebackhide__ = True
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if not results.is_in_event_loop():
             return self.run_and_wait(coroutine)
         pending = PendingResult(asyncio.run_coroutine_threadsafe(coroutine, self._loop), description)
         self.pending_results.append(pending)

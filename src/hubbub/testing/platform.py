@@ -1,18 +1,23 @@
 """The platform of a test: URLs, users, bots, clock and faults."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from hubbub.people.actors import BotClient
 from hubbub.people.context import PlatformContext
 from hubbub.people.ready import Application, Guild, Lobby, NamedObjects, ReadyDocument
 from hubbub.people.results import Result
 from hubbub.people.users import UserClient
+from hubbub.testing import bots
 from hubbub.testing.actors import Actor, Bot
 from hubbub.testing.background import Background
 from hubbub.testing.process import PlatformProcess
 from hubbub.testing.users import User
+
+BotT = TypeVar("BotT")
 
 
 class Platform:
@@ -78,6 +83,20 @@ class Platform:
         self.context.names[created["id"]] = name
         return Result(created)
 
+    # Bots under test
+
+    def start(
+        self, bot: BotT, application: str | None = None, *, within: float = bots.READY_TIMEOUT_SECONDS
+    ) -> AbstractAsyncContextManager[BotT]:
+        """Run a bot of discord.py, disnake, nextcord, py-cord, interactions.py or hikari: `async with hubbub.start(bot):`.
+
+        The block starts when the bot is ready, at most `within` seconds later, and the bot stops with the block. Errors
+        of the bot itself are raised. `application` is the name of the application whose token the bot uses, by default
+        the first one of the world with a bot. The bot trusts the platform's voice server.
+        """
+        name = application or next(iter(self.bots), "")
+        return bots.run(self.ready, bot, self.bots[name].token, within)
+
     # Diagnostics
 
     def trace(self, **query: str) -> Result:
@@ -101,6 +120,8 @@ class Clock:
     def __init__(self, background: Background, context: PlatformContext) -> None:
         self._background = background
         self._context = context
+        self.on_change: Callable[[Any], None] | None = None
+        """Called with every new state of the clock, on the thread of the actors."""
 
     def _run_request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Result:
         __tracebackhide__ = True
@@ -108,7 +129,10 @@ class Clock:
 
     async def _request(self, method: str, path: str, body: dict[str, Any] | None) -> Result:
         __tracebackhide__ = True
-        return Result(await self._context.control.request(method, f"/clock{path}", body))
+        state = await self._context.control.request(method, f"/clock{path}", body)
+        if self.on_change is not None and method != "GET":
+            self.on_change(state)
+        return Result(state)
 
     def get(self) -> Result:
         """Return the current state of the clock."""

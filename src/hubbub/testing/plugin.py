@@ -101,7 +101,16 @@ def hubbub_discord_py(hubbub: "Platform") -> "Iterator[Platform]":
     """A platform for this test, with discord.py pointed at it."""
     from hubbub.testing import libraries
 
-    with libraries.discord_py(hubbub):
+    with libraries.pointed_at("discord_py", hubbub.ready):
+        yield hubbub
+
+
+@pytest.fixture
+def hubbub_disnake(hubbub: "Platform") -> "Iterator[Platform]":
+    """A platform for this test, with disnake pointed at it."""
+    from hubbub.testing import libraries
+
+    with libraries.pointed_at("disnake", hubbub.ready):
         yield hubbub
 
 
@@ -110,8 +119,48 @@ def hubbub_hikari(hubbub: "Platform") -> "Iterator[Platform]":
     """A platform for this test, with hikari pointed at it."""
     from hubbub.testing import libraries
 
-    with libraries.hikari(hubbub):
+    with libraries.pointed_at("hikari", hubbub.ready):
         yield hubbub
+
+
+@pytest.fixture
+def hubbub_interactions_py(hubbub: "Platform") -> "Iterator[Platform]":
+    """A platform for this test, with interactions.py pointed at it."""
+    from hubbub.testing import libraries
+
+    with libraries.pointed_at("interactions_py", hubbub.ready):
+        yield hubbub
+
+
+@pytest.fixture
+def hubbub_nextcord(hubbub: "Platform") -> "Iterator[Platform]":
+    """A platform for this test, with nextcord pointed at it."""
+    from hubbub.testing import libraries
+
+    with libraries.pointed_at("nextcord", hubbub.ready):
+        yield hubbub
+
+
+@pytest.fixture
+def hubbub_py_cord(hubbub: "Platform") -> "Iterator[Platform]":
+    """A platform for this test, with py-cord pointed at it."""
+    from hubbub.testing import libraries
+
+    with libraries.pointed_at("py_cord", hubbub.ready):
+        yield hubbub
+
+
+@pytest.fixture
+def hubbub_program_time(hubbub: "Platform") -> "Iterator[None]":
+    """The time of the test process, which follows the clock of the test's platform (needs `hubbub[time]`)."""
+    from importlib.util import find_spec
+
+    if find_spec("time_machine") is None:
+        pytest.fail("hubbub_program_time needs time-machine; run: pip install 'hubbub[time]'", pytrace=False)
+    from hubbub.testing import program_time
+
+    with program_time.follow_platform(hubbub):
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,11 +5,39 @@ under test, so the same call returns a `PendingResult`: the action is running, a
 """
 
 import asyncio
+import contextlib
+import sys
 from collections.abc import Generator
 from concurrent.futures import Future
 from typing import Any, Generic, NoReturn, TypeVar
 
 T = TypeVar("T")
+
+
+def is_in_event_loop() -> bool:
+    """Return whether the caller runs in an event loop of asyncio or trio."""
+    return _is_in_trio() or asyncio._get_running_loop() is not None
+
+
+def _is_in_trio() -> bool:
+    # trio is imported only by tests that use it.
+    trio: Any = sys.modules.get("trio")
+    return trio is not None and bool(trio.lowlevel.in_trio_run())
+
+
+async def _wait_in_trio(future: "Future[T]") -> T:
+    """Wait for a future of another thread in trio."""
+    trio: Any = sys.modules["trio"]
+    is_done, token = trio.Event(), trio.lowlevel.current_trio_token()
+
+    def notify(_: "Future[T]") -> None:
+        # The run may have ended, if the test was cancelled.
+        with contextlib.suppress(trio.RunFinishedError):
+            token.run_sync_soon(is_done.set)
+
+    future.add_done_callback(notify)
+    await is_done.wait()
+    return future.result()
 
 
 class PendingResult(Generic[T]):
@@ -27,6 +55,8 @@ class PendingResult(Generic[T]):
     async def _wait(self) -> T:
         __tracebackhide__ = True
         try:
+            if _is_in_trio():
+                return await _wait_in_trio(self._future)
             return await asyncio.wrap_future(self._future)
         except AssertionError as error:
             # Hide the traceback of the background thread: the failure belongs to the test.

@@ -1,0 +1,89 @@
+"""Bots under test, which run in the event loop of the test."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final, TypeVar
+
+import aiohttp
+
+from hubbub.people.ready import ReadyDocument
+from hubbub.testing import libraries
+
+BotT = TypeVar("BotT")
+
+GUILD_READY_TIMEOUT_SECONDS: Final = 0.3
+"""Time that a library of the discord.py family waits for further guilds; its default of 2 seconds suits many guilds."""
+READY_TIMEOUT_SECONDS: Final = 30.0
+"""Default time limit until a bot is ready."""
+
+
+@asynccontextmanager
+async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: float) -> AsyncIterator[BotT]:
+    """Start a bot, wait until it is ready, and stop it on exit. Errors of the bot itself are raised."""
+    library = libraries.library_of(bot)
+    if library is None:
+        raise TypeError(f"{type(bot).__name__} is not a bot of {', '.join(libraries.LIBRARIES)}")
+    client: Any = bot
+    with libraries.pointed_at(library, ready):
+        if library == "hikari":
+            # It has its own token, and `start` returns when all shards are ready.
+            await asyncio.wait_for(client.start(), timeout_seconds)
+            try:
+                yield bot
+            finally:
+                await client.close()
+            return
+        async with AsyncExitStack() as stack:
+            if library != "interactions_py":
+                _prepare(client, ready)
+            if library == "discord_py":
+                # Prepares the client for `wait_until_ready` before it logs in.
+                await stack.enter_async_context(client)
+            start = client.astart if library == "interactions_py" else client.start
+            running = asyncio.ensure_future(start(token))
+            try:
+                await _wait_until_ready(client, running, timeout_seconds)
+                yield bot
+            finally:
+                await _stop(library, client, running)
+
+
+async def _stop(library: str, client: Any, running: "asyncio.Future[None]") -> None:
+    """Stop a bot. Raise its error if it failed before; errors of the shutdown are those of the library."""
+    if running.done() or (library != "interactions_py" and client.is_closed()):
+        # The bot stopped by itself, or is doing so.
+        await running
+        return
+    if library == "interactions_py":
+        # Its `stop` waits for a heartbeat; cancellation calls it, too.
+        running.cancel()
+    else:
+        await client.close()
+    await asyncio.wait([running])
+    if not running.cancelled():
+        running.exception()
+
+
+async def _wait_until_ready(client: Any, running: "asyncio.Future[None]", timeout_seconds: float) -> None:
+    ready = asyncio.ensure_future(client.wait_until_ready())
+    try:
+        await asyncio.wait([running, ready], timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            running.result()
+            raise RuntimeError(f"{type(client).__name__} stopped before it was ready")
+        if not ready.done():
+            raise TimeoutError(f"{type(client).__name__} was not ready after {timeout_seconds:g} s")
+    finally:
+        ready.cancel()
+
+
+def _prepare(client: Any, ready: ReadyDocument) -> None:
+    """Shorten the wait for guilds, and trust the certificate authority of the voice server."""
+    state = client._connection
+    state.guild_ready_timeout = min(state.guild_ready_timeout, GUILD_READY_TIMEOUT_SECONDS)
+    if ready.voice is not None and ready.voice.authority is not None and not client.http.connector:
+        context = ssl.create_default_context()
+        context.load_verify_locations(ready.voice.authority)
+        client.http.connector = aiohttp.TCPConnector(limit=0, ssl=context)
