@@ -30,7 +30,7 @@ def run_program(*command: str, folder: Path = PACKAGE, **variables: str) -> None
         os.environ
         | variables
         | {
-            "HUBBUB_REHEARSAL_COMMAND": f"{sys.executable} -m hubbub.server.cli",
+            "REHEARSAL_COMMAND": f"{sys.executable} -m hubbub.server.cli",
             "PYTHONPATH": str(Path(hubbub.__file__).parents[1]),
         }
     )

@@ -294,5 +294,5 @@ export interface StartOptions extends InChannel {
 /** Start a platform in a process of its own, which ends with this process. */
 export function startPlatform(options?: StartOptions): Promise<Platform>;
 
-/** Connect to a running platform; by default the one of the ready file in `HUBBUB_READY_FILE`. */
+/** Connect to a running platform; by default the one of the ready file in `REHEARSAL_READY_FILE`. */
 export function connectPlatform(ready?: string | ReadyDocument, options?: InChannel): Promise<Platform>;

@@ -13,9 +13,9 @@ export async function startPlatform({ channel, ...options } = {}) {
 }
 
 /** Connect to a platform that is already running, by its ready document or the path of its ready file. */
-export async function connectPlatform(ready = process.env.HUBBUB_READY_FILE, { channel } = {}) {
+export async function connectPlatform(ready = process.env.REHEARSAL_READY_FILE, { channel } = {}) {
   if (ready === undefined) {
-    throw new TypeError("Pass a ready document or the path of a ready file, or set HUBBUB_READY_FILE.");
+    throw new TypeError("Pass a ready document or the path of a ready file, or set REHEARSAL_READY_FILE.");
   }
   if (typeof ready !== "string") return new Platform(ready, { channel });
   try {

@@ -12,8 +12,8 @@ const STOP_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
 const LOG_CHARACTERS_MAX = 8000;
 const PACKAGE = "hubbub[server]";
-const COMMAND_VARIABLE = "HUBBUB_REHEARSAL_COMMAND";
-const IMAGE_VARIABLE = "HUBBUB_IMAGE";
+const COMMAND_VARIABLE = "REHEARSAL_COMMAND";
+const IMAGE_VARIABLE = "REHEARSAL_IMAGE";
 
 /** Start `hubbub dev`, wait until it is ready, and return its ready document with functions to stop it and read its log. */
 export async function startProcess({

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export const COMMAND = (process.env.HUBBUB_REHEARSAL_COMMAND ?? "hubbub").split(" ");
+export const COMMAND = (process.env.REHEARSAL_COMMAND ?? "hubbub").split(" ");
 
 /** Create a folder with one program, which writes its arguments to the file `arguments` and then runs a shell script. */
 export async function createProgram(context, name, script) {

@@ -10,7 +10,7 @@ import { COMMAND, createProgram } from "./programs.mjs";
 const HUBBUB = COMMAND.map(word => `'${word}'`).join(" ");
 /** An environment with one folder of programs, and without a configured command. */
 function environment(folder) {
-  const { HUBBUB_REHEARSAL_COMMAND: _, ...inherited } = process.env;
+  const { REHEARSAL_COMMAND: _, ...inherited } = process.env;
   return { ...inherited, PATH: folder };
 }
 
