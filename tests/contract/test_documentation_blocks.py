@@ -31,6 +31,7 @@ from typing import Any, Final
 import aiohttp
 import jinja2
 import pytest
+import yaml
 
 from hubbub.agent import cli as agent_cli
 from hubbub.protocol.ids import ApplicationId, SkuId, UserId
@@ -78,6 +79,17 @@ def readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) -> Non
 def guide_is_applied_elsewhere(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """`test_add_an_operation.py` applies each block that has a comment with its target."""
     assert [block.location for block in page_blocks if BLOCK_COMMENT.fullmatch(block.comment) is None] == []
+
+
+def ci_jobs_use_the_recipes(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    """Require that the jobs use inputs, outputs and names of the recipes, which `tests/deploy/test_ci_recipes.py` runs."""
+    github, gitlab = (yaml.safe_load(block.text) for block in page_blocks)
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    [step] = [step for step in github["jobs"]["test"]["steps"] if step.get("id") == "platform"]
+    assert set(step["with"]) <= set(action["inputs"])
+    assert set(re.findall(r"steps\.platform\.outputs\.([\w-]+)", page_blocks[0].text)) <= set(action["outputs"])
+    recipe = gitlab["include"][0]["remote"].partition("hubbub.example/")[2]
+    assert gitlab["test"]["extends"] in yaml.safe_load((ROOT / recipe).read_text())
 
 
 SDK_PROGRAM: Final = """
@@ -322,6 +334,7 @@ CHECKS: Final[dict[tuple[str, str], Callable[[Shell, Sequence[Block]], None]]] =
     ("docs/payments.md", "python"): payment_provider_charges_and_refunds,
     ("docs/sdk.md", "python"): sdk_program_runs,
     ("docs/testing.md", OUTPUT): failure_report_looks_as_shown,
+    ("docs/testing.md", "yaml"): ci_jobs_use_the_recipes,
     ("docs/worlds.md", "json"): ready_file_has_the_documented_shape,
     ("docs/worlds.md", OUTPUT): misspelled_world_is_rejected,
 }
