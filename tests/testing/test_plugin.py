@@ -200,6 +200,16 @@ def test_a_bot_of_another_library(tmp_path: Path, fixture: str, distribution: st
     assert process.returncode == 0, process.stdout + process.stderr
 
 
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_the_report_of_a_run_sums_the_findings_of_all_tests(
+    run_project: ProjectRunner, arguments: tuple[str, ...]
+) -> None:
+    result = run_project("report.py", arguments=("--hubbub-report", *arguments))
+    result.assert_outcomes(passed=2)
+    expected = "deprecated_route: demo-bot: GET /channels/{channel_id}/pins is deprecated; use `list_pins`. (2 times)"
+    assert expected in result.outlines
+
+
 def test_actions_in_trio(run_project: ProjectRunner) -> None:
     pytest.importorskip("trio", reason="trio is not installed: make venv")
     run_project("trio_loop.py").assert_outcomes(passed=1)

@@ -544,6 +544,20 @@ export type FaultResult = {
   waiting: ActiveFault | null;
 };
 
+/** A problem that the rehearsal found. */
+export type Finding = {
+  /** The kind of the problem. */
+  rule: "dated_change" | "deprecated_route" | "late_response" | "missing_permission" | "missing_response" | "rate_limit" | "unused_intent";
+  /** Name of the application; null if the finding is not about one application. */
+  application?: string | null;
+  /** The problem and its remedy, as a sentence. */
+  message: string;
+  /** How often the problem occurred. */
+  times?: number;
+  /** The time at which a change takes effect; null for other rules. */
+  date?: string | null;
+};
+
 /** The ready document of a fork: a second platform that starts from the state of the first. */
 export type Fork = {
   api: string;
@@ -790,6 +804,12 @@ export type JoinVoice = {
 /** The publisher that an application is linked to. */
 export type LinkPublisher = {
   parent_id: string;
+};
+
+/** Problems that the rehearsal found, from the delivery trace and the rate limits. */
+export type LintReport = {
+  /** The problems, grouped by rule. */
+  findings: Array<Finding>;
 };
 
 /** A user in a guild. */
@@ -2219,6 +2239,17 @@ export interface Operations {
     query: undefined;
     body: undefined;
     result: undefined;
+  };
+  /**
+   * Return problems of applications that the rehearsal found.
+   *
+   * `GET /control/report`
+   */
+  get_report: {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    result: LintReport;
   };
   /**
    * List the mail in the mailbox, oldest first, after all due jobs have run.

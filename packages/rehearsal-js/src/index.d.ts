@@ -13,6 +13,7 @@ import type {
   HttpFault,
   InteractionResult,
   Invite,
+  LintReport,
   Message,
   Operations,
   Person as PersonState,
@@ -266,6 +267,8 @@ export class Platform {
   setTrace(on: boolean): Promise<TraceState>;
   trace(options?: { event?: string; userId?: string; after?: number }): Promise<TraceState>;
   rateLimits(): Promise<RateLimitReport>;
+  /** Return problems of applications: rate limits, deprecated routes, missing permissions, unused intents, late responses. */
+  report(): Promise<LintReport>;
   /** Return the end of the platform's output; empty if another program started it. */
   log(): string;
   /** Stop the platform, or the fork. */

@@ -31,6 +31,7 @@ export const OPERATIONS = {
   get_trace: ["GET", "/trace"],
   set_trace: ["POST", "/trace"],
   clear_trace: ["DELETE", "/trace"],
+  get_report: ["GET", "/report"],
   list_mail: ["GET", "/mail"],
   clear_mail: ["DELETE", "/mail"],
   get_rate_limits: ["GET", "/rate-limits"],

@@ -151,6 +151,10 @@ export class Platform {
     return this.control.call("get_rate_limits");
   }
 
+  report() {
+    return this.control.call("get_report");
+  }
+
   /** Return the end of the platform's output; empty if another program started it. */
   log() {
     return this.#log();

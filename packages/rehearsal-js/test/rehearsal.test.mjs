@@ -160,6 +160,7 @@ test("Every operation of the control API can be called by its name", async conte
   assert.equal((await platform.trace({ event: "MESSAGE_CREATE" })).events.length, 1);
   assert.equal((await platform.sessions()).length, 1);
   assert.deepEqual(await platform.mail(), []);
+  assert.ok(Array.isArray((await platform.report()).findings));
   await assert.rejects(platform.control.call("no_such_operation"), /no operation no_such_operation/);
   assert.equal((await platform.person("bob").request("GET", "/users/@me")).username, "bob");
   const granted = await platform.person("bob").authorize("demo-game", {

@@ -130,6 +130,11 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="shut down when standard input ends, for programs that start the server and may be killed",
     )
+    dev.add_argument(
+        "--report",
+        action="store_true",
+        help="print problems of the connected applications at the end, such as rate limits and unused intents",
+    )
     dev.set_defaults(run=_run_dev)
 
     commands.add_parser(
@@ -429,7 +434,8 @@ def _run_serve(arguments: argparse.Namespace) -> int:
 def _run_dev(arguments: argparse.Namespace) -> int:
     if arguments.stop_with_stdin:
         threading.Thread(target=_terminate_with_stdin, daemon=True).start()
-    return _run_server(load_config(arguments, DEV_DEFAULTS, is_rehearsal=True), is_rehearsal=True)
+    config = load_config(arguments, DEV_DEFAULTS, is_rehearsal=True)
+    return _run_server(config, is_rehearsal=True, with_report=arguments.report)
 
 
 def _terminate_with_stdin() -> None:
@@ -440,12 +446,12 @@ def _terminate_with_stdin() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _run_server(config: Config, *, is_rehearsal: bool) -> int:
+def _run_server(config: Config, *, is_rehearsal: bool, with_report: bool = False) -> int:
     # Start-up only creates long-lived objects, so garbage collection would be wasted time.
     gc.disable()
     from hubbub.server.commands import serve
 
-    return serve.run(config, is_rehearsal=is_rehearsal)
+    return serve.run(config, is_rehearsal=is_rehearsal, with_report=with_report)
 
 
 def _run_doctor(arguments: argparse.Namespace) -> int:

@@ -109,6 +109,20 @@ class Platform:
         __tracebackhide__ = True
         return self.background.run(self.context.get("/rate-limits", {}), "rate limits")
 
+    def report(self) -> Result:
+        """Return the `findings` about applications: rate limits, deprecated routes, missing permissions, unused intents."""
+        __tracebackhide__ = True
+        return self.background.run(self.context.get("/report", {}), "report")
+
+    def findings(self) -> dict[str, int]:
+        """Return the lines of the report with their numbers of occurrences, without changes that are only upcoming."""
+        report = self.background.run_and_wait(self.context.get("/report", {}))
+        return {
+            f"{finding['rule']}: {finding['application'] or 'any application'}: {finding['message']}": finding["times"]
+            for finding in report["findings"]
+            if finding["rule"] != "dated_change"
+        }
+
     def log(self) -> str:
         """Return the platform's log since the test started."""
         return self._process.log_since(self._log_start)

@@ -27,11 +27,20 @@ MARKER: Final = (
     "of the same shape), its start time, the rate limit mode (off, real, report), and the seed of its IDs"
 )
 
+FINDINGS_KEY: Final = "hubbub_findings"
+"""Key of the findings in the output of an xdist worker."""
+
+_FINDINGS: Final = pytest.StashKey[dict[str, int]]()
 _OPEN_PLATFORMS: Final = pytest.StashKey[list["Platform"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the ini options."""
+    """Declare the options."""
+    parser.getgroup("hubbub").addoption(
+        "--hubbub-report",
+        action="store_true",
+        help="print what the platforms of all tests found about the applications: rate limits, unused intents and others",
+    )
     parser.addini("hubbub_world", "default world file, relative to the rootdir", default="")
     parser.addini("hubbub_now", "start time of platforms, such as 2026-12-01T00:00:00Z", default="")
     parser.addini("hubbub_rate_limits", "off, real, or report (count without rejecting)", default="report")
@@ -44,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", MARKER)
     config.stash[_OPEN_PLATFORMS] = []
+    config.stash[_FINDINGS] = {}
 
 
 def _platform_scope(fixture_name: str, config: pytest.Config) -> Any:
@@ -91,6 +101,8 @@ def hubbub(request: pytest.FixtureRequest, _hubbub_process: "PlatformProcess") -
     config.stash[_OPEN_PLATFORMS].append(platform)
     yield platform
     config.stash[_OPEN_PLATFORMS].remove(platform)
+    if config.getoption("--hubbub-report"):
+        _add_findings(config, platform.findings())
     errors = platform.close()
     if errors:
         pytest.fail("\n".join(errors), pytrace=False)
@@ -175,6 +187,39 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             platform.has_failed_test = True
         report.sections += [(f"hubbub {report.when}", format_report(platform)) for platform in platforms]
     return report
+
+
+# The report of a test run
+
+
+def _add_findings(config: pytest.Config, findings: dict[str, int]) -> None:
+    totals = config.stash[_FINDINGS]
+    for text, times in findings.items():
+        totals[text] = totals.get(text, 0) + times
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the findings of an xdist worker to the process that prints them."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[FINDINGS_KEY] = session.config.stash[_FINDINGS]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Receive the findings of an xdist worker."""
+    _add_findings(node.config, (getattr(node, "workeroutput", None) or {}).get(FINDINGS_KEY, {}))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the findings of all platforms."""
+    if config.getoption("--hubbub-report"):
+        terminalreporter.section("hubbub report")
+        findings = config.stash[_FINDINGS]
+        for text, times in sorted(findings.items()):
+            terminalreporter.write_line(text if times == 1 else f"{text} ({times} times)")
+        if not findings:
+            terminalreporter.write_line("No problems were found.")
 
 
 # Settings of a test

@@ -25,6 +25,7 @@ from hubbub.server.commands import certificates
 from hubbub.server.commands.admin_socket import AdminSocket
 from hubbub.server.commands.imports import import_file
 from hubbub.server.control import ControlApi
+from hubbub.server.control.lint import format_report
 from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.config import Config, ConfigError
@@ -45,15 +46,17 @@ REPEATED_SIGNAL_SECONDS: Final = 0.25
 """Seconds in which a repeated signal is ignored: timeout(1) and others signal a process and then its whole group."""
 
 
-def run(config: Config, *, is_rehearsal: bool = False) -> int:
-    """Serve until a signal arrives. Return 0 after an orderly shutdown."""
+def run(config: Config, *, is_rehearsal: bool = False, with_report: bool = False) -> int:
+    """Serve until a signal arrives. Return 0 after an orderly shutdown.
+
+    `with_report` prints the report of a rehearsal at the end."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
     logs.install()
     try:
         if config.ready_file is not None:
             ready_document.remove(config.ready_file)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(config, is_rehearsal))
+            return runner.run(_serve(config, is_rehearsal, with_report))
     except WorldError as error:
         return print_error(f"world {config.world or 'demo'}: {error if error.path else error.problem}", 2)
     except (BusError, MigrationError, ProcessNumberInUse, ReadyFileError, StoreUnavailable) as error:
@@ -72,7 +75,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(config: Config, is_rehearsal: bool) -> int:
+async def _serve(config: Config, is_rehearsal: bool, with_report: bool) -> int:
     # The world file is read before anything is opened, so that an invalid file has no side effects.
     world = None
     if is_rehearsal:
@@ -84,7 +87,7 @@ async def _serve(config: Config, is_rehearsal: bool) -> int:
         tls = None
         if is_rehearsal:
             config, tls = _with_certificate(config, stack)
-        return await _run_until_stopped(config, is_rehearsal, world, seed, stop_event, tls)
+        return await _run_until_stopped(config, is_rehearsal, world, seed, stop_event, tls, with_report)
 
 
 async def _run_until_stopped(
@@ -94,6 +97,7 @@ async def _run_until_stopped(
     seed: int,
     stop_event: asyncio.Event,
     tls: ServerTls | None,
+    with_report: bool,
 ) -> int:
     """Start the platform, announce it, wait for `stop_event`, and shut it down."""
     app = App(config, tls=tls)
@@ -106,6 +110,7 @@ async def _run_until_stopped(
         stop_event.set()
 
     app.on_fatal = stop_after_failure
+    app.trace.is_enabled = with_report
     await app.start()
     admin_socket = AdminSocket(app, {"import": import_file})
     await admin_socket.start()
@@ -122,6 +127,8 @@ async def _run_until_stopped(
         _announce_ready(document, is_rehearsal, has_pages="api" in config.roles)
         tune_garbage_collection()
         await stop_event.wait()
+        if with_report and control is not None:
+            print(format_report((await control.get_report()).findings), flush=True)
         log.info("Shutting down")
     finally:
         if control is not None:

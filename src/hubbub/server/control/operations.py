@@ -11,6 +11,7 @@ from hubbub.protocol.ids import WIDE_MAX, UserId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.server.control import bodies
 from hubbub.server.control.emulated_providers import CreateCredential, Credential
+from hubbub.server.control.lint import LintReport
 from hubbub.server.core.faults import ActiveFault, Fault
 from hubbub.server.core.mail import ReceivedMail
 from hubbub.server.ready_document import ReadyDocument
@@ -107,6 +108,7 @@ DELETE_FAULT: Final = control_operation("DELETE", "/faults/{fault_id}", errors.N
 GET_TRACE: Final = control_operation("GET", "/trace", query=TraceQuery, result=bodies.TraceState)
 SET_TRACE: Final = control_operation("POST", "/trace", body=bodies.SetTrace, result=bodies.TraceState)
 CLEAR_TRACE: Final = control_operation("DELETE", "/trace")
+GET_REPORT: Final = control_operation("GET", "/report", result=LintReport)
 LIST_MAIL: Final = control_operation("GET", "/mail", errors.NOT_FOUND, query=MailQuery, result=list[ReceivedMail])
 CLEAR_MAIL: Final = control_operation("DELETE", "/mail", errors.NOT_FOUND)
 GET_RATE_LIMITS: Final = control_operation("GET", "/rate-limits", result=bodies.RateLimitReport)

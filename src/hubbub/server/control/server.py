@@ -21,6 +21,7 @@ from hubbub.server.app import App
 from hubbub.server.control import bodies, openapi, operations, people_operations
 from hubbub.server.control.causes import Causes
 from hubbub.server.control.emulated_providers import CreateCredential, Credential, EmulatedProviders
+from hubbub.server.control.lint import Linter, LintReport
 from hubbub.server.control.people import People, run_action
 from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.control.try_it import TryIt
@@ -403,13 +404,27 @@ class ControlApi:
         """Return rejected requests with their causes."""
         if not rejected:
             return []
-        now_ms, built = self.clock.now_ms(), self.built_world
-        names: dict[int, str] = {user.id: name for name, user in built.users.items()}
-        for name, application in built.applications.items():
-            if application.bot is not None:
-                names[application.bot.id] = name
+        now_ms = self.clock.now_ms()
+        names: dict[int, str] = {user.id: name for name, user in self.built_world.users.items()} | self._bot_names()
         causes = Causes(self.app.table, names.get)
         return await self.app.database.read(lambda tx: causes.explain_all(tx, now_ms, rejected))
+
+    def _bot_names(self) -> dict[int, str]:
+        """Return the names of applications by the ID of their bot."""
+        return {
+            application.bot.id: name
+            for name, application in self.built_world.applications.items()
+            if application.bot is not None
+        }
+
+    async def get_report(self) -> LintReport:
+        """Return problems of applications that the rehearsal found.
+
+        They come from the rate limits, and from requests, sessions and events since the delivery trace was turned on.
+        """
+        rejected = await self._explain(self.app.trace.find_rejected())
+        linter = Linter(self._bot_names(), self.app.trace, self.clock.now_ms())
+        return LintReport(findings=linter.find_all(self.app.table, self.app.rate_limits.report(), rejected))
 
     async def set_trace(self, body: bodies.SetTrace) -> bodies.TraceState:
         """Turn the delivery trace on or off."""

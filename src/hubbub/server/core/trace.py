@@ -4,7 +4,7 @@ It is off by default and holds only the latest entries. The gateway and the HTTP
 only check `is_enabled`.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Final
 
@@ -81,12 +81,33 @@ class Trace:
         self._rejected: deque[RejectedRequest] = deque(maxlen=entries_max)
         self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)
         self._number = 0
+        self.events: Counter[str] = Counter()
+        """Number of events by name; like the other counters, not limited to the latest entries."""
+        self.requests: Counter[tuple[str, str, int | None]] = Counter()
+        """Number of requests by method, path template and user."""
+        self.requested_intents: dict[int, int] = {}
+        """Intents of all sessions of a user."""
+        self.used_intents: dict[int, int] = {}
+        """Intents of the events that were delivered to a user."""
+
+    def count_request(self, method: str, route: str, user_id: int | None) -> None:
+        """Count a request."""
+        self.requests[method, route, user_id] += 1
+
+    def request_intents(self, user_id: int, intents: int) -> None:
+        """Record the intents of a new session."""
+        self.requested_intents[user_id] = self.requested_intents.get(user_id, 0) | intents
+
+    def use_intents(self, user_id: int, intents: int) -> None:
+        """Record the intents of an event that was delivered to a user."""
+        self.used_intents[user_id] = self.used_intents.get(user_id, 0) | intents
 
     def add(
         self, at: Timestamp, event: str, guild_id: int | None, channel_id: int | None, outcomes: Iterable[Outcome]
     ) -> None:
         """Record an event."""
         self._number += 1
+        self.events[event] += 1
         self._events.append(
             TracedEvent(
                 number=self._number,
@@ -131,9 +152,10 @@ class Trace:
 
     def clear(self) -> None:
         """Remove all entries."""
-        self._events.clear()
-        self._rejected.clear()
-        self._closed.clear()
+        for entries in (self._events, self._rejected, self._closed):
+            entries.clear()
+        for counts in (self.events, self.requests, self.requested_intents, self.used_intents):
+            counts.clear()
 
     def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
         """Return closed connections, oldest first, optionally only of one user and after a number."""

@@ -27,6 +27,9 @@ def deliver_traced(
     guild_id, channel_id = (
         (audience.guild_id, audience.channel_id) if isinstance(audience, GuildAudience) else (None, None)
     )
+    for session, previous_seq in previous_seqs:
+        if session.replay.last_seq != previous_seq:
+            context.trace.use_intents(session.user_id, dispatch.intents | _content_intent(session, dispatch))
     context.trace.add(
         codec.timestamp(context.clock.now_ms()),
         dispatch.event,
@@ -43,6 +46,11 @@ def deliver_traced(
             for session, previous_seq in previous_seqs
         ],
     )
+
+
+def _content_intent(session: GatewaySession, dispatch: Dispatch) -> int:
+    """Return the intent because of which the session received message content, or 0."""
+    return intents.Intents.MESSAGE_CONTENT if dispatch.redacted is not None and session.sees_content else 0
 
 
 def _delivered_form(session: GatewaySession, dispatch: Dispatch) -> str:

@@ -211,10 +211,12 @@ class HttpServer:
         method = state.method if state.method in KNOWN_METHODS else "other"
         self._metrics.http_requests(method, state.route, str(encoded.status)).inc()
         self._metrics.http_seconds(method, state.route).observe(seconds)
-        if encoded.status >= 400 and self._trace.is_enabled:
+        if self._trace.is_enabled:
             user_id = None if state.actor is None else state.actor.user_id
-            timestamp = codec.timestamp(self._clock.now_ms())
-            self._trace.add_rejected(timestamp, method, state.route, state.ids, user_id, encoded.status, encoded.body)
+            self._trace.count_request(method, state.route, user_id)
+            if encoded.status >= 400:
+                at = codec.timestamp(self._clock.now_ms())
+                self._trace.add_rejected(at, method, state.route, state.ids, user_id, encoded.status, encoded.body)
         if self._config.log.requests:
             requests_log.info(
                 "%s %s %d",

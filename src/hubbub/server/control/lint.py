@@ -1,0 +1,160 @@
+"""The report of a rehearsal: what would fail or surprise the applications of the world on the public platform."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from hubbub.protocol import changes, codec, errors, intents
+from hubbub.protocol.changes import Change
+from hubbub.protocol.ids import Timestamp
+from hubbub.protocol.resources.interactions import INTERACTION_FAILURE
+from hubbub.server.control.bodies import ExplainedRequest
+from hubbub.server.core.endpoints import Endpoint
+from hubbub.server.core.rate_limits import RateLimitHit
+from hubbub.server.core.trace import Trace
+
+Rule = Literal[
+    "rate_limit",
+    "deprecated_route",
+    "missing_permission",
+    "unused_intent",
+    "late_response",
+    "missing_response",
+    "dated_change",
+]
+
+CALLBACK_ROUTE: Final = "/interactions/{interaction_id}/{interaction_token}/callback"
+_PERMISSION_CODES: Final = (errors.MISSING_ACCESS.code, errors.MISSING_PERMISSIONS.code)
+_EXCEPTED_INTENTS: Final = intents.Intents.GUILDS
+"""Intents that libraries need for their caches, even if no event is delivered."""
+
+
+class Finding(msgspec.Struct, kw_only=True, frozen=True):
+    """A problem that the rehearsal found."""
+
+    rule: Rule
+    """The kind of the problem."""
+    application: str | None = None
+    """Name of the application; null if the finding is not about one application."""
+    message: str
+    """The problem and its remedy, as a sentence."""
+    times: int = 1
+    """How often the problem occurred."""
+    date: Timestamp | None = None
+    """The time at which a change takes effect; null for other rules."""
+
+
+class LintReport(msgspec.Struct, kw_only=True):
+    """Problems that the rehearsal found, from the delivery trace and the rate limits."""
+
+    findings: list[Finding]
+    """The problems, grouped by rule."""
+
+
+class Linter:
+    """Collects the findings of one platform. `names` are the names of applications by the ID of their bot."""
+
+    def __init__(self, names: Mapping[int, str], trace: Trace, now_ms: int) -> None:
+        self._names = names
+        self._trace = trace
+        self._now_ms = now_ms
+
+    def find_all(
+        self,
+        endpoints: Iterable[Endpoint],
+        hits: Iterable[RateLimitHit],
+        rejected: Iterable[ExplainedRequest],
+    ) -> list[Finding]:
+        """Return all findings."""
+        rejected = list(rejected)
+        return [
+            *self._rate_limits(hits),
+            *self._deprecated_routes(endpoints),
+            *self._missing_permissions(rejected),
+            *self._unused_intents(),
+            *self._responses(rejected),
+            *self._dated_changes(),
+        ]
+
+    def _rate_limits(self, hits: Iterable[RateLimitHit]) -> Iterator[Finding]:
+        for hit in hits:
+            name = self._names.get(int(hit.caller)) if hit.caller.isdigit() else None
+            if name is None:
+                continue
+            verb = "rejected" if hit.refused else "would have rejected"
+            message = f"The rate limit of {hit.name} ({hit.scope}) {verb} requests; wait as the response headers say."
+            yield Finding(rule="rate_limit", application=name, message=message, times=hit.times)
+
+    def _deprecated_routes(self, endpoints: Iterable[Endpoint]) -> Iterator[Finding]:
+        deprecated = {
+            (endpoint.operation.method, endpoint.operation.path): endpoint.operation.deprecated
+            for endpoint in endpoints
+            if endpoint.operation.deprecated
+        }
+        for (method, route, user_id), times in self._trace.requests.items():
+            replacement, name = deprecated.get((method, route)), self._names.get(user_id or 0)
+            if replacement is not None and name is not None:
+                message = f"{method} {route} is deprecated; use {replacement}."
+                yield Finding(rule="deprecated_route", application=name, message=message, times=times)
+
+    def _missing_permissions(self, rejected: Iterable[ExplainedRequest]) -> Iterator[Finding]:
+        counts: Counter[tuple[str, str]] = Counter()
+        for request in rejected:
+            name = self._names.get(int(request.user_id or 0))
+            if name is not None and _code_of(request) in _PERMISSION_CODES:
+                cause = request.cause or "A permission is missing."
+                counts[name, f"{request.method} {request.route} was rejected: {cause}"] += 1
+        for (name, message), times in counts.items():
+            yield Finding(rule="missing_permission", application=name, message=message, times=times)
+
+    def _unused_intents(self) -> Iterator[Finding]:
+        for user_id, requested in self._trace.requested_intents.items():
+            name = self._names.get(user_id)
+            unused = requested & ~self._trace.used_intents.get(user_id, 0) & ~_EXCEPTED_INTENTS
+            unused_names = [intent for intent, bit in intents.INTENTS_BY_NAME.items() if unused & bit]
+            if name is not None and unused_names:
+                message = f"No event was delivered for these requested intents: {', '.join(unused_names)}."
+                yield Finding(rule="unused_intent", application=name, message=message)
+
+    def _responses(self, rejected: Iterable[ExplainedRequest]) -> Iterator[Finding]:
+        late: Counter[str] = Counter()
+        for request in rejected:
+            # A callback is authorized by the token in its path, so it has no user.
+            if request.route == CALLBACK_ROUTE and _code_of(request) == errors.UNKNOWN_INTERACTION.code:
+                late[self._names.get(int(request.user_id or 0), "")] += 1
+        for name, times in late.items():
+            message = "An interaction was answered after three seconds; defer the response, then edit it."
+            yield Finding(rule="late_response", application=name or None, message=message, times=times)
+        failed = self._trace.events.get(INTERACTION_FAILURE.name, 0)
+        if failed:
+            message = "An application did not answer an interaction in time, or its answer was invalid."
+            yield Finding(rule="missing_response", message=message, times=failed)
+
+    def _dated_changes(self) -> Iterator[Finding]:
+        upcoming = [
+            change
+            for change in vars(changes).values()
+            if isinstance(change, Change) and not change.is_active(self._now_ms)
+        ]
+        for change in sorted(upcoming, key=lambda change: change.at_ms):
+            message = f"From {change.date.isoformat()}: {change.after}"
+            yield Finding(rule="dated_change", message=message, date=codec.timestamp(change.at_ms))
+
+
+def _code_of(request: ExplainedRequest) -> int | None:
+    body = codec.decode_any(bytes(request.body))
+    return body.get("code") if isinstance(body, dict) else None
+
+
+def format_report(findings: Iterable[Finding]) -> str:
+    """Return the report as text, one line for each finding."""
+    lines = [
+        f"  {finding.rule}: "
+        + (f"{finding.application}: " if finding.application else "")
+        + finding.message
+        + (f" ({finding.times} times)" if finding.times > 1 else "")
+        for finding in findings
+    ]
+    return "\n".join(["Report of the rehearsal:", *(lines or ["  No problems were found."])])

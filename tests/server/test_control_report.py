@@ -1,0 +1,154 @@
+"""The report of a rehearsal."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.intents import Intents
+from hubbub.server import worlds
+from hubbub.server.control.lint import Finding, format_report
+from tests.rehearsal import Rehearsal, start_rehearsal
+
+WORLD = """
+[users.ann]
+[applications.helper]
+intents = ["MESSAGE_CONTENT"]
+[guilds.Home]
+owner = "ann"
+bots = { helper = {} }
+[guilds.Home.channels.hall]
+[guilds.Home.channels.attic]
+overwrites = { "@everyone" = { deny = ["VIEW_CHANNEL"] } }
+"""
+
+
+@pytest.fixture
+async def rehearsal() -> AsyncIterator[Rehearsal]:
+    """A rehearsal with one bot, whose trace is on."""
+    async with start_rehearsal(worlds.read_text(WORLD)) as rehearsal:
+        (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
+        yield rehearsal
+
+
+async def find(rehearsal: Rehearsal, rule: str) -> list[dict[str, Any]]:
+    """Return the findings of one rule."""
+    report = (await rehearsal.control_request("GET", "/report")).ok()
+    return [finding for finding in report["findings"] if finding["rule"] == rule]
+
+
+def channel(rehearsal: Rehearsal, name: str) -> str:
+    """Return the path of a channel."""
+    return f"/channels/{rehearsal.control.built_world.guilds['Home'].channels[name]}"
+
+
+async def test_requests_over_a_rate_limit_are_reported(rehearsal: Rehearsal) -> None:
+    helper = rehearsal.actor("helper")
+    for number in range(7):
+        (await helper.post(f"{channel(rehearsal, 'hall')}/messages", json={"content": str(number)})).ok()
+
+    [finding] = await find(rehearsal, "rate_limit")
+
+    assert (finding["application"], finding["times"]) == ("helper", 2)
+    assert "create_message (user) would have rejected requests" in finding["message"]
+
+
+async def test_requests_of_users_are_not_reported(rehearsal: Rehearsal) -> None:
+    ann = rehearsal.actor("ann")
+    for _ in range(12):
+        (await ann.get(f"{channel(rehearsal, 'hall')}/pins")).ok()
+    assert await find(rehearsal, "rate_limit") == await find(rehearsal, "deprecated_route") == []
+
+
+async def test_deprecated_routes_are_reported_with_their_replacement(rehearsal: Rehearsal) -> None:
+    helper = rehearsal.actor("helper")
+    for _ in range(2):
+        (await helper.get(f"{channel(rehearsal, 'hall')}/pins")).ok()
+    (await helper.get(f"{channel(rehearsal, 'hall')}/messages/pins")).ok()
+
+    assert await find(rehearsal, "deprecated_route") == [
+        {
+            "rule": "deprecated_route",
+            "application": "helper",
+            "message": "GET /channels/{channel_id}/pins is deprecated; use `list_pins`.",
+            "times": 2,
+            "date": None,
+        }
+    ]
+
+
+async def test_missing_permissions_are_reported_with_their_cause(rehearsal: Rehearsal) -> None:
+    helper = rehearsal.actor("helper")
+    for _ in range(2):
+        response = await helper.post(f"{channel(rehearsal, 'attic')}/messages", json={"content": "x"})
+        assert response.status == 403
+
+    [finding] = await find(rehearsal, "missing_permission")
+
+    assert finding["times"] == 2
+    assert "helper lacks the permission VIEW_CHANNEL in #attic" in finding["message"]
+
+
+async def test_unused_intents_are_reported(rehearsal: Rehearsal) -> None:
+    intents = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT | Intents.GUILD_INVITES
+    session = await rehearsal.actor("helper").connect(intents=intents)
+    message = "No event was delivered for these requested intents: "
+    [finding] = await find(rehearsal, "unused_intent")
+    assert set(finding["message"].removeprefix(message).rstrip(".").split(", ")) == {
+        "GUILD_INVITES",
+        "GUILD_MESSAGES",
+        "MESSAGE_CONTENT",
+    }
+
+    (await rehearsal.actor("ann").post(f"{channel(rehearsal, 'hall')}/messages", json={"content": "x"})).ok()
+    await session.next("MESSAGE_CREATE")
+
+    [finding] = await find(rehearsal, "unused_intent")
+    assert finding["message"] == f"{message}GUILD_INVITES."
+
+
+async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> None:
+    helper = rehearsal.actor("helper")
+    session = await helper.connect(intents=Intents.GUILDS)
+    application_id = rehearsal.control.built_world.applications["helper"].id
+    commands = f"/applications/{application_id}/commands"
+    (await helper.post(commands, json={"name": "wait", "description": "Wait"})).ok()
+    running = asyncio.create_task(rehearsal.act("ann", "run", channel="hall", command="wait"))
+    interaction = await session.next("INTERACTION_CREATE")
+    (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 10_000})).ok()
+    assert (await running).status == 409
+    callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
+    assert (await helper.post(callback, json={"type": 4, "data": {"content": "late"}})).status == 404
+
+    [late], [missing] = await find(rehearsal, "late_response"), await find(rehearsal, "missing_response")
+
+    assert "defer the response" in late["message"]
+    assert missing["times"] == 1
+
+
+async def test_upcoming_changes_are_reported_by_date(rehearsal: Rehearsal) -> None:
+    (await rehearsal.control_request("POST", "/clock/set", json={"now": "2026-02-20T00:00:00Z"})).ok()
+    found = await find(rehearsal, "dated_change")
+    assert found[0]["message"].startswith("From 2026-02-23: Pinning, bypassing slowmode")
+    assert found[0]["date"].startswith("2026-02-23")
+    assert [finding["date"] for finding in found] == sorted(finding["date"] for finding in found)
+
+
+async def test_clearing_the_trace_clears_the_report(rehearsal: Rehearsal) -> None:
+    (await rehearsal.actor("helper").get(f"{channel(rehearsal, 'hall')}/pins")).ok()
+    (await rehearsal.control_request("DELETE", "/trace")).ok()
+    assert await find(rehearsal, "deprecated_route") == []
+
+
+def test_the_text_has_one_line_for_each_finding() -> None:
+    findings = [
+        Finding(rule="rate_limit", application="helper", message="Slow down.", times=3),
+        Finding(rule="missing_response", message="No answer."),
+    ]
+    assert format_report(findings).splitlines() == [
+        "Report of the rehearsal:",
+        "  rate_limit: helper: Slow down. (3 times)",
+        "  missing_response: No answer.",
+    ]
+    assert "No problems were found." in format_report([])

@@ -1,0 +1,14 @@
+"""Bots with problems that the report of a test run shows."""
+
+from hubbub.testing import Platform
+
+
+def test_a_deprecated_route(hubbub: Platform) -> None:
+    general = hubbub.guilds["Town Square"].channels["general"]
+    hubbub.bots["demo-bot"].request("GET", f"/channels/{general}/pins")
+    assert [finding["rule"] for finding in hubbub.report()["findings"]][:1] == ["deprecated_route"]
+
+
+def test_the_same_route(hubbub: Platform) -> None:
+    general = hubbub.guilds["Town Square"].channels["general"]
+    hubbub.bots["demo-bot"].request("GET", f"/channels/{general}/pins")
