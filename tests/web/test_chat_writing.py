@@ -10,8 +10,9 @@ import pytest
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
 from tests.media import png
+from tests.web.accessibility import AUDIT
 from tests.web.chat import ChatPlatform, general_path
-from tests.web.conftest import OpenPage, run_platform
+from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage, run_platform
 from tests.world import Actor, Guild, small_config
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
@@ -358,3 +359,41 @@ async def test_a_voice_message_is_recorded_played_and_sent(platform: ChatPlatfor
         assert len(set(base64.b64decode(attachment["waveform"]))) > 1
         await player.get_by_role("button", name="Play voice message").click()
         await tom_window.wait_until("() => document.querySelector('.message .voice-bars i.played') !== null")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
+async def test_the_parts_of_the_composer_are_accessible(platform: ChatPlatform, width: int, scheme: str) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    await add_sticker(nora, guild, "Lighthouse")
+    problems: list[str] = []
+    async with platform.open_window(nora, general_path(guild), width=width, scheme=scheme) as window:
+        page = window.page
+
+        async def check_accessibility(name: str) -> None:
+            found = [problem for problem in await page.evaluate(AUDIT) if not problem.startswith("landmark")]
+            problems.extend(f"{name}: {problem}" for problem in found)
+
+        await page.set_input_files("input[type=file]", files_of("one.png", "two.png"))
+        await page.get_by_role("textbox", name="Alt text of two.png").wait_for()
+        await window.composer.fill("text")
+        await window.composer.press("Control+a")
+        await page.get_by_role("toolbar", name="Formatting").wait_for()
+        await check_accessibility("files and formatting")
+        await page.get_by_role("button", name="Stickers").click()
+        await page.get_by_role("button", name="Lighthouse").wait_for()
+        await check_accessibility("stickers")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Add to message").click()
+        await page.get_by_role("menuitem", name="Create a poll").click()
+        await page.get_by_role("button", name="Create poll").click()
+        await page.get_by_text("Enter a question.").wait_for()
+        await check_accessibility("poll")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Add to message").click()
+        await page.get_by_role("menuitem", name="Record a voice message").click()
+        await page.get_by_role("button", name="Stop").click()
+        await page.get_by_role("button", name="Send voice message").wait_for()
+        await check_accessibility("voice message")
+        assert await page.evaluate("document.documentElement.scrollWidth") == width
+    assert problems == []
