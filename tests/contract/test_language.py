@@ -23,8 +23,8 @@ VERBS = frozenset(
         r"\w+",
         """
         Accept Acknowledge Add Answer Approve Assign Authorize Ban Batch Begin Bulk Buy Cancel Change Clear Close
-        Complete Confirm Connect Consume Count Create Crosspost Decline Delete Deny Disable Disconnect Dismiss Edit Enable End
-        Claim Complete Confirm Connect Consume Count Create Crosspost Decline Delete Deny Disable Disconnect Edit Enable End
+        Claim Complete Confirm Connect Consume Count Create Crosspost Decline Delete Deny Disable Disconnect Dismiss Edit
+        Enable End
         Exchange Execute Export Find Follow Get Grant Import Invite Issue Join Kick Launch Leave Link List Log Look
         Mark Merge Modify Move Open Pin Preview Prune Publish Purchase Read Refresh Refund Register Reject Remove
         Rename Reorder Replace Report Request Reset Resolve Respond Resume Retry Return Revoke Ring Run Search Send

@@ -138,6 +138,8 @@ EXEMPT = {
     "administratively_delete_guild": OPERATORS,
     "restore_guild": OPERATORS,
     "transfer_guild": OPERATORS,
+    "get_guild_storage": OPERATORS,
+    "set_guild_quota": OPERATORS,
     "accept_invite": SUSPENDED,
     "add_group_dm_user": GROUP,
     "delete_group_dm_user": GROUP,

@@ -308,6 +308,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     _add_application_actions(add_action)
     _add_feature_actions(add_action)
     _add_announcement_actions(add_action)
+    _add_file_actions(add_action)
 
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
     retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
@@ -425,6 +426,22 @@ def _add_announcement_actions(add_action: Callable[[str, str], argparse.Argument
     end_announcement.add_argument("announcement_id", metavar="ANNOUNCEMENT_ID")
     for parser in (announce, end_announcement):
         parser.add_argument("--reason", help="reason for the audit log")
+
+
+def _add_file_actions(add_action: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    add_action("storage", "show the storage of the server, and the accounts and guilds with the most files")
+    list_files = add_action("list-files", "list the largest uploaded files")
+    list_files.add_argument("--guild", metavar="GUILD_ID", help="list files of this guild only")
+    list_files.add_argument("--user", metavar="USERNAME", help="list files of this user only")
+    delete_file = add_action("delete-file", "delete a file of a message")
+    delete_file.add_argument("file_id", metavar="FILE_ID")
+    delete_file.add_argument("--reason", required=True, help="reason for the audit log")
+    set_quota = add_action("set-quota", "set the storage quota of an account or guild")
+    owner = set_quota.add_mutually_exclusive_group(required=True)
+    owner.add_argument("--user", metavar="USERNAME")
+    owner.add_argument("--guild", metavar="GUILD_ID")
+    set_quota.add_argument("bytes", metavar="BYTES", help="number of bytes, or default")
+    set_quota.add_argument("--reason", help="reason for the audit log")
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:

@@ -18,14 +18,28 @@ import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.server.app import App
-from hubbub.server.commands import admin_accounts, admin_announcements, admin_applications, admin_features, admin_guilds
+from hubbub.server.commands import (
+    admin_accounts,
+    admin_announcements,
+    admin_applications,
+    admin_features,
+    admin_files,
+    admin_guilds,
+)
 from hubbub.server.commands.admin_actions import ACTIONS, AdminError
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.worlds.schema import WorldError
 
 log = logging.getLogger(__name__)
 
-ACTION_MODULES: Final = (admin_accounts, admin_guilds, admin_applications, admin_features, admin_announcements)
+ACTION_MODULES: Final = (
+    admin_accounts,
+    admin_guilds,
+    admin_applications,
+    admin_features,
+    admin_announcements,
+    admin_files,
+)
 """Modules that register actions when they are imported."""
 
 SOCKET_FILE: Final = "admin.sock"

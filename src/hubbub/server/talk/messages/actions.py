@@ -23,9 +23,10 @@ from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk.messages import authors, files, jobs, rules, store, views, visibility
-from hubbub.server.talk.messages.content import json_columns
+from hubbub.server.talk.messages.content import json_columns, rows
 from hubbub.server.talk.messages.content.records import Author, InteractionResponse, MessageRow
 from hubbub.server.talk.messages.content.rows import NewMessage
+from hubbub.server.talk.messages.files import FileRow
 from hubbub.server.talk.messages.signals import (
     MessageChanged,
     MessageCreated,
@@ -203,6 +204,18 @@ def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
         jobs.replace_files(call, channel, row)
         call.notify(MessageChanged(channel=channel, row=row))
     return _publish_update(call, channel, row)
+
+
+def remove_file(call: Call, file: FileRow) -> None:
+    """Remove a file from its message and publish the message. The content of the file is deleted without a delay."""
+    row, channel = store.find(call.tx, file.channel_id, file.message_id), access.find_channel(call.tx, file.channel_id)
+    if row is not None and channel is not None:
+        remaining = [attachment for attachment in json_columns.attachments(row) if attachment.id != file.id]
+        row = row._replace(attachments=rows.encode_json(remaining) if remaining else None)
+        store.update(call.tx, row)
+        call.notify(MessageChanged(channel=channel, row=row))
+        _publish_update(call, channel, row)
+    jobs.delete_files_now(call, [file.id])
 
 
 def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:

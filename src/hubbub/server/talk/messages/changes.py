@@ -1,6 +1,13 @@
 """Changes of stored messages."""
 
-from hubbub.server.talk.messages.actions import EPHEMERAL_LIFETIME_MS, delete, delete_by_author, set_pinned, update
+from hubbub.server.talk.messages.actions import (
+    EPHEMERAL_LIFETIME_MS,
+    delete,
+    delete_by_author,
+    remove_file,
+    set_pinned,
+    update,
+)
 from hubbub.server.talk.messages.claims import list_authored, reassign_messages
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
 from hubbub.server.talk.messages.store import extend_ephemeral, reassign_author, set_reacted
@@ -15,6 +22,7 @@ __all__ = [
     "list_authored",
     "reassign_author",
     "reassign_messages",
+    "remove_file",
     "set_flags",
     "set_pinned",
     "set_reacted",

@@ -84,6 +84,12 @@ def _delete_files(call: Call, file_ids: Sequence[int]) -> None:
         call.tx.enqueue(DELETE_FILES_JOB, FilesDeletion(attachment_ids=batch), due_ms=call.now_ms + FILE_GRACE_MS)
 
 
+def delete_files_now(call: Call, file_ids: Sequence[int]) -> None:
+    """Schedule the deletion of files without the delay for signed URLs."""
+    files.delete(call.tx, file_ids)
+    call.tx.enqueue(DELETE_FILES_JOB, FilesDeletion(attachment_ids=list(file_ids)))
+
+
 async def delete_files(operation: AsyncOperation, job: Job) -> None:
     """Delete files of deleted messages; the job is idempotent."""
     for attachment_id in job.decode(FilesDeletion).attachment_ids:

@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources import file_administration
 from hubbub.protocol.resources.administration import Operator
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
@@ -115,6 +116,7 @@ async def _account_context(request: PageRequest) -> dict[str, Any]:
     user_id = request.path_parameter("user_id")
     return {
         "account": await request.call(wire.GET_ADMINISTERED_USER, user_id),
+        "storage": await request.call(file_administration.GET_USER_STORAGE, user_id),
         "entries": await request.call(wire.LIST_OPERATOR_ACTIONS, query={"target_id": [user_id], "limit": ["20"]}),
         "grace_periods": GRACE_PERIODS,
     }

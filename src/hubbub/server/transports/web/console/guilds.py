@@ -7,7 +7,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Operation
-from hubbub.protocol.resources import administration
+from hubbub.protocol.resources import administration, file_administration
 from hubbub.protocol.resources import guild_administration as wire
 from hubbub.protocol.resources.administration import Operator
 from hubbub.server.transports.web.console.common import (
@@ -113,6 +113,7 @@ async def _context(request: PageRequest) -> dict[str, Any]:
     query = {"target_id": [guild_id], "limit": ["20"]}
     return {
         "guild": await request.call(wire.GET_ADMINISTERED_GUILD, guild_id),
+        "storage": await request.call(file_administration.GET_GUILD_STORAGE, guild_id),
         "entries": await request.call(administration.LIST_OPERATOR_ACTIONS, query=query),
         "grace_periods": GRACE_PERIODS,
     }
