@@ -26,7 +26,7 @@ import { startKeyboard } from "./keyboard.js";
 import { drawPageTitle } from "./page_title.js";
 import { SearchArea } from "./search_area.js";
 import { ThreadPane } from "./thread_pane.js";
-import { createUnavailableView, formerGuildText } from "./unavailable_view.js";
+import { createUnavailableView, formerGuildText, missingText } from "./unavailable_view.js";
 
 /** The page of the client. */
 export class Shell {
@@ -250,7 +250,7 @@ export class Shell {
     if (target !== undefined && !this.#isNarrow) this.router.go(channelPath(target), { replace: true });
     else if (guild.unavailable !== true || !visible.length) {
       this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
-        this.#messageView(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."),
+        this.#messageView(guild.unavailable ? missingText(this.context, guildId) : "Choose a channel."),
       );
       this.#showSide(true);
       this.#drawMembers();
@@ -324,9 +324,7 @@ export class Shell {
     const key = `unavailable-${route.channelId ?? route.guildId}`;
     this.#setLocation(this.context.state.guilds.has(route.guildId) ? route.guildId : null, null);
     const guildName = this.context.state.formerGuilds.get(route.guildId);
-    const text = guildName
-      ? formerGuildText(guildName)
-      : "This conversation does not exist, or you do not have access to it.";
+    const text = guildName ? formerGuildText(guildName) : missingText(this.context, route.guildId);
     this.#showView(guildName ? `former-${route.guildId}` : key, () => this.#messageView(reason ?? text));
     this.#drawMembers();
   }

@@ -11,6 +11,20 @@ export function formerGuildText(name) {
   ];
 }
 
+/**
+ * Return the text in place of a conversation that the user cannot see. For a guild in an outage it is an element, which
+ * shows the reason as soon as the server sent it: the operators may have suspended the guild.
+ */
+export function missingText(context, guildId) {
+  if (!context.state.guilds.get(guildId)?.unavailable)
+    return "This conversation does not exist, or you do not have access to it.";
+  const node = h("span", { dir: "auto" }, "This guild is temporarily unavailable.");
+  context.api.request("GET", `/guilds/${guildId}`).catch(error => {
+    if (error.status === 403) node.textContent = error.message;
+  });
+  return node;
+}
+
 /** Return the view with a text; `showSide` opens the list of channels on narrow screens. */
 export function createUnavailableView(text, showSide) {
   return h(

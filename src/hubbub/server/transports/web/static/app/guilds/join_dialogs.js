@@ -2,6 +2,7 @@
 
 import { GUILD_NAME_MAX } from "../generated/limits.js";
 import { RelationshipType } from "../network/enums.js";
+import { findFeatureObstacle } from "../network/features.js";
 import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
@@ -49,6 +50,12 @@ export function openAddGuild(context) {
         name.setError(error.sentence);
       }
     };
+    findFeatureObstacle(api, "guild_creation", "Creating guilds is switched off on this server.").then(reason => {
+      if (reason === null) return;
+      name.setError(reason);
+      /** @type {HTMLInputElement} */ for (const element of name.node.closest("form").elements)
+        (element).disabled = true;
+    });
     return [
       h(
         "form",

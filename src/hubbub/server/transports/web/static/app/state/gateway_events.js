@@ -67,8 +67,10 @@ export const GATEWAY_HANDLERS = {
   },
 
   GUILD_DELETE(state, data) {
-    if (data.unavailable) state.guilds.set(data.id, { ...state.guilds.get(data.id), unavailable: true });
-    else {
+    if (data.unavailable) {
+      state.guilds.set(data.id, { ...state.guilds.get(data.id), unavailable: true });
+      removeChannels(state, data.id);
+    } else {
       const name = state.guilds.get(data.id)?.name;
       if (name) state.formerGuilds.set(data.id, name);
       state.guilds.delete(data.id);

@@ -5,6 +5,7 @@
 
 import { VoiceCloseCode } from "../generated/enums.js";
 import { Opcode } from "../network/enums.js";
+import { findFeatureObstacle } from "../network/features.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice } from "../ui/notices.js";
 import { Devices } from "./devices.js";
@@ -70,6 +71,13 @@ export class Calls extends EventTarget {
       return;
     }
     if (this.#target?.id === channel.id) return;
+    const { api } = this.#context;
+    findFeatureObstacle(api, "voice", "Calls are switched off on this server.").then(reason => {
+      // The server ignores the request without an answer.
+      if (reason === null || this.#target?.id !== channel.id) return;
+      this.leave();
+      showNotice(reason, "problem");
+    });
     this.#target = { id: channel.id, guildId: channel.guild_id ?? null };
     this.#rejoins = 0;
     this.#sendVoiceState();

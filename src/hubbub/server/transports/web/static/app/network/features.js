@@ -1,0 +1,21 @@
+/** Features that the operators of the server can switch off. */
+
+/**
+ * Return why a feature is switched off, or null if it is on or the server does not answer.
+ *
+ * @param {{request: (method: string, path: string) => Promise<any>}} api
+ * @param {"registration" | "guild_creation" | "uploads" | "voice" | "applications" | "push"} name
+ * @param {string} sentence what the user cannot do
+ * @returns {Promise<string | null>}
+ */
+export async function findFeatureObstacle(api, name, sentence) {
+  try {
+    const features = await api.request("GET", "/features");
+    const feature = features.find(entry => entry.name === name);
+    if (feature === undefined || feature.enabled) return null;
+    return feature.message === null ? sentence : `${sentence} ${feature.message}`;
+  } catch {
+    // Without the list, the request itself fails with the reason.
+    return null;
+  }
+}

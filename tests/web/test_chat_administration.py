@@ -1,0 +1,55 @@
+"""Administration as users see it in the chat client: announcements, suspended guilds and switched-off features."""
+
+import pytest
+
+from tests.server.identity.operators import create_operator
+from tests.web.chat import ChatPlatform, general_path
+from tests.web.settings import accessibility_problems
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+
+
+async def test_an_announcement_is_dismissed_for_the_account(platform: ChatPlatform) -> None:
+    ann = await create_operator(platform.world, "ann")
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    body = {"content": "Maintenance tonight at 22:00 UTC.", "level": "warning"}
+    body["ends_at"] = "2026-12-24T00:00:00Z"
+    (await ann.post("/admin/announcements", json=body)).ok()
+
+    async with platform.open_window(nora, general_path(guild)) as first:
+        await first.page.get_by_text("Maintenance tonight at 22:00 UTC.").wait_for()
+        assert await accessibility_problems(first) == []
+        await first.page.get_by_role("button", name="Dismiss this announcement").click()
+        await first.page.get_by_text("Maintenance tonight at 22:00 UTC.").wait_for(state="detached")
+        await first.page.reload()
+        await first.page.locator("textarea.compose").wait_for()
+        assert await first.page.get_by_text("Maintenance tonight at 22:00 UTC.").count() == 0
+
+
+async def test_members_of_a_suspended_guild_see_the_reason(platform: ChatPlatform) -> None:
+    ann = await create_operator(platform.world, "ann")
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    text = "The operators of this server suspended this guild. Reason: Spam"
+
+    async with platform.open_window(nora, general_path(guild)) as window:
+        window.expected_errors = ("Failed to load resource",)
+        await window.page.locator("textarea.compose").wait_for()
+        (await ann.post(f"/admin/guilds/{guild.id}/suspend", json={"reason": "Spam"})).ok()
+        await window.page.locator(".unavailable").get_by_text(text).wait_for()
+
+        (await ann.post(f"/admin/guilds/{guild.id}/unsuspend")).ok()
+        await window.page.locator("textarea.compose").wait_for()
+
+
+async def test_the_dialog_says_that_guilds_cannot_be_created(platform: ChatPlatform) -> None:
+    ann = await create_operator(platform.world, "ann")
+    nora = await platform.world.user("nora")
+    body = {"enabled": False, "message": "Ask an operator."}
+    (await ann.request("PUT", "/admin/features/guild_creation", json=body)).ok()
+
+    async with platform.open_window(nora, "/app") as window:
+        await window.page.get_by_role("button", name="Join or create a guild").click()
+        await window.page.get_by_text("Creating guilds is switched off on this server. Ask an operator.").wait_for()
+        assert await window.page.get_by_role("button", name="Create guild").is_disabled()
