@@ -58,6 +58,7 @@ ALLOWED = {
     "self_video": "name of the public protocol",
     "strict": "established keyword argument",
     "tls": "setting that is named by the feature",
+    "unavailable": "name of the public protocol",
     "wait_for_answer": "name of the control API",
     "writable": "established term for sockets",
     "writes": "verb",

@@ -48,7 +48,7 @@ async def test_a_mail_has_text_and_html_and_complete_headers() -> None:
 async def test_the_connection_is_encrypted_and_the_server_is_verified(security: str, tmp_path: Path) -> None:
     context, authority = issue_certificate(tmp_path)
     async with run_smtp_server(tls_context=context, implicit_tls=security == "tls") as receiver:
-        await new_mailer(receiver, security=security, authority=authority).send(MAIL)
+        await new_mailer(receiver, security=security, ca_file=authority).send(MAIL)
         with pytest.raises(MailError, match=r"(?i)certificate"):
             await new_mailer(receiver, security=security).send(MAIL)
 
@@ -67,7 +67,7 @@ async def test_a_server_without_starttls_receives_no_unencrypted_mail() -> None:
 
 async def test_the_mailer_logs_in(tmp_path: Path) -> None:
     context, authority = issue_certificate(tmp_path)
-    tls = {"security": "starttls", "authority": authority}
+    tls = {"security": "starttls", "ca_file": authority}
     async with run_smtp_server(tls_context=context, requires_login=True) as receiver:
         await new_mailer(receiver, username="chat", password="secret", **tls).send(MAIL)
         with pytest.raises(MailError, match="Authentication"):
@@ -117,7 +117,7 @@ async def test_an_invalid_address_is_rejected_before_a_connection(address: str) 
 
 
 def test_an_unreadable_authority_names_the_setting(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"mail\.authority"):
+    with pytest.raises(ConfigError, match=r"mail\.ca_file"):
         SmtpMailer(MailConfig(host="localhost", ca_file=str(tmp_path / "missing.pem")), ControlledClock(NOW_MS))
 
 

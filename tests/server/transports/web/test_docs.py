@@ -192,7 +192,7 @@ async def test_a_deprecated_operation_names_its_replacement(world: World) -> Non
     entries = await read_operation_entries(world)
 
     for name, declared in operations().items():
-        assert ("Deprecated Use" in entries[name].text) == bool(declared.deprecated), name
+        assert ("Deprecated Use" in entries[name].text) == bool(declared.replaced_by), name
     assert "Deprecated Use list_pins instead." in entries["deprecated_list_pins"].text
     assert "/docs/resources/pins#list_pins" in entries["deprecated_list_pins"].links
     assert "/docs/events#GUILD_CREATE" in entries["list_activity_instances"].links
