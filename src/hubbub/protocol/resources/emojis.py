@@ -19,7 +19,7 @@ EMOJI_SIDE: Final = 128
 """Maximum width and height of an emoji in pixels; larger images are scaled down."""
 EMOJIS_MAX_BY_TIER: Final = (50, 100, 150, 250)
 """Maximum number of static emoji of a guild, by its premium tier; as many animated emoji are allowed in addition."""
-MORE_EMOJI_EMOJIS_MAX: Final = 200
+EMOJIS_MAX_WITH_MORE_EMOJI: Final = 200
 """Maximum number of static emoji in a guild with MORE_EMOJI, unless its premium tier allows more."""
 APPLICATION_EMOJIS_MAX: Final = 2000
 """Maximum number of emoji of an application."""

@@ -21,7 +21,7 @@ SOUND_MS_MAX: Final = 5_200
 """Maximum duration of a sound in milliseconds."""
 SOUNDS_MAX_BY_TIER: Final = (8, 24, 36, 48)
 """Maximum number of sounds by the guild's premium tier."""
-SOUNDS_MAX_MORE: Final = 96
+SOUNDS_MAX_WITH_MORE_SOUNDBOARD: Final = 96
 """Maximum number of sounds with the feature MORE_SOUNDBOARD."""
 
 SoundName = Annotated[str, Meta(min_length=SOUND_NAME_MIN, max_length=SOUND_NAME_MAX)]

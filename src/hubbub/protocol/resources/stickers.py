@@ -22,7 +22,7 @@ STICKER_SECONDS_MAX: Final = 5
 """Maximum duration of an animated sticker in seconds."""
 STICKERS_MAX_BY_TIER: Final = (5, 15, 30, 60)
 """Maximum number of stickers by the guild's premium tier."""
-STICKERS_MAX_MORE: Final = 60
+STICKERS_MAX_WITH_MORE_STICKERS: Final = 60
 """Maximum number of stickers with the feature MORE_STICKERS."""
 STICKER_NAME_MIN: Final = 2
 STICKER_NAME_MAX: Final = 30

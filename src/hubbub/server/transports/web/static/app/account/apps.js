@@ -65,7 +65,7 @@ function authorizationEntry({ context, main }, { id, application, scopes }, onRe
 /** Return the entry of an app that the user added to a guild. */
 function addedEntry({ context, main }, { guild, integration, can_delete: canDelete }, onRemoved) {
   const { application } = integration;
-  const why = canDelete ? null : `You need the permission “Manage guild” in ${guild.name}.`;
+  const denialReason = canDelete ? null : `You need the permission “Manage guild” in ${guild.name}.`;
   const remove = async () => {
     const isDone = await openActionDialog({
       title: `Remove ${application.name} from ${guild.name}?`,
@@ -85,11 +85,11 @@ function addedEntry({ context, main }, { guild, integration, can_delete: canDele
       listEntry({
         mark: appIcon(application),
         title: application.name,
-        details: [`In ${guild.name}`, why],
+        details: [`In ${guild.name}`, denialReason],
         actions: [
           actionButton("Remove", remove, {
             danger: true,
-            why,
+            denialReason,
             name: `Remove ${application.name} from ${guild.name}`,
           }),
         ],

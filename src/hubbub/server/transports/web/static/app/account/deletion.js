@@ -60,7 +60,7 @@ export function openDeletion(view, leave) {
           { class: "row" },
           actionButton("Delete account", () => deleteAccount(view), {
             danger: true,
-            why: owned.length ? "Transfer or delete your guilds first." : null,
+            denialReason: owned.length ? "Transfer or delete your guilds first." : null,
           }),
           owned.length ? h("span", { class: "muted small" }, "Transfer or delete your guilds first.") : null,
         ),

@@ -34,20 +34,20 @@ function build(view) {
 function guildEntry({ context }, guild) {
   const { state } = context;
   const nick = state.member(guild.id, state.me.id)?.nick ?? null;
-  const why = state.canInGuild(guild.id, Permissions.CHANGE_NICKNAME)
+  const denialReason = state.canInGuild(guild.id, Permissions.CHANGE_NICKNAME)
     ? null
     : "You need the permission “Change nickname”.";
   return {
     key: guild.id,
-    version: JSON.stringify([guild.name, guild.icon, nick, why]),
+    version: JSON.stringify([guild.name, guild.icon, nick, denialReason]),
     build: () =>
       listEntry({
         mark: guildIcon(guild),
         title: guild.name,
-        details: [nick ?? "No nickname", why],
+        details: [nick ?? "No nickname", denialReason],
         actions: [
           actionButton("Change", () => changeNick(context, guild, nick), {
-            why,
+            denialReason,
             name: `Change nickname in ${guild.name}`,
           }),
         ],

@@ -14,7 +14,7 @@ import { currentPasswordSetting } from "./credential_fields.js";
 const PATH = "/users/@me/passkeys";
 
 /** Return why this browser cannot use passkeys here, or null. */
-function whyNoPasskeys() {
+function passkeyObstacle() {
   if (!window.isSecureContext) return "Passkeys need HTTPS.";
   // Browsers accept no IP addresses as the domain of a passkey.
   if (/^[\d.]+$|:/.test(location.hostname.replaceAll(/[[\]]/g, ""))) return "Passkeys need a server with a host name.";
@@ -24,7 +24,7 @@ function whyNoPasskeys() {
 /** Return the section with the passkeys of the user. */
 export function passkeysSection(view) {
   const { api } = view.context;
-  const why = whyNoPasskeys();
+  const obstacle = passkeyObstacle();
   const list = liveList({
     label: "Passkeys",
     emptyText: "You have no passkeys.",
@@ -46,8 +46,8 @@ export function passkeysSection(view) {
     h(
       "div",
       { class: "row" },
-      actionButton("Add passkey", add, { why }),
-      why === null ? null : h("span", { class: "muted small" }, why),
+      actionButton("Add passkey", add, { denialReason: obstacle }),
+      obstacle === null ? null : h("span", { class: "muted small" }, obstacle),
     ),
   );
 }

@@ -8,7 +8,7 @@ import { channelPath } from "../ui/router.js";
 import { channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { canShareScreen } from "../voice/support.js";
-import { openCallDetails, openCallSettings } from "./dialogs.js";
+import { openCallDetails, openVoiceSettings } from "./dialogs.js";
 
 const STATE_LABELS = { connecting: "Connecting…", connected: "Voice connected", reconnecting: "Reconnecting…" };
 
@@ -48,7 +48,7 @@ export function callButtons(context, { hasVideo = true, isListener = false, extr
       toggle("screen", video.type === "screen" ? "Stop sharing" : "Share screen", video.type === "screen", () =>
         calls.toggleVideo("screen"),
       ),
-    iconButton("settings", "Voice settings", () => openCallSettings(context), { dataset: { focus: "settings" } }),
+    iconButton("settings", "Voice settings", () => openVoiceSettings(context), { dataset: { focus: "settings" } }),
     ...extraButtons,
     iconButton("hang_up", "Leave voice", () => calls.leave(), {
       class: "icon-button hang-up",

@@ -8,8 +8,8 @@ export async function openCallDetails(context) {
 }
 
 /** Open the settings of microphone and speakers. */
-export async function openCallSettings(context) {
-  (await loadModule(() => import("./call_settings.js")))?.showCallSettings(context);
+export async function openVoiceSettings(context) {
+  (await loadModule(() => import("./voice_settings.js")))?.showVoiceSettings(context);
 }
 
 /** Open the options of a participant next to `anchor`. */

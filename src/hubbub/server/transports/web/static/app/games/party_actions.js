@@ -8,8 +8,8 @@ import { RpcErrorCode } from "../activities/rpc_errors.js";
 import { LocalAgentError, sendToAgent } from "./local_agent.js";
 
 const PARTY_ENDED = "The party has ended, or cannot be joined now.";
-/** Sentences for errors of the API, by their codes. */
-const SENTENCES = {
+/** Texts for errors of the API, by code. */
+const ERROR_TEXTS = {
   // MISSING_ACCESS
   50001: "This invite is not valid any more. Ask for a new one.",
   // CANNOT_MESSAGE_USER
@@ -21,9 +21,9 @@ const SENTENCES = {
 };
 
 function reportError(error) {
-  const sentence = error.name === "ApiError" ? SENTENCES[error.code] : undefined;
-  if (sentence === undefined) showError(error);
-  else showNotice(sentence, "problem");
+  const text = error.name === "ApiError" ? ERROR_TEXTS[error.code] : undefined;
+  if (text === undefined) showError(error);
+  else showNotice(text, "problem");
 }
 
 /**

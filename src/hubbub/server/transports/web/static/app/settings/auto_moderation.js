@@ -32,10 +32,10 @@ export const AUTO_MODERATION_SCREEN = {
 
 function build(view, focusedId = null) {
   const { context, guildId } = view;
-  const why = view.access.whyNot(Permissions.MANAGE_GUILD);
-  if (why !== null) {
+  const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+  if (denialReason !== null) {
     view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(AUTO_MODERATION_SCREEN.id));
-    return lockedNotice(`You cannot see the rules. ${why}`);
+    return lockedNotice(`You cannot see the rules. ${denialReason}`);
   }
   const load = () => context.api.request("GET", `/guilds/${guildId}/auto-moderation/rules`);
   return loadContent(view, AUTO_MODERATION_SCREEN.label, load, rules => buildList(view, rules, load, focusedId));

@@ -121,16 +121,20 @@ export function openRule(view, loadedRule, goBack) {
   view.useForm(form);
   const notice = h("div", { class: "settings-access" });
   const drawAccess = () => {
-    const why = view.access.whyNot(Permissions.MODERATE_MEMBERS),
-      isLocked = why !== null && rule.actions.some(({ type }) => type === TIMEOUT);
+    const denialReason = view.access.denialReason(Permissions.MODERATE_MEMBERS),
+      isLocked = denialReason !== null && rule.actions.some(({ type }) => type === TIMEOUT);
     notice.replaceChildren(
       ...(isLocked
-        ? [lockedNotice(`This rule times out members. You can rename it, turn it off or remove the timeout. ${why}`)]
+        ? [
+            lockedNotice(
+              `This rule times out members. You can rename it, turn it off or remove the timeout. ${denialReason}`,
+            ),
+          ]
         : []),
     );
     for (const name of ["trigger_metadata", "exempt_roles", "exempt_channels"]) fields[name]?.setDisabled(isLocked);
     fields.enabled.setDisabled(isLocked && !rule.enabled);
-    actions.drawAccess(why, rule);
+    actions.drawAccess(denialReason, rule);
   };
   const leave = () => {
     goBack();
@@ -332,14 +336,14 @@ function actionsSetting(view, triggerType) {
       for (const { toggle, details } of parts) for (const field of [toggle, details]) field.setDisabled(disabled);
     },
     /** Disable the timeout for users without the permission; they can still remove a stored timeout. */
-    drawAccess(whyNotTimeOut, rule) {
+    drawAccess(timeoutDenialReason, rule) {
       for (const { type, toggle, details, reason } of parts) {
         if (type !== TIMEOUT) continue;
         const isStored = rule.actions.some(action => action.type === TIMEOUT);
-        toggle.setDisabled(whyNotTimeOut !== null && !isStored);
-        details.setDisabled(whyNotTimeOut !== null);
-        reason.hidden = whyNotTimeOut === null;
-        reason.textContent = whyNotTimeOut ?? "";
+        toggle.setDisabled(timeoutDenialReason !== null && !isStored);
+        details.setDisabled(timeoutDenialReason !== null);
+        reason.hidden = timeoutDenialReason === null;
+        reason.textContent = timeoutDenialReason ?? "";
       }
     },
   };

@@ -14,8 +14,8 @@ export const BANS_SCREEN = { id: "bans", label: "Bans", icon: "block", build };
 
 function build(view) {
   const { context, guildId, access } = view;
-  const why = access.whyNot(Permissions.BAN_MEMBERS);
-  if (why !== null) return lockedNotice(`You cannot see the bans. ${why}`);
+  const denialReason = access.denialReason(Permissions.BAN_MEMBERS);
+  if (denialReason !== null) return lockedNotice(`You cannot see the bans. ${denialReason}`);
   /** Listed bans by user ID. */
   const bans = new Map();
   const list = h("ul", { class: "settings-list", "aria-label": "Bans" });

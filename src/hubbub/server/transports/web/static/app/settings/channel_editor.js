@@ -50,16 +50,16 @@ function buildPage(view, channelId, find, regions, goBack) {
     { name } = channel;
   const drawAccess = () => {
     const access = view.access,
-      why = access.whyNotIn(Permissions.MANAGE_CHANNELS, channelId),
-      whyNotRoles = access.whyNotIn(Permissions.MANAGE_ROLES, channelId);
+      denialReason = access.channelDenialReason(Permissions.MANAGE_CHANNELS, channelId),
+      rolesDenialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channelId);
     const texts = [
-      why === null ? null : `You cannot change this channel. ${why}`,
-      whyNotRoles === null ? null : `You cannot change its permissions. ${whyNotRoles}`,
+      denialReason === null ? null : `You cannot change this channel. ${denialReason}`,
+      rolesDenialReason === null ? null : `You cannot change its permissions. ${rolesDenialReason}`,
     ].filter(Boolean);
     notice.replaceChildren(...texts.map(text => lockedNotice(text)));
-    for (const field of [...Object.values(general), ...Object.values(posts)]) field.setDisabled(why !== null);
+    for (const field of [...Object.values(general), ...Object.values(posts)]) field.setDisabled(denialReason !== null);
     overwrites.drawAccess();
-    drawDeletion(deletion, view, find(), why, () => (isDeletedHere = true));
+    drawDeletion(deletion, view, find(), denialReason, () => (isDeletedHere = true));
   };
   view.onChange(({ kind, id }) => {
     const current = find();
@@ -134,16 +134,16 @@ function postSections(general, posts) {
 }
 
 /** Return why a channel cannot be deleted although the user manages channels, or null. */
-function whyNotDelete(guild, channel) {
+function deletionDenialReason(guild, channel) {
   const isRequired =
     (guild.features ?? []).includes("COMMUNITY") &&
     [guild.rules_channel_id, guild.public_updates_channel_id].includes(channel.id);
   return isRequired ? "A community guild needs this channel for its rules or updates." : null;
 }
 
-function drawDeletion(node, view, channel, why, onDelete) {
+function drawDeletion(node, view, channel, denialReason, onDelete) {
   const isCategory = channel.type === ChannelType.GUILD_CATEGORY,
-    reason = why ?? whyNotDelete(view.guild, channel),
+    reason = denialReason ?? deletionDenialReason(view.guild, channel),
     label = isCategory ? "Delete category" : "Delete channel";
   const version = `${channel.name} ${reason}`;
   if (node.dataset.version === version) return;
@@ -167,7 +167,7 @@ function drawDeletion(node, view, channel, why, onDelete) {
   node.replaceChildren(
     settingsSection(
       "Delete",
-      h("div", { class: "row" }, actionButton(label, remove, { danger: true, why: reason })),
+      h("div", { class: "row" }, actionButton(label, remove, { danger: true, denialReason: reason })),
       reason === null ? null : h("p", { class: "hint" }, reason),
     ),
   );

@@ -106,10 +106,10 @@ export function withPrivacy(overwrites, guildId, isPrivate) {
 }
 
 /** Return why the user cannot change a permission in the overwrites of a channel, or null. */
-function whyNotBit(access, channel, bit) {
-  const why = access.whyNotIn(Permissions.MANAGE_ROLES, channel.id);
+function bitDenialReason(access, channel, bit) {
+  const denialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channel.id);
   // The notice above the tabs gives the reason for all permissions.
-  if (why !== null) return "";
+  if (denialReason !== null) return "";
   const ownIds = new Set([access.me.id, access.guild.id, ...access.member.roles]);
   const managesByOverwrite = (channel.permission_overwrites ?? []).some(
     overwrite => ownIds.has(overwrite.id) && BigInt(overwrite.allow) & Permissions.MANAGE_ROLES,
@@ -157,11 +157,11 @@ function overwriteRow(label, text, onChoose) {
   );
   return {
     node,
-    show(state, why) {
+    show(state, denialReason) {
       inputs.get(state).checked = true;
-      for (const input of inputs.values()) input.disabled = why !== null;
-      reason.hidden = !why;
-      reason.textContent = why ?? "";
+      for (const input of inputs.values()) input.disabled = denialReason !== null;
+      reason.hidden = !denialReason;
+      reason.textContent = denialReason ?? "";
     },
   };
 }
@@ -237,7 +237,7 @@ export function overwritesSetting(view, findChannel) {
       }),
     );
   };
-  const drawSync = (channel, why) => {
+  const drawSync = (channel, denialReason) => {
     const parent = view.context.state.channels.get(channel.parent_id);
     if (isCategory || parent === undefined) return void setChildren(sync);
     const isSynced = isInSync({ permission_overwrites: value }, parent);
@@ -250,13 +250,15 @@ export function overwritesSetting(view, findChannel) {
       ),
       isSynced
         ? null
-        : actionButton("Sync with category", () => set(normalizeOverwrites(parent.permission_overwrites)), { why }),
+        : actionButton("Sync with category", () => set(normalizeOverwrites(parent.permission_overwrites)), {
+            denialReason,
+          }),
     );
   };
-  const drawTargets = why => {
+  const drawTargets = denialReason => {
     const options = [[guildId, "@everyone"], ...sortedTargets(view, value)];
     if (!options.some(([id]) => id === targetId)) targetId = guildId;
-    const version = JSON.stringify([options, targetId, why]);
+    const version = JSON.stringify([options, targetId, denialReason]);
     if (targets.dataset.version === version) return;
     targets.dataset.version = version;
     const select = choiceSetting("Permissions of", options);
@@ -273,24 +275,28 @@ export function overwritesSetting(view, findChannel) {
       targets.querySelector("select").focus();
     };
     const label = targetId === guildId ? "Clear" : "Remove";
-    setChildren(targets, select.node, actionButton(label, remove, { why, name: `${label} these permissions` }));
+    setChildren(
+      targets,
+      select.node,
+      actionButton(label, remove, { denialReason, name: `${label} these permissions` }),
+    );
   };
   const draw = () => {
     const channel = findChannel();
     if (channel === undefined) return;
     const access = view.access,
-      why = access.whyNotIn(Permissions.MANAGE_ROLES, channel.id);
+      denialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channel.id);
     const everyone = value.find(({ id }) => id === guildId);
     privacy.write(Boolean(BigInt(everyone?.deny ?? 0) & Permissions.VIEW_CHANNEL));
-    privacy.setDisabled(whyNotBit(access, channel, Permissions.VIEW_CHANNEL) !== null);
-    adder.button.disabled = why !== null;
-    drawSync(channel, why);
-    drawTargets(why);
+    privacy.setDisabled(bitDenialReason(access, channel, Permissions.VIEW_CHANNEL) !== null);
+    adder.button.disabled = denialReason !== null;
+    drawSync(channel, denialReason);
+    drawTargets(denialReason);
     const { allow, deny } = current();
     for (const [bit, row] of rows)
       row.show(
         BigInt(allow) & bit ? "allow" : BigInt(deny) & bit ? "deny" : "neutral",
-        whyNotBit(access, channel, bit),
+        bitDenialReason(access, channel, bit),
       );
   };
   const hasBits = ({ allow, deny }) => allow !== "0" || deny !== "0";

@@ -46,10 +46,12 @@ function build(view, focusedId = null) {
   };
   const draw = () => {
     const access = view.access,
-      why = access.whyNot(Permissions.MANAGE_CHANNELS);
-    notice.replaceChildren(...(why === null ? [] : [lockedNotice(`You cannot create or move channels. ${why}`)]));
-    createButton.disabled = why !== null;
-    const options = { view, access, why, viewer, edit, create };
+      denialReason = access.denialReason(Permissions.MANAGE_CHANNELS);
+    notice.replaceChildren(
+      ...(denialReason === null ? [] : [lockedNotice(`You cannot create or move channels. ${denialReason}`)]),
+    );
+    createButton.disabled = denialReason !== null;
+    const options = { view, access, denialReason, viewer, edit, create };
     reconcile(
       list,
       tree.flatMap(([groupId, ids]) => {
@@ -140,21 +142,21 @@ const isHiddenFromEveryone = (guild, channel) =>
   !(channelPermissions(guild, plainMember(), channel) & Permissions.VIEW_CHANNEL);
 
 /** Return the list entry of a channel or category. */
-function entry(channel, { details, iconName, isNested, extra = [] }, { view, access, why, viewer, edit }) {
+function entry(channel, { details, iconName, isNested, extra = [] }, { view, access, denialReason, viewer, edit }) {
   const canEdit = [Permissions.MANAGE_CHANNELS, Permissions.MANAGE_ROLES].some(
-    bits => access.whyNotIn(bits, channel.id) === null,
+    bits => access.channelDenialReason(bits, channel.id) === null,
   );
   const isPrivate = isHiddenFromEveryone(view.guild, channel);
   const summary = viewer === null ? null : accessSummary(view.guild, viewer, channel);
   const label = canEdit ? "Edit" : "View";
   return {
     key: channel.id,
-    version: JSON.stringify([channel.name, channel.type, details, isNested, isPrivate, summary, label, why]),
+    version: JSON.stringify([channel.name, channel.type, details, isNested, isPrivate, summary, label, denialReason]),
     build: () => {
       const button = actionButton(label, () => edit(channel.id), { name: `${label} ${channel.name}` });
       button.dataset.focus = "edit";
       const node = listEntry({
-        mark: [moveHandle(channel.name, why), icon(iconName)],
+        mark: [moveHandle(channel.name, denialReason), icon(iconName)],
         title: [
           channel.name,
           isPrivate ? h("span", { class: "tag" }, "Private") : null,
@@ -175,7 +177,7 @@ function entry(channel, { details, iconName, isNested, extra = [] }, { view, acc
 
 function categoryEntry(category, count, options) {
   const add = iconButton("plus", `Create channel in ${category.name}`, () => options.create(category.id), {
-    disabled: options.why !== null,
+    disabled: options.denialReason !== null,
   });
   const details = [count === 0 ? "No channels" : count === 1 ? "1 channel" : `${count} channels`];
   return entry(category, { details, iconName: "down", isNested: false, extra: [add] }, options);

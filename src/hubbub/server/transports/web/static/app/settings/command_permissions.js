@@ -19,8 +19,8 @@ const { ROLE, USER, CHANNEL } = CommandPermissionType;
 const allChannelsId = guildId => String(BigInt(guildId) - 1n);
 
 /** Return why the user cannot set the permissions of a command, or null; `command` is null for all commands of an app. */
-function whyNotSet(access, command, entries, applicationEntries) {
-  const missing = access.whyNot(Permissions.MANAGE_GUILD) ?? access.whyNot(Permissions.MANAGE_ROLES);
+function commandDenialReason(access, command, entries, applicationEntries) {
+  const missing = access.denialReason(Permissions.MANAGE_GUILD) ?? access.denialReason(Permissions.MANAGE_ROLES);
   if (missing !== null || command === null || canUse(access, command, entries, applicationEntries)) return missing;
   return "You cannot use this command yourself.";
 }
@@ -75,9 +75,14 @@ export async function openCommandPermissions(view, { application, target, entrie
   );
   view.useForm(form);
   const draw = () => {
-    const why = whyNotSet(view.access, target.command, stored.get(target.id) ?? [], stored.get(application.id) ?? []);
-    setChildren(notice, why === null ? null : viewOnlyNotice(why));
-    permissions.setDisabled(why !== null);
+    const denialReason = commandDenialReason(
+      view.access,
+      target.command,
+      stored.get(target.id) ?? [],
+      stored.get(application.id) ?? [],
+    );
+    setChildren(notice, denialReason === null ? null : viewOnlyNotice(denialReason));
+    permissions.setDisabled(denialReason !== null);
   };
   const reload = () =>
     runAndReport(async () => {
@@ -223,33 +228,33 @@ function permissionsSetting(view, members) {
 function describeTarget(view, members, { id, type }) {
   const { access, guildId, context } = view;
   if (type === CHANNEL) {
-    if (id === allChannelsId(guildId)) return { mark: icon("hash"), name: "All channels", why: null };
+    if (id === allChannelsId(guildId)) return { mark: icon("hash"), name: "All channels", denialReason: null };
     const channel = context.state.channels.get(id);
-    if (channel === undefined) return { mark: icon("hash"), name: "Unknown channel", why: null };
-    return { mark: icon(channelIconName(channel)), name: channel.name, why: null };
+    if (channel === undefined) return { mark: icon("hash"), name: "Unknown channel", denialReason: null };
+    return { mark: icon(channelIconName(channel)), name: channel.name, denialReason: null };
   }
   if (type === ROLE) {
-    if (id === guildId) return { mark: colorSwatch(colorsOf(access.everyone)), name: "@everyone", why: null };
+    if (id === guildId) return { mark: colorSwatch(colorsOf(access.everyone)), name: "@everyone", denialReason: null };
     const role = access.roles.find(other => other.id === id);
-    if (role === undefined) return { mark: null, name: "Unknown role", why: null };
-    return { mark: colorSwatch(colorsOf(role)), name: role.name, why: access.whyNotRole(role) };
+    if (role === undefined) return { mark: null, name: "Unknown role", denialReason: null };
+    return { mark: colorSwatch(colorsOf(role)), name: role.name, denialReason: access.roleDenialReason(role) };
   }
   const member = members.get(id);
-  if (member === undefined) return { mark: null, name: "Unknown member", why: null };
+  if (member === undefined) return { mark: null, name: "Unknown member", denialReason: null };
   const name = member.nick || member.user.global_name || member.user.username;
-  return { mark: userAvatar(member.user, name), name, why: null };
+  return { mark: userAvatar(member.user, name), name, denialReason: null };
 }
 
 function entryRow(view, members, { id, type, permission }, isDisabled, setEntry) {
-  const { mark, name, why } = describeTarget(view, members, { id, type });
+  const { mark, name, denialReason } = describeTarget(view, members, { id, type });
   const isFixed = id === view.guildId || id === allChannelsId(view.guildId);
   const options = [...(isFixed ? [[null, "Default"]] : []), [true, "Allowed"], [false, "Not allowed"]];
   const select = h(
     "select",
     {
       "aria-label": `Permission of ${name}`,
-      disabled: isDisabled || why !== null,
-      title: why,
+      disabled: isDisabled || denialReason !== null,
+      title: denialReason,
       onchange: () => {
         setEntry(id, type, options[Number(select.value)][0]);
         view.main.querySelector(`[data-entry="${type}-${id}"]`)?.focus();
@@ -260,7 +265,7 @@ function entryRow(view, members, { id, type, permission }, isDisabled, setEntry)
   );
   select.value = String(options.findIndex(([value]) => value === permission));
   const remove = iconButton("bin", `Remove ${name}`, () => setEntry(id, type, null), {
-    disabled: isDisabled || why !== null,
+    disabled: isDisabled || denialReason !== null,
   });
   return h(
     "li",

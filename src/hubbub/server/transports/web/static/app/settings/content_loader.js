@@ -66,19 +66,23 @@ export function createReload(node, load, show) {
  * @param {any} view
  * @param {import("./settings_dialog.js").SettingsScreen} screen
  * @param {object} options
- * @param {() => string | null} options.whyNotSee returns why the user cannot see the values, or null
- * @param {() => string | null} options.whyNotChange returns why the user cannot change the values, or null
+ * @param {() => string | null} options.viewDenialReason returns why the user cannot see the values, or null
+ * @param {() => string | null} options.changeDenialReason returns why the user cannot change the values, or null
  * @param {() => Promise<any>} options.load returns the values
  * @param {(changes: any) => Promise<any>} options.save resolves to the stored values
  * @param {() => Record<string, import("./fields.js").SettingsField>} options.createFields
  * @param {(fields: any) => any} options.layout returns the content of the form
  * @param {(values: any) => void} [options.onValues] called each time values are loaded or stored
  */
-export function loadForm(view, screen, { whyNotSee, whyNotChange, load, save, createFields, layout, onValues }) {
-  const whyHidden = whyNotSee();
-  if (whyHidden !== null) {
-    view.onChange(() => whyNotSee() === null && view.show(screen.id));
-    return lockedNotice(whyHidden);
+export function loadForm(
+  view,
+  screen,
+  { viewDenialReason, changeDenialReason, load, save, createFields, layout, onValues },
+) {
+  const hiddenReason = viewDenialReason();
+  if (hiddenReason !== null) {
+    view.onChange(() => viewDenialReason() === null && view.show(screen.id));
+    return lockedNotice(hiddenReason);
   }
   return loadContent(view, screen.label, load, values => {
     const fields = createFields();
@@ -94,18 +98,18 @@ export function loadForm(view, screen, { whyNotSee, whyNotChange, load, save, cr
     const notice = h("div", { class: "settings-access" });
     let shownReason;
     const drawAccess = () => {
-      const why = whyNotChange();
-      if (why === shownReason) return;
-      shownReason = why;
-      notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(why)]));
-      for (const field of Object.values(fields)) field.setDisabled(why !== null);
+      const denialReason = changeDenialReason();
+      if (denialReason === shownReason) return;
+      shownReason = denialReason;
+      notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(denialReason)]));
+      for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
     };
     const reload = createReload(notice, load, found => {
       form.load(found);
       onValues?.(found);
     });
     view.onChange(({ kind }) => {
-      if (whyNotSee() !== null) {
+      if (viewDenialReason() !== null) {
         view.show(screen.id);
         return;
       }

@@ -7,7 +7,7 @@ import {
   EMOJI_NAME_MAX,
   EMOJI_NAME_MIN,
   EMOJI_SIDE,
-  MORE_EMOJI_EMOJIS_MAX,
+  EMOJIS_MAX_WITH_MORE_EMOJI,
 } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { formatByteLimit } from "../ui/formats.js";
@@ -29,7 +29,7 @@ const PREVIEW_SIDE_PIXELS = 96;
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const EMOJI_SCREEN = { id: "emoji", label: "Emoji", icon: "smile", build };
 
-const maxOf = guild => slotsMax(guild, EMOJIS_MAX_BY_TIER, "MORE_EMOJI", MORE_EMOJI_EMOJIS_MAX);
+const maxOf = guild => slotsMax(guild, EMOJIS_MAX_BY_TIER, "MORE_EMOJI", EMOJIS_MAX_WITH_MORE_EMOJI);
 const countOf = (emojis, isAnimated) => emojis.filter(emoji => emoji.animated === isAnimated).length;
 
 function build(view) {

@@ -50,12 +50,12 @@ function nextTimes({ scheduled_start_time: nextTime, recurrence_rule: rule }) {
 /**
  * Return the section with the next dates of an event.
  *
- * `draw` shows the dates of an event; `why` is the reason that the user cannot change dates, or null.
+ * `draw` shows the dates of an event; `denialReason` is the reason that the user cannot change dates, or null.
  *
  * @param {any} view the settings view that contains the section
  * @param {string} path the API path of the event
  * @param {() => void} onChange called after a date was skipped or restored
- * @returns {{node: HTMLElement, draw: (event: any, why: string | null) => void}}
+ * @returns {{node: HTMLElement, draw: (event: any, denialReason: string | null) => void}}
  */
 export function eventDates(view, path, onChange) {
   const list = h("ul", { class: "settings-list", "aria-label": "Next dates" });
@@ -74,14 +74,14 @@ export function eventDates(view, path, onChange) {
       await onChange();
       /** @type {any} */ (list.querySelector(`[data-time="${timeMs}"]`))?.focus();
     });
-  const row = (event, timeMs, why) => {
+  const row = (event, timeMs, denialReason) => {
     const id = lowestIdAt(timeMs);
     const exception = event.guild_scheduled_event_exceptions?.find(other => other.event_exception_id === id);
     const isSkipped = exception?.is_canceled ?? false,
       time = timeElement(Date.parse(exception?.scheduled_start_time ?? "") || timeMs, "f");
     const label = isSkipped ? "Restore" : "Skip";
     const button = actionButton(label, () => setSkipped(timeMs, exception, !isSkipped), {
-      why,
+      denialReason,
       name: `${label} ${time.textContent}`,
     });
     button.dataset.time = String(timeMs);
@@ -89,12 +89,12 @@ export function eventDates(view, path, onChange) {
   };
   return {
     node,
-    draw(event, why) {
+    draw(event, denialReason) {
       node.hidden = !event.recurrence_rule;
       if (event.recurrence_rule)
         setChildren(
           list,
-          nextTimes(event).map(timeMs => row(event, timeMs, why)),
+          nextTimes(event).map(timeMs => row(event, timeMs, denialReason)),
         );
     },
   };

@@ -36,10 +36,10 @@ export function slotsMax(guild, byTier, feature, moreMax) {
 }
 
 /** Return why the user cannot change an expression, or null. */
-export function whyNotExpression(access, expression) {
+export function expressionDenialReason(access, expression) {
   const isOwn = expression.user?.id === access.me.id;
   if (isOwn && access.has(Permissions.CREATE_GUILD_EXPRESSIONS)) return null;
-  return access.whyNot(Permissions.MANAGE_GUILD_EXPRESSIONS);
+  return access.denialReason(Permissions.MANAGE_GUILD_EXPRESSIONS);
 }
 
 /**
@@ -60,19 +60,19 @@ export function expressionScreen(view, kind) {
   );
   const drawTools = items => {
     const access = view.access;
-    const why = access.whyNot(Permissions.CREATE_GUILD_EXPRESSIONS);
-    const isLocked = why !== null && !access.has(Permissions.MANAGE_GUILD_EXPRESSIONS);
+    const denialReason = access.denialReason(Permissions.CREATE_GUILD_EXPRESSIONS);
+    const isLocked = denialReason !== null && !access.has(Permissions.MANAGE_GUILD_EXPRESSIONS);
     notice.replaceChildren(
       ...(isLocked
-        ? [viewOnlyNotice(why)]
-        : why === null
+        ? [viewOnlyNotice(denialReason)]
+        : denialReason === null
           ? []
-          : [h("p", { class: "hint" }, `You can only change what exists. To add something: ${why}`)]),
+          : [h("p", { class: "hint" }, `You can only change what exists. To add something: ${denialReason}`)]),
     );
-    const whyFull = why === null && kind.isFull(view.guild, items) ? "There is no free slot." : null;
-    addButton.disabled = why !== null || whyFull !== null;
-    addButton.title = why ?? whyFull ?? "";
-    const text = [kind.slotsText(view.guild, items), whyFull].filter(Boolean).join(". ");
+    const fullReason = denialReason === null && kind.isFull(view.guild, items) ? "There is no free slot." : null;
+    addButton.disabled = denialReason !== null || fullReason !== null;
+    addButton.title = denialReason ?? fullReason ?? "";
+    const text = [kind.slotsText(view.guild, items), fullReason].filter(Boolean).join(". ");
     if (slots.textContent !== text) slots.textContent = text;
   };
   const list = liveList({
@@ -115,20 +115,23 @@ export function expressionScreen(view, kind) {
 }
 
 function expressionEntry(view, kind, item, { edit, remove }) {
-  const why = whyNotExpression(view.access, item),
+  const denialReason = expressionDenialReason(view.access, item),
     name = kind.nameOf(item),
     details = [
       item.user ? `Added by ${item.user.global_name || item.user.username}` : null,
       ...kind.details(view, item),
     ];
   const buttons = () => {
-    const editButton = actionButton("Edit", () => edit(item), { why, name: `Edit ${name}` });
+    const editButton = actionButton("Edit", () => edit(item), { denialReason, name: `Edit ${name}` });
     editButton.dataset.focus = "edit";
-    return [editButton, actionButton("Delete", () => remove(item), { danger: true, why, name: `Delete ${name}` })];
+    return [
+      editButton,
+      actionButton("Delete", () => remove(item), { danger: true, denialReason, name: `Delete ${name}` }),
+    ];
   };
   return {
     key: kind.idOf(item),
-    version: JSON.stringify([item, details, why]),
+    version: JSON.stringify([item, details, denialReason]),
     build: () =>
       listEntry({
         mark: kind.mark(view, item),

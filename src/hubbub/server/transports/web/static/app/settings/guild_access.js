@@ -26,19 +26,19 @@ export class GuildSettingsAccess {
   }
 
   /** Return null if the user has a permission, or a sentence that names the missing one. */
-  whyNot(bits) {
+  findDenialReason(bits) {
     return this.has(bits) ? null : `You need the permission “${PERMISSION_LABELS.get(bits)}”.`;
   }
 
   /** Return null if the user has a permission in a channel, or a sentence that names the missing one. */
-  whyNotIn(bits, channelId) {
+  channelDenialReason(bits, channelId) {
     if (this.state.can(channelId, bits)) return null;
     return `You need the permission “${PERMISSION_LABELS.get(bits)}” in this channel.`;
   }
 
   /** Return null if the user has a permission and outranks a member, or the sentence with the reason. */
-  whyNotOn(bits, member) {
-    const missing = this.whyNot(bits);
+  memberDenialReason(bits, member) {
+    const missing = this.denialReason(bits);
     if (missing !== null) return missing;
     if (member.user.id === this.me.id) return "You cannot do this to yourself.";
     if (member.user.id === this.guild.owner_id) return "The owner of the guild cannot be changed by others.";
@@ -48,21 +48,21 @@ export class GuildSettingsAccess {
   }
 
   /** Return null if the user may change the nickname of a member, or the reason. */
-  whyNotRename(member) {
-    if (member.user.id !== this.me.id) return this.whyNotOn(Permissions.MANAGE_NICKNAMES, member);
-    return this.has(Permissions.MANAGE_NICKNAMES) ? null : this.whyNot(Permissions.CHANGE_NICKNAME);
+  renameDenialReason(member) {
+    if (member.user.id !== this.me.id) return this.memberDenialReason(Permissions.MANAGE_NICKNAMES, member);
+    return this.has(Permissions.MANAGE_NICKNAMES) ? null : this.denialReason(Permissions.CHANGE_NICKNAME);
   }
 
   /** Return null if the user may time out a member, or the reason. */
-  whyNotTimeOut(member) {
+  timeoutDenialReason(member) {
     if (guildPermissions(this.guild, member) & Permissions.ADMINISTRATOR && member.user.id !== this.guild.owner_id)
       return "Administrators cannot be timed out.";
-    return this.whyNotOn(Permissions.MODERATE_MEMBERS, member);
+    return this.memberDenialReason(Permissions.MODERATE_MEMBERS, member);
   }
 
   /** Return null if the user may edit or assign a role, or the reason. */
-  whyNotRole(role) {
-    const missing = this.whyNot(Permissions.MANAGE_ROLES);
+  roleDenialReason(role) {
+    const missing = this.denialReason(Permissions.MANAGE_ROLES);
     if (missing !== null) return missing;
     if (this.isOwner || outranks(this.#topRole(this.member), role)) return null;
     return "This role is not below your highest role.";

@@ -15,10 +15,10 @@ function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/profile`;
   return loadForm(view, GUILD_TAG_SCREEN, {
-    whyNotSee: () => null,
-    whyNotChange: () => {
+    viewDenialReason: () => null,
+    changeDenialReason: () => {
       const hasTags = (view.guild.features ?? []).includes("GUILD_TAGS");
-      return hasTags ? view.access.whyNot(Permissions.MANAGE_GUILD) : "Tags are not available in this guild.";
+      return hasTags ? view.access.denialReason(Permissions.MANAGE_GUILD) : "Tags are not available in this guild.";
     },
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PATCH", path, { json: changes }),

@@ -24,10 +24,10 @@ function build(view, focusedId = null) {
     view.main.focus();
   };
   const draw = () => {
-    const why = view.access.whyNot(Permissions.MANAGE_GUILD);
-    if (why !== null) {
+    const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+    if (denialReason !== null) {
       list = null;
-      content.replaceChildren(lockedNotice(`You cannot see the apps. ${why}`));
+      content.replaceChildren(lockedNotice(`You cannot see the apps. ${denialReason}`));
       return;
     }
     if (list !== null) {

@@ -30,7 +30,7 @@ export const invitableChannels = view =>
 /** Open the dialog that creates an invite. Resolve to the invite, or null. */
 export async function openInviteCreation(view) {
   const { access, context } = view;
-  const whyNoRoles = access.whyNot(Permissions.MANAGE_ROLES);
+  const rolesDenialReason = access.denialReason(Permissions.MANAGE_ROLES);
   const fields = {
     channel_id: choiceSetting("Channel", invitableChannels(view)),
     max_age: choiceSetting("Expires after", AGE_OPTIONS),
@@ -40,14 +40,14 @@ export async function openInviteCreation(view) {
     }),
     role_ids: entitiesSetting(view, "Roles", {
       type: ComponentType.ROLE_SELECT,
-      hint: whyNoRoles ?? "Given to everyone who joins. Only roles below your highest role.",
+      hint: rolesDenialReason ?? "Given to everyone who joins. Only roles below your highest role.",
       placeholder: "No roles",
       max: INVITE_ROLES_MAX,
     }),
     target_users_file: targetUsersSetting("Only for these users"),
   };
   fields.max_age.write(INVITE_AGE_SECONDS_MAX);
-  fields.role_ids.setDisabled(whyNoRoles !== null);
+  fields.role_ids.setDisabled(rolesDenialReason !== null);
   let created = null;
   await openActionDialog({
     title: "Create invite",

@@ -7,7 +7,7 @@ import { h } from "../ui/dom.js";
 import { formatByteLimit } from "../ui/formats.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { openActionDialog } from "./form.js";
-import { whyTooLarge } from "./upload_field.js";
+import { fileSizeError } from "./upload_field.js";
 
 /** First line of the CSV file. */
 const HEADER = "user_id";
@@ -37,9 +37,9 @@ export function targetUsersSetting(label) {
   input.addEventListener("change", async () => {
     const [file] = input.files;
     if (file === undefined) return;
-    const why = whyTooLarge(file, TARGET_USERS_FILE_BYTES_MAX);
-    field.setError(why);
-    if (why === null) area.value = withoutHeader(await file.text());
+    const error = fileSizeError(file, TARGET_USERS_FILE_BYTES_MAX);
+    field.setError(error);
+    if (error === null) area.value = withoutHeader(await file.text());
     input.value = "";
     area.dispatchEvent(new Event("input", { bubbles: true }));
   });
@@ -70,8 +70,8 @@ function withoutHeader(text) {
 }
 
 /** Return why the user cannot change the users of an invite, or null. */
-function whyNotChange(access, invite) {
-  return invite.inviter?.id === access.me.id ? null : access.whyNot(Permissions.MANAGE_GUILD);
+function changeDenialReason(access, invite) {
+  return invite.inviter?.id === access.me.id ? null : access.denialReason(Permissions.MANAGE_GUILD);
 }
 
 /** Open the dialog with the users who can use an invite. */
@@ -80,10 +80,10 @@ export function openTargetUsers(view, invite) {
     const { context, access } = view,
       path = `/invites/${invite.code}/target-users`;
     const text = await fetchTargets(context, path);
-    const why = whyNotChange(access, invite);
+    const denialReason = changeDenialReason(access, invite);
     const users = targetUsersSetting("Only for these users");
     users.write(text);
-    users.setDisabled(why !== null);
+    users.setDisabled(denialReason !== null);
     const count = text === null ? 0 : text.split("\n").length;
     const isDone = await openActionDialog({
       title: `Users of ${invite.code}`,
@@ -91,11 +91,11 @@ export function openTargetUsers(view, invite) {
         count === 0
           ? "Everyone with the link can use it."
           : `Only ${count === 1 ? "1 user" : `${count} users`} can use it.`,
-        why === null ? null : ` ${why}`,
+        denialReason === null ? null : ` ${denialReason}`,
       ],
       label: "Save",
       danger: false,
-      isLocked: why !== null,
+      isLocked: denialReason !== null,
       fields: { target_users_file: users },
       run: ({ target_users_file: changed }) =>
         context.api.request("PUT", path, {

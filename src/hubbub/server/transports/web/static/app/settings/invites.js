@@ -16,8 +16,8 @@ import { liveList } from "./live_list.js";
 export const INVITES_SCREEN = { id: "invites", label: "Invites", icon: "invite", build };
 
 /** Return why the user cannot see the invites, or null. */
-function whyNotList(access) {
-  return access.has(Permissions.VIEW_AUDIT_LOG) ? null : access.whyNot(Permissions.MANAGE_GUILD);
+function listDenialReason(access) {
+  return access.has(Permissions.VIEW_AUDIT_LOG) ? null : access.denialReason(Permissions.MANAGE_GUILD);
 }
 
 function build(view) {
@@ -43,10 +43,10 @@ function build(view) {
     createButton.focus();
   };
   const draw = () => {
-    const why = whyNotList(view.access);
-    if (why !== null) {
+    const denialReason = listDenialReason(view.access);
+    if (denialReason !== null) {
       list = null;
-      content.replaceChildren(lockedNotice(`You cannot see the invites. ${why}`));
+      content.replaceChildren(lockedNotice(`You cannot see the invites. ${denialReason}`));
       return;
     }
     const canInvite = invitableChannels(view).length > 0;
@@ -85,9 +85,9 @@ function copyLink(context, invite) {
 }
 
 /** Return why the user cannot revoke an invite, or null. */
-function whyNotRevoke(access, invite) {
+function revocationDenialReason(access, invite) {
   if (access.has(Permissions.MANAGE_GUILD)) return null;
-  return access.whyNotIn(Permissions.MANAGE_CHANNELS, invite.channel?.id);
+  return access.channelDenialReason(Permissions.MANAGE_CHANNELS, invite.channel?.id);
 }
 
 const usesText = ({ uses, max_uses: max }) => (max ? `${uses} of ${max} uses` : uses === 1 ? "1 use" : `${uses} uses`);
@@ -117,7 +117,7 @@ function targetText({ target_type: type, target_user: user, target_application: 
 
 function inviteEntry(view, invite, onChange) {
   const { context, access } = view;
-  const why = whyNotRevoke(access, invite),
+  const denialReason = revocationDenialReason(access, invite),
     details = describe(invite);
   const revoke = async () => {
     const isDone = await openActionDialog({
@@ -132,7 +132,7 @@ function inviteEntry(view, invite, onChange) {
   };
   return {
     key: invite.code,
-    version: JSON.stringify([details, why, invite.inviter?.avatar]),
+    version: JSON.stringify([details, denialReason, invite.inviter?.avatar]),
     build: () => {
       const copy = actionButton("Copy link", () => copyLink(context, invite), { name: `Copy link of ${invite.code}` });
       copy.dataset.focus = "copy";
@@ -146,7 +146,7 @@ function inviteEntry(view, invite, onChange) {
         actions: [
           copy,
           actionButton("Users", () => openTargetUsers(view, invite), { name: `Users of ${invite.code}` }),
-          actionButton("Revoke", revoke, { danger: true, why, name: `Revoke ${invite.code}` }),
+          actionButton("Revoke", revoke, { danger: true, denialReason, name: `Revoke ${invite.code}` }),
         ],
       });
     },

@@ -41,8 +41,8 @@ function build(view) {
     };
   };
   return loadForm(view, JOIN_FORM_SCREEN, {
-    whyNotSee: () => null,
-    whyNotChange: () => view.access.whyNot(Permissions.MANAGE_GUILD),
+    viewDenialReason: () => null,
+    changeDenialReason: () => view.access.denialReason(Permissions.MANAGE_GUILD),
     load: async () => {
       const form = await context.api.request("GET", path).catch(error => {
         // The guild has no form yet.

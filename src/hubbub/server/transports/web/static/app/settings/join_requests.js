@@ -22,8 +22,8 @@ const STATUS_OPTIONS = [
 export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: "Join requests", icon: "inbox", build };
 
 /** Return why the user cannot review requests, or null. */
-function whyNotReview({ access, guild }) {
-  const missing = access.whyNot(Permissions.KICK_MEMBERS);
+function reviewDenialReason({ access, guild }) {
+  const missing = access.denialReason(Permissions.KICK_MEMBERS);
   if (missing !== null) return `You cannot see the requests. ${missing}`;
   const features = guild.features ?? [];
   return features.includes("MEMBER_VERIFICATION_GATE_ENABLED") &&
@@ -34,10 +34,10 @@ function whyNotReview({ access, guild }) {
 
 function build(view) {
   const { context, guildId } = view;
-  const why = whyNotReview(view);
-  if (why !== null) {
-    view.onChange(() => whyNotReview(view) !== why && view.show(JOIN_REQUESTS_SCREEN.id));
-    return lockedNotice(why);
+  const denialReason = reviewDenialReason(view);
+  if (denialReason !== null) {
+    view.onChange(() => reviewDenialReason(view) !== denialReason && view.show(JOIN_REQUESTS_SCREEN.id));
+    return lockedNotice(denialReason);
   }
   /** Listed requests by ID, the newest first. @type {Map<string, any>} */
   let requests = new Map(),
@@ -80,7 +80,7 @@ function build(view) {
     runAndReport(async () => show(await fetchPage()));
   });
   view.onChange(({ kind }) => {
-    if (whyNotReview(view) !== null) view.show(JOIN_REQUESTS_SCREEN.id);
+    if (reviewDenialReason(view) !== null) view.show(JOIN_REQUESTS_SCREEN.id);
     else if (kind === "joinRequests") reload();
   });
   runAndReport(async () => show(await fetchPage()));

@@ -11,7 +11,7 @@ export function lockedNotice(text) {
 }
 
 /** Return a notice for content that the user can view but not change, with the reason. */
-export const viewOnlyNotice = why => lockedNotice(`You can view this but not change it. ${why}`);
+export const viewOnlyNotice = denialReason => lockedNotice(`You can view this but not change it. ${denialReason}`);
 
 /** Return a section with a heading. */
 export function settingsSection(title, ...children) {
@@ -38,16 +38,16 @@ export function listEntry({ mark, title, details = [], actions = [] }) {
   );
 }
 
-/** Return a small button; `why` disables it and is its tooltip, `name` is its accessible name. */
-export function actionButton(label, onClick, { danger = false, why = null, name = label } = {}) {
+/** Return a small button; `denialReason` disables it and is its tooltip, `name` is its accessible name. */
+export function actionButton(label, onClick, { danger = false, denialReason = null, name = label } = {}) {
   return h(
     "button",
     {
       type: "button",
       class: `button small ${danger ? "danger" : "quiet"}`,
       "aria-label": name === label ? null : name,
-      disabled: why !== null,
-      title: why,
+      disabled: denialReason !== null,
+      title: denialReason,
       onclick: onClick,
     },
     label,

@@ -33,8 +33,8 @@ function build(view) {
   const path = `/guilds/${guildId}/new-member-welcome`;
   let stored = EMPTY_GUIDE;
   return loadForm(view, MEMBER_GUIDE_SCREEN, {
-    whyNotSee: () => null,
-    whyNotChange: () => view.access.whyNot(Permissions.MANAGE_GUILD),
+    viewDenialReason: () => null,
+    changeDenialReason: () => view.access.denialReason(Permissions.MANAGE_GUILD),
     load: async () => (await context.api.request("GET", path)) ?? EMPTY_GUIDE,
     // The request replaces the guide as a whole.
     save: changes => context.api.request("PUT", path, { json: guideBody({ ...stored, ...changes }) }),

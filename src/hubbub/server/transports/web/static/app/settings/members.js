@@ -11,7 +11,7 @@ import { choiceSetting, reasonSetting, switchSetting, textSetting } from "./fiel
 import { SettingsForm, openActionDialog } from "./form.js";
 import { GuildSettingsAccess } from "./guild_access.js";
 import { actionButton, listEntry } from "./layout.js";
-import { openPrune, whyNotPrune } from "./prune.js";
+import { openPruneDialog, pruneDenialReason } from "./prune.js";
 
 const PAGE_SIZE = 50;
 const SEARCH_RESULTS_MAX = 100;
@@ -93,12 +93,12 @@ function build(view) {
     draw();
   });
   fetchPage();
-  const prune = actionButton("Remove inactive members", () => openPrune(view), { danger: true });
+  const prune = actionButton("Remove inactive members", () => openPruneDialog(view), { danger: true });
   const reason = h("p", { class: "hint settings-access" });
   const drawPrune = () => {
-    const why = whyNotPrune(view.access);
-    prune.disabled = why !== null;
-    reason.textContent = why === null ? "" : `You cannot remove inactive members. ${why}`;
+    const denialReason = pruneDenialReason(view.access);
+    prune.disabled = denialReason !== null;
+    reason.textContent = denialReason === null ? "" : `You cannot remove inactive members. ${denialReason}`;
   };
   drawPrune();
   return [h("div", { class: "settings-tools" }, search.node, prune), reason, status, list, moreButton];
@@ -144,16 +144,16 @@ function openMember(view, member) {
   const name = nameOf(member),
     path = `/guilds/${guildId}/members/${member.user.id}`;
   openDialog(name, close => {
-    const whyNotRename = access.whyNotRename(member);
+    const renameDenialReason = access.renameDenialReason(member);
     const nick = textSetting("Nickname", {
-      hint: whyNotRename ?? undefined,
+      hint: renameDenialReason ?? undefined,
       maxlength: NICK_MAX,
       placeholder: member.user.global_name ?? member.user.username,
       isNullable: true,
     });
     const switches = access.roles.map(role => {
-      const why = role.managed ? "An app manages this role." : access.whyNotRole(role);
-      return { role, why, field: switchSetting(role.name, { hint: why ?? undefined }) };
+      const denialReason = role.managed ? "An app manages this role." : access.roleDenialReason(role);
+      return { role, denialReason, field: switchSetting(role.name, { hint: denialReason ?? undefined }) };
     });
     const fields = { nick, ...Object.fromEntries(switches.map(({ role, field }) => [role.id, field])) };
     const values = {
@@ -170,8 +170,8 @@ function openMember(view, member) {
       onInput: drawSave,
     });
     form.disable([
-      ...(whyNotRename === null ? [] : ["nick"]),
-      ...switches.filter(({ why }) => why !== null).map(({ role }) => role.id),
+      ...(renameDenialReason === null ? [] : ["nick"]),
+      ...switches.filter(({ denialReason }) => denialReason !== null).map(({ role }) => role.id),
     ]);
     const submit = async event => {
       event.preventDefault();
@@ -210,16 +210,16 @@ function moderationControls(view, member, close) {
   const { access } = view;
   const isTimedOut = timeoutEndMs(member) !== null;
   const actions = [
-    [isTimedOut ? "End timeout" : "Time out", isTimedOut ? endTimeout : timeOut, access.whyNotTimeOut(member)],
-    ["Kick", kick, access.whyNotOn(Permissions.KICK_MEMBERS, member)],
-    ["Ban", ban, access.whyNotOn(Permissions.BAN_MEMBERS, member)],
+    [isTimedOut ? "End timeout" : "Time out", isTimedOut ? endTimeout : timeOut, access.timeoutDenialReason(member)],
+    ["Kick", kick, access.memberDenialReason(Permissions.KICK_MEMBERS, member)],
+    ["Ban", ban, access.memberDenialReason(Permissions.BAN_MEMBERS, member)],
   ];
   const run = async action => {
     if (await action(view, member)) close();
   };
-  const reasons = [...new Set(actions.map(([, , why]) => why).filter(Boolean))].map(why => {
-    const labels = actions.filter(([, , other]) => other === why).map(([label]) => label);
-    return h("p", { class: "hint" }, `${labels.join(", ")}: ${why}`);
+  const reasons = [...new Set(actions.map(([, , denialReason]) => denialReason).filter(Boolean))].map(denialReason => {
+    const labels = actions.filter(([, , other]) => other === denialReason).map(([label]) => label);
+    return h("p", { class: "hint" }, `${labels.join(", ")}: ${denialReason}`);
   });
   return h(
     "div",
@@ -227,7 +227,9 @@ function moderationControls(view, member, close) {
     h(
       "div",
       { class: "row" },
-      actions.map(([label, action, why]) => actionButton(label, () => run(action), { danger: true, why })),
+      actions.map(([label, action, denialReason]) =>
+        actionButton(label, () => run(action), { danger: true, denialReason }),
+      ),
     ),
     reasons,
   );
@@ -306,22 +308,22 @@ export function memberModerationItems(context, guildId, userId) {
   const access = new GuildSettingsAccess(context, guildId);
   const view = { context, guildId, access };
   const isTimedOut = timeoutEndMs(member) !== null;
-  const canEdit = access.whyNotRename(member) === null || access.has(Permissions.MANAGE_ROLES);
+  const canEdit = access.renameDenialReason(member) === null || access.has(Permissions.MANAGE_ROLES);
   return [
     canEdit && { label: "Nickname and roles", icon: "edit", onClick: () => openMember(view, member) },
-    access.whyNotTimeOut(member) === null && {
+    access.timeoutDenialReason(member) === null && {
       label: isTimedOut ? "End timeout" : "Time out",
       icon: "history",
       danger: !isTimedOut,
       onClick: () => (isTimedOut ? endTimeout(view, member) : timeOut(view, member)),
     },
-    access.whyNotOn(Permissions.KICK_MEMBERS, member) === null && {
+    access.memberDenialReason(Permissions.KICK_MEMBERS, member) === null && {
       label: "Kick",
       icon: "leave",
       danger: true,
       onClick: () => kick(view, member),
     },
-    access.whyNotOn(Permissions.BAN_MEMBERS, member) === null && {
+    access.memberDenialReason(Permissions.BAN_MEMBERS, member) === null && {
       label: "Ban",
       icon: "block",
       danger: true,

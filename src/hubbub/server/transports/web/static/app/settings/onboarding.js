@@ -45,8 +45,9 @@ function build(view) {
   const requirements = h("p", { class: "hint", role: "status" });
   let fields = null;
   return loadForm(view, ONBOARDING_SCREEN, {
-    whyNotSee: () => null,
-    whyNotChange: () => view.access.whyNot(Permissions.MANAGE_GUILD) ?? view.access.whyNot(Permissions.MANAGE_ROLES),
+    viewDenialReason: () => null,
+    changeDenialReason: () =>
+      view.access.denialReason(Permissions.MANAGE_GUILD) ?? view.access.denialReason(Permissions.MANAGE_ROLES),
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PUT", path, { json: changes }),
     createFields: () => {
@@ -149,7 +150,7 @@ function promptsSetting(view) {
 function optionsSetting(view) {
   const isAssignable = id => {
     const role = view.guild.roles.find(other => other.id === id);
-    return role !== undefined && !role.managed && view.access.whyNotRole(role) === null;
+    return role !== undefined && !role.managed && view.access.roleDenialReason(role) === null;
   };
   const records = recordsSetting("Answers", {
     noun: "answer",

@@ -67,15 +67,15 @@ function build(view) {
   });
   view.useForm(form);
   view.onChange(() => form.load(view.guild));
-  const why = access.whyNot(Permissions.MANAGE_GUILD);
+  const denialReason = access.denialReason(Permissions.MANAGE_GUILD);
   const hasBanners = (guild.features ?? []).includes("BANNER");
-  if (why !== null) form.disable();
+  if (denialReason !== null) form.disable();
   else if (!hasBanners) form.disable(["banner"]);
   const nodes = names => names.map(name => fields[name].node);
   return h(
     "div",
     { class: "settings-form" },
-    why === null ? null : viewOnlyNotice(why),
+    denialReason === null ? null : viewOnlyNotice(denialReason),
     settingsSection("Profile", nodes(["name", "description", "icon", "banner"]), [
       hasBanners ? null : h("p", { class: "hint" }, "Banners are not available in this guild."),
     ]),

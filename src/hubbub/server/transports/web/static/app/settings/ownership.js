@@ -20,36 +20,36 @@ function build(view) {
   });
   const owner = context.state.user(guild.owner_id);
   const name = owner === undefined ? "another member" : context.state.displayName(owner, guildId);
-  const why = isOwner ? null : "Only the owner can do this.";
+  const denialReason = isOwner ? null : "Only the owner can do this.";
   return h(
     "div",
     { class: "settings-form" },
     isOwner ? null : lockedNotice(`Only the owner can transfer or delete the guild. The owner is ${name}.`),
-    settingsSection("Transfer ownership", transferControls(view, why)),
+    settingsSection("Transfer ownership", transferControls(view, denialReason)),
     settingsSection(
       "Delete guild",
       h("p", null, "All channels, messages and roles are deleted, for all members. This cannot be undone."),
       h(
         "div",
         { class: "row" },
-        actionButton("Delete guild", () => deleteGuild(view), { danger: true, why }),
+        actionButton("Delete guild", () => deleteGuild(view), { danger: true, denialReason }),
       ),
     ),
   );
 }
 
 /** Return a picker for a new owner and the button that transfers the guild; `view` has `context`, `guildId` and `guild`. */
-export function transferControls(view, why, onDone = () => {}) {
+export function transferControls(view, denialReason, onDone = () => {}) {
   let newOwner = null;
   const isPossible = ({ value }) => value !== view.guild.owner_id && !view.context.state.user(value)?.bot;
   const button = actionButton("Transfer ownership", async () => (await transfer(view, newOwner)) && onDone(), {
     danger: true,
-    why,
+    denialReason,
   });
   button.disabled = true;
   const picker = entityPicker("New owner", {
     placeholder: "Choose a member",
-    disabled: why !== null,
+    disabled: denialReason !== null,
     find: async query => (await findGuildEntities(view, ComponentType.USER_SELECT, query)).filter(isPossible),
     onChoose: choice => {
       newOwner = choice ?? null;

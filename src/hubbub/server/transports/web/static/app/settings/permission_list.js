@@ -56,10 +56,10 @@ export function permissionList(buildRow, bits) {
  * Return the permission field of a role. Its value is the permissions as a decimal string; bits that the client does not
  * know stay unchanged.
  *
- * @param {(bit: bigint) => string | null} whyNot returns why the user cannot change a permission, or null
+ * @param {(bit: bigint) => string | null} findDenialReason returns why the user cannot change a permission, or null
  * @returns {import("./fields.js").SettingsField & {drawAccess: () => void}}
  */
-export function permissionsSetting(whyNot) {
+export function permissionsSetting(findDenialReason) {
   let unknownBits = 0n;
   const switches = new Map();
   const node = permissionList((bit, label, text) => {
@@ -71,10 +71,10 @@ export function permissionsSetting(whyNot) {
   });
   const drawAccess = () => {
     for (const [bit, { field, reason }] of switches) {
-      const why = whyNot(bit);
-      field.setDisabled(why !== null);
-      reason.hidden = why === null;
-      reason.textContent = why ?? "";
+      const denialReason = findDenialReason(bit);
+      field.setDisabled(denialReason !== null);
+      reason.hidden = denialReason === null;
+      reason.textContent = denialReason ?? "";
     }
   };
   drawAccess();

@@ -13,14 +13,14 @@ import { openActionDialog } from "./form.js";
 const PRUNE_COUNT_DELAY_MS = 300;
 
 /** Return why the user cannot remove inactive members, or null. */
-export function whyNotPrune(access) {
-  return access.whyNot(Permissions.KICK_MEMBERS) ?? access.whyNot(Permissions.MANAGE_GUILD);
+export function pruneDenialReason(access) {
+  return access.denialReason(Permissions.KICK_MEMBERS) ?? access.denialReason(Permissions.MANAGE_GUILD);
 }
 
 const membersText = count => (count === 1 ? "1 member" : `${count} members`);
 
 /** Open the dialog that counts and removes inactive members. Resolve to whether the request succeeded. */
-export async function openPrune(view) {
+export async function openPruneDialog(view) {
   const { context, guildId } = view,
     path = `/guilds/${guildId}/prune`;
   const days = numberSetting("Days without activity", {

@@ -14,9 +14,9 @@ import { settingsTabs } from "./tabs.js";
 import { imageSetting } from "./upload_field.js";
 
 /** Return why the user cannot change a permission of a role, or null. */
-function whyNotPermission(access, role, bit) {
+function permissionDenialReason(access, role, bit) {
   // The notice above the tabs gives the reason for all permissions.
-  if (access.whyNotRole(role) !== null) return "";
+  if (access.roleDenialReason(role) !== null) return "";
   return access.has(bit) ? null : "You can only change permissions that you have.";
 }
 
@@ -27,7 +27,7 @@ export function openRole(view, roleId, goBack) {
   if (role === undefined) return;
   const isEveryone = roleId === view.guildId,
     features = new Set(view.guild.features ?? []);
-  const permissions = permissionsSetting(bit => whyNotPermission(view.access, find() ?? role, bit));
+  const permissions = permissionsSetting(bit => permissionDenialReason(view.access, find() ?? role, bit));
   const appearance = isEveryone ? {} : appearanceFields(find, role, features);
   const fields = { ...appearance, permissions };
   const form = new SettingsForm(fields, valuesOf(role), {
@@ -44,12 +44,12 @@ export function openRole(view, roleId, goBack) {
   const drawAccess = () => {
     const access = view.access,
       current = find(),
-      why = access.whyNotRole(current);
-    notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(explain(why))]));
+      denialReason = access.roleDenialReason(current);
+    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(denialReason))]));
     for (const [fieldName, field] of Object.entries(appearance))
-      field.setDisabled(why !== null || whyNotAppearance(fieldName, features) !== null);
+      field.setDisabled(denialReason !== null || appearanceDenialReason(fieldName, features) !== null);
     permissions.drawAccess();
-    if (!isEveryone) drawDeletion(deletion, view, current, why, () => (isDeletedHere = true));
+    if (!isEveryone) drawDeletion(deletion, view, current, denialReason, () => (isDeletedHere = true));
   };
   view.onChange(detail => {
     const current = find();
@@ -80,9 +80,11 @@ export function openRole(view, roleId, goBack) {
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
-/** Add the general rule to the reason of `whyNotRole` if the role is too high. */
-function explain(why) {
-  return why.startsWith("This role") ? `${why} You can only change roles below your highest role.` : why;
+/** Add the general rule to the reason of `roleDenialReason` if the role is too high. */
+function explain(denialReason) {
+  return denialReason.startsWith("This role")
+    ? `${denialReason} You can only change roles below your highest role.`
+    : denialReason;
 }
 
 function valuesOf(role) {
@@ -98,7 +100,7 @@ function valuesOf(role) {
 }
 
 /** Return why the roles of a guild with these features cannot have an appearance field, or null. */
-function whyNotAppearance(fieldName, features) {
+function appearanceDenialReason(fieldName, features) {
   const isIcon = fieldName === "icon" || fieldName === "unicode_emoji";
   return isIcon && !features.has("ROLE_ICONS") ? "Role icons are not available in this guild." : null;
 }
@@ -132,21 +134,21 @@ function appearanceFields(find, role, features) {
 }
 
 function appearanceSections(fields, features) {
-  const whyNoIcon = whyNotAppearance("icon", features);
+  const iconDenialReason = appearanceDenialReason("icon", features);
   return [
     settingsSection("Role", fields.name.node, fields.colors.node),
     settingsSection(
       "Icon",
       fields.icon.node,
       fields.unicode_emoji.node,
-      whyNoIcon === null ? null : h("p", { class: "hint" }, whyNoIcon),
+      iconDenialReason === null ? null : h("p", { class: "hint" }, iconDenialReason),
     ),
     settingsSection("Visibility", fields.hoist.node, fields.mentionable.node),
   ];
 }
 
-function drawDeletion(node, view, role, why, onDelete) {
-  const reason = role.managed ? "An app manages this role. Remove the app to delete the role." : why;
+function drawDeletion(node, view, role, denialReason, onDelete) {
+  const reason = role.managed ? "An app manages this role. Remove the app to delete the role." : denialReason;
   const version = `${role.name} ${reason}`;
   if (node.dataset.version === version) return;
   node.dataset.version = version;
@@ -167,7 +169,7 @@ function drawDeletion(node, view, role, why, onDelete) {
   node.replaceChildren(
     settingsSection(
       "Delete",
-      h("div", { class: "row" }, actionButton("Delete role", remove, { danger: true, why: reason })),
+      h("div", { class: "row" }, actionButton("Delete role", remove, { danger: true, denialReason: reason })),
       reason === null ? null : h("p", { class: "hint" }, reason),
     ),
   );

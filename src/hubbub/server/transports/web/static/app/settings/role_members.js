@@ -20,8 +20,8 @@ const SEARCH_DELAY_MS = 250;
 const nameOf = member => member.nick || member.user.global_name || member.user.username;
 
 /** Return why the user cannot assign or remove a role, or null. */
-function whyNotAssign(access, role) {
-  return role.managed ? "An app manages the members of this role." : access.whyNotRole(role);
+function assignmentDenialReason(access, role) {
+  return role.managed ? "An app manages the members of this role." : access.roleDenialReason(role);
 }
 
 /**
@@ -55,14 +55,14 @@ export function roleMembers(view, roleId) {
   const draw = () => {
     const role = findRole();
     if (role === undefined) return;
-    const why = whyNotAssign(view.access, role);
-    addButton.disabled = why !== null;
-    reason.textContent = why ?? "";
-    reason.hidden = why === null;
+    const denialReason = assignmentDenialReason(view.access, role);
+    addButton.disabled = denialReason !== null;
+    reason.textContent = denialReason ?? "";
+    reason.hidden = denialReason === null;
     if (isStarted) status.textContent = members.size ? "" : isComplete ? "No member has this role yet." : "Loading…";
     reconcile(
       list,
-      [...members.values()].map(member => memberEntry(view, role, member, why, () => remove(member))),
+      [...members.values()].map(member => memberEntry(view, role, member, denialReason, () => remove(member))),
     );
   };
   const updateMember = (member, isAssigned) => {
@@ -119,17 +119,17 @@ export function roleMembers(view, roleId) {
   };
 }
 
-function memberEntry({ access }, role, member, why, onRemove) {
+function memberEntry({ access }, role, member, denialReason, onRemove) {
   const name = nameOf(member);
   return {
     key: member.user.id,
-    version: `${name} ${member.user.avatar} ${why} ${access.has(Permissions.MANAGE_ROLES)}`,
+    version: `${name} ${member.user.avatar} ${denialReason} ${access.has(Permissions.MANAGE_ROLES)}`,
     build: () =>
       listEntry({
         mark: userAvatar(member.user, name),
         title: name,
         details: [`@${member.user.username}`],
-        actions: [actionButton("Remove", onRemove, { why, name: `Remove ${name} from ${role.name}` })],
+        actions: [actionButton("Remove", onRemove, { denialReason, name: `Remove ${name} from ${role.name}` })],
       }),
   };
 }

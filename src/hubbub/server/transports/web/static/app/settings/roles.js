@@ -32,21 +32,26 @@ function build(view, focusedId = null) {
   const draw = () => {
     const access = view.access,
       roles = new Map(access.roles.map(role => [role.id, role]));
-    const why = access.whyNot(Permissions.MANAGE_ROLES);
-    drawNotice(notice, why, access.isOwner);
-    drawTools(tools, why, () => create(view, edit));
+    const denialReason = access.denialReason(Permissions.MANAGE_ROLES);
+    drawNotice(notice, denialReason, access.isOwner);
+    drawTools(tools, denialReason, () => create(view, edit));
     const entries = order.flatMap(id => (roles.has(id) ? [roles.get(id)] : []));
     reconcile(list, [
       ...entries.map(role =>
-        roleEntry(role, { why: access.whyNotRole(role), isLocked: why !== null }, counts?.[role.id] ?? null, edit),
+        roleEntry(
+          role,
+          { denialReason: access.roleDenialReason(role), isLocked: denialReason !== null },
+          counts?.[role.id] ?? null,
+          edit,
+        ),
       ),
-      everyoneEntry(access.everyone, access.whyNotRole(access.everyone), edit),
+      everyoneEntry(access.everyone, access.roleDenialReason(access.everyone), edit),
     ]);
   };
   /** Return the IDs of the roles that the user can move: those below the user's highest role. */
   const movableIds = () => {
     const access = view.access;
-    return new Set(access.roles.filter(role => access.whyNotRole(role) === null).map(role => role.id));
+    return new Set(access.roles.filter(role => access.roleDenialReason(role) === null).map(role => role.id));
   };
   /** Use a new order after a move of a role, unless roles that the user cannot move would change. */
   const setOrder = (id, changed) => {
@@ -127,20 +132,20 @@ function saveOrder({ context, guildId }, order, movable) {
   return context.api.request("PATCH", `/guilds/${guildId}/roles`, { json }).then(() => undefined);
 }
 
-function drawNotice(notice, why, isOwner) {
+function drawNotice(notice, denialReason, isOwner) {
   const hint = h("p", { class: "hint" }, "You can only change roles below your highest role.");
-  if (why !== null) notice.replaceChildren(viewOnlyNotice(why));
+  if (denialReason !== null) notice.replaceChildren(viewOnlyNotice(denialReason));
   else notice.replaceChildren(...(isOwner ? [] : [hint]));
 }
 
-function drawTools(tools, why, onCreate) {
-  if (tools.dataset.version === String(why)) return;
-  tools.dataset.version = String(why);
+function drawTools(tools, denialReason, onCreate) {
+  if (tools.dataset.version === String(denialReason)) return;
+  tools.dataset.version = String(denialReason);
   const button = h("button", {
     type: "button",
     class: "button small",
-    disabled: why !== null,
-    title: why,
+    disabled: denialReason !== null,
+    title: denialReason,
     onclick: onCreate,
   });
   button.append(icon("plus"), "Create role");
@@ -168,40 +173,40 @@ async function create(view, edit) {
 const membersText = count => (count === null ? null : count === 1 ? "1 member" : `${count} members`);
 
 /** Return the entry of a role. With `isLocked`, a notice above the list has the reason, so the entry does not repeat it. */
-function roleEntry(role, { why, isLocked }, count, edit) {
+function roleEntry(role, { denialReason, isLocked }, count, edit) {
   const colors = colorsOf(role);
   return {
     key: role.id,
-    version: JSON.stringify([role.name, colors, role.managed, role.hoist, why, isLocked, count]),
+    version: JSON.stringify([role.name, colors, role.managed, role.hoist, denialReason, isLocked, count]),
     build: () =>
       listEntry({
-        mark: [moveHandle(role.name, why), colorSwatch(colors)],
+        mark: [moveHandle(role.name, denialReason), colorSwatch(colors)],
         title: [role.name, role.managed ? h("span", { class: "tag" }, "App") : null],
         details: [
           [membersText(count), role.hoist ? "shown separately" : null].filter(Boolean).join(" · ") || null,
-          why === null || isLocked ? null : h("span", null, icon("lock"), ` ${why}`),
+          denialReason === null || isLocked ? null : h("span", null, icon("lock"), ` ${denialReason}`),
         ],
-        actions: [editButton(role, why, edit)],
+        actions: [editButton(role, denialReason, edit)],
       }),
   };
 }
 
-function everyoneEntry(role, why, edit) {
+function everyoneEntry(role, denialReason, edit) {
   return {
     key: role.id,
-    version: String(why),
+    version: String(denialReason),
     build: () =>
       listEntry({
         mark: [h("span", { class: "move-space" }), colorSwatch(colorsOf(role))],
         title: "@everyone",
         details: ["The permissions that all members have."],
-        actions: [editButton({ ...role, name: "@everyone" }, why, edit)],
+        actions: [editButton({ ...role, name: "@everyone" }, denialReason, edit)],
       }),
   };
 }
 
-function editButton(role, why, edit) {
-  const label = why === null ? "Edit" : "View";
+function editButton(role, denialReason, edit) {
+  const label = denialReason === null ? "Edit" : "View";
   const button = actionButton(label, () => edit(role.id), { name: `${label} ${role.name}` });
   button.dataset.focus = "edit";
   return button;

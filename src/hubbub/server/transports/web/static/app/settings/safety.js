@@ -49,12 +49,12 @@ function build(view) {
   });
   view.useForm(form);
   const draw = () => {
-    const why = view.access.whyNot(Permissions.MANAGE_GUILD);
-    notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(why)]));
-    filter.setDisabled(why !== null);
+    const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(denialReason)]));
+    filter.setDisabled(denialReason !== null);
     reconcile(
       pauses,
-      PAUSES.map(pause => pauseEntry(view, pause, why)),
+      PAUSES.map(pause => pauseEntry(view, pause, denialReason)),
     );
     reconcile(twoFactor, [twoFactorEntry(view)]);
   };
@@ -75,7 +75,7 @@ function build(view) {
   ];
 }
 
-function pauseEntry(view, { name, label, pausedText, runningText }, why) {
+function pauseEntry(view, { name, label, pausedText, runningText }, denialReason) {
   const endMs = Date.parse(view.guild.incidents_data?.[name] ?? ""),
     isPaused = endMs > Date.now();
   const send = async value => {
@@ -92,12 +92,12 @@ function pauseEntry(view, { name, label, pausedText, runningText }, why) {
     });
   const resume = () => runAndReport(() => send(null));
   const button = isPaused
-    ? actionButton("Resume", resume, { why, name: `Resume: ${label}` })
-    : actionButton("Pause", pause, { why, danger: true, name: `Pause: ${label}` });
+    ? actionButton("Resume", resume, { denialReason, name: `Resume: ${label}` })
+    : actionButton("Pause", pause, { denialReason, danger: true, name: `Pause: ${label}` });
   button.dataset.focus = "pause";
   return {
     key: name,
-    version: `${isPaused ? endMs : ""} ${why}`,
+    version: `${isPaused ? endMs : ""} ${denialReason}`,
     build: () =>
       listEntry({
         title: label,
@@ -113,14 +113,14 @@ function hourOptions() {
 }
 
 /** Return why the user cannot require two-factor authentication, or null. */
-function whyNotTwoFactor({ access, context }) {
+function twoFactorDenialReason({ access, context }) {
   if (!access.isOwner) return "Only the owner can change this.";
   return context.me.mfa_enabled ? null : "Turn on two-factor authentication for your own account first.";
 }
 
 function twoFactorEntry(view) {
   const isRequired = view.guild.mfa_level === MfaLevel.ELEVATED,
-    why = whyNotTwoFactor(view);
+    denialReason = twoFactorDenialReason(view);
   const toggle = () =>
     runAndReport(async () => {
       const level = isRequired ? MfaLevel.NONE : MfaLevel.ELEVATED;
@@ -129,17 +129,17 @@ function twoFactorEntry(view) {
       showNotice(isRequired ? "Moderators need no second factor." : "Moderators need a second factor.", "done");
     });
   const button = actionButton(isRequired ? "Stop requiring" : "Require", toggle, {
-    why,
+    denialReason,
     name: `${isRequired ? "Stop requiring" : "Require"} two-factor authentication`,
   });
   button.dataset.focus = "two-factor";
   return {
     key: "two-factor",
-    version: `${isRequired} ${why}`,
+    version: `${isRequired} ${denialReason}`,
     build: () =>
       listEntry({
         title: ["Two-factor authentication", isRequired ? h("span", { class: "tag" }, "Required") : null],
-        details: ["Moderators without it cannot kick, ban or change settings.", why],
+        details: ["Moderators without it cannot kick, ban or change settings.", denialReason],
         actions: [button],
       }),
   };

@@ -19,10 +19,10 @@ import { liveList } from "./live_list.js";
 export const EVENTS_SCREEN = { id: "events", label: "Events", icon: "calendar", build };
 
 /** Return why the user cannot change an event, or null. */
-function whyNotEditable(access, event) {
+function editDenialReason(access, event) {
   const isOwn = event.creator_id === access.me.id;
   const bits = isOwn && !access.has(Permissions.MANAGE_EVENTS) ? Permissions.CREATE_EVENTS : Permissions.MANAGE_EVENTS;
-  return event.channel_id ? access.whyNotIn(bits, event.channel_id) : access.whyNot(bits);
+  return event.channel_id ? access.channelDenialReason(bits, event.channel_id) : access.denialReason(bits);
 }
 
 const eventsPath = ({ guildId }) => `/guilds/${guildId}/scheduled-events`;
@@ -51,10 +51,15 @@ function build(view, focusedId = null) {
     list.focus(event.id);
   };
   const draw = () => {
-    const why = view.access.whyNot(Permissions.CREATE_EVENTS);
-    createButton.disabled = why !== null;
-    const isLocked = why !== null && !view.access.has(Permissions.MANAGE_EVENTS);
-    setChildren(notice, isLocked ? viewOnlyNotice(why) : why && h("p", { class: "hint" }, `To create events: ${why}`));
+    const denialReason = view.access.denialReason(Permissions.CREATE_EVENTS);
+    createButton.disabled = denialReason !== null;
+    const isLocked = denialReason !== null && !view.access.has(Permissions.MANAGE_EVENTS);
+    setChildren(
+      notice,
+      isLocked
+        ? viewOnlyNotice(denialReason)
+        : denialReason && h("p", { class: "hint" }, `To create events: ${denialReason}`),
+    );
     list.draw();
   };
   view.onChange(({ kind }) => {
@@ -88,13 +93,13 @@ function timeNode(event) {
 }
 
 function eventEntry(view, event, open) {
-  const why = whyNotEditable(view.access, event),
+  const denialReason = editDenialReason(view.access, event),
     place = placeText(view.context, event),
     creator = event.creator?.global_name || event.creator?.username,
-    label = why === null ? "Edit" : "View";
+    label = denialReason === null ? "Edit" : "View";
   return {
     key: event.id,
-    version: JSON.stringify([event, why, place]),
+    version: JSON.stringify([event, denialReason, place]),
     build: () => {
       const button = actionButton(label, () => open(event), { name: `${label} ${event.name}` });
       button.dataset.focus = "edit";
@@ -228,17 +233,17 @@ function openEvent(view, event, goBack) {
     if (isDone) leave(`${current.name} was deleted.`);
   };
   const draw = () => {
-    const why = whyNotEditable(view.access, current);
-    setChildren(notice, why === null ? null : viewOnlyNotice(why));
-    for (const field of Object.values(fields)) field.setDisabled(why !== null);
-    dates.draw(current, why);
+    const denialReason = editDenialReason(view.access, current);
+    setChildren(notice, denialReason === null ? null : viewOnlyNotice(denialReason));
+    for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
+    dates.draw(current, denialReason);
     setChildren(
       actions,
       actionButton("Show interested members", () => openInterested(view, current)),
       (TRANSITIONS.get(current.status) ?? []).map(transition =>
-        actionButton(transition.label, () => change(transition), { danger: transition.danger, why }),
+        actionButton(transition.label, () => change(transition), { danger: transition.danger, denialReason }),
       ),
-      actionButton("Delete event", remove, { danger: true, why }),
+      actionButton("Delete event", remove, { danger: true, denialReason }),
     );
   };
   const reload = () =>

@@ -11,8 +11,8 @@ const SCROLL_STEP_PX = 14;
 export const SORTING_HINT =
   "To change the order, drag an entry by its handle, or focus the handle and press the arrow keys.";
 
-/** Return the handle that moves an entry; `why` disables it and is its tooltip. */
-export function moveHandle(name, why = null) {
+/** Return the handle that moves an entry; `denialReason` disables it and is its tooltip. */
+export function moveHandle(name, denialReason = null) {
   return h(
     "button",
     {
@@ -20,8 +20,8 @@ export function moveHandle(name, why = null) {
       class: "icon-button move-handle",
       "aria-label": `Move ${name}`,
       "aria-keyshortcuts": "ArrowUp ArrowDown",
-      title: why ?? `Move ${name}: drag, or press the arrow keys`,
-      disabled: why !== null,
+      title: denialReason ?? `Move ${name}: drag, or press the arrow keys`,
+      disabled: denialReason !== null,
       dataset: { focus: "move" },
     },
     icon("move"),

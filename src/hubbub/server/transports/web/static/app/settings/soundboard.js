@@ -2,7 +2,7 @@
 
 import {
   SOUNDS_MAX_BY_TIER,
-  SOUNDS_MAX_MORE,
+  SOUNDS_MAX_WITH_MORE_SOUNDBOARD,
   SOUND_BYTES_MAX,
   SOUND_MS_MAX,
   SOUND_NAME_MAX,
@@ -23,7 +23,7 @@ const VOLUME_STEP = 0.05;
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const SOUNDBOARD_SCREEN = { id: "soundboard", label: "Soundboard", icon: "volume", build };
 
-const maxOf = guild => slotsMax(guild, SOUNDS_MAX_BY_TIER, "MORE_SOUNDBOARD", SOUNDS_MAX_MORE);
+const maxOf = guild => slotsMax(guild, SOUNDS_MAX_BY_TIER, "MORE_SOUNDBOARD", SOUNDS_MAX_WITH_MORE_SOUNDBOARD);
 
 function build(view) {
   return expressionScreen(view, {

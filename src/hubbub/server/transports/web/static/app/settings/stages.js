@@ -38,25 +38,29 @@ function build(view) {
 }
 
 /** Return why the user cannot moderate a stage, or null. */
-function whyNotModerate(access, channelId) {
-  return MODERATOR_PERMISSIONS.map(bits => access.whyNotIn(bits, channelId)).find(why => why !== null) ?? null;
+function moderationDenialReason(access, channelId) {
+  return (
+    MODERATOR_PERMISSIONS.map(bits => access.channelDenialReason(bits, channelId)).find(
+      denialReason => denialReason !== null,
+    ) ?? null
+  );
 }
 
 function stageEntry(view, channel) {
   const stage = (view.guild.stage_instances ?? []).find(({ channel_id: id }) => id === channel.id);
-  const why = whyNotModerate(view.access, channel.id);
+  const denialReason = moderationDenialReason(view.access, channel.id);
   const button = (label, onClick, danger = false) => {
-    const node = actionButton(label, onClick, { why, danger, name: `${label}: ${channel.name}` });
+    const node = actionButton(label, onClick, { denialReason, danger, name: `${label}: ${channel.name}` });
     node.dataset.focus = label;
     return node;
   };
   return {
     key: channel.id,
-    version: JSON.stringify([channel.name, stage?.topic ?? null, why]),
+    version: JSON.stringify([channel.name, stage?.topic ?? null, denialReason]),
     build: () =>
       listEntry({
         title: [channel.name, stage === undefined ? null : h("span", { class: "tag" }, "Live")],
-        details: [stage?.topic ?? "Not live", why],
+        details: [stage?.topic ?? "Not live", denialReason],
         actions:
           stage === undefined
             ? [button("Start", () => start(view, channel))]
@@ -71,9 +75,9 @@ function stageEntry(view, channel) {
 const topicSetting = () => textSetting("Topic", { maxlength: STAGE_TOPIC_MAX, required: true });
 
 async function start(view, channel) {
-  const whyNotNotify = view.access.whyNotIn(Permissions.MENTION_EVERYONE, channel.id);
-  const notify = switchSetting("Notify everyone", { hint: whyNotNotify ?? undefined });
-  notify.setDisabled(whyNotNotify !== null);
+  const mentionDenialReason = view.access.channelDenialReason(Permissions.MENTION_EVERYONE, channel.id);
+  const notify = switchSetting("Notify everyone", { hint: mentionDenialReason ?? undefined });
+  notify.setDisabled(mentionDenialReason !== null);
   const isDone = await openActionDialog({
     title: `Start ${channel.name}?`,
     label: "Start",

@@ -3,7 +3,7 @@
 import { StickerFormatType } from "../generated/enums.js";
 import {
   STICKERS_MAX_BY_TIER,
-  STICKERS_MAX_MORE,
+  STICKERS_MAX_WITH_MORE_STICKERS,
   STICKER_BYTES_MAX,
   STICKER_DESCRIPTION_MAX,
   STICKER_NAME_MAX,
@@ -27,7 +27,7 @@ const FILE_HINT = [
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const STICKERS_SCREEN = { id: "stickers", label: "Stickers", icon: "sticker", build };
 
-const maxOf = guild => slotsMax(guild, STICKERS_MAX_BY_TIER, "MORE_STICKERS", STICKERS_MAX_MORE);
+const maxOf = guild => slotsMax(guild, STICKERS_MAX_BY_TIER, "MORE_STICKERS", STICKERS_MAX_WITH_MORE_STICKERS);
 
 function build(view) {
   let knownStickers = view.guild.stickers;

@@ -15,10 +15,10 @@ export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "cop
 
 function build(view) {
   const { context, guildId } = view;
-  const why = view.access.whyNot(Permissions.MANAGE_GUILD);
-  if (why !== null) {
+  const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+  if (denialReason !== null) {
     view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(TEMPLATES_SCREEN.id));
-    return lockedNotice(`You cannot see the template. ${why}`);
+    return lockedNotice(`You cannot see the template. ${denialReason}`);
   }
   const load = async () => (await context.api.request("GET", `/guilds/${guildId}/templates`))[0] ?? null;
   return loadContent(view, TEMPLATES_SCREEN.label, load, template => buildTemplate(view, template, load));
@@ -154,7 +154,7 @@ function templateContent({ context, guildId }, template, show) {
           ? "The guild changed since the last sync."
           : "The template has the current channels, roles and settings.",
       ),
-      actionButton("Sync template", sync, { why: isChanged ? null : "Nothing changed since the last sync." }),
+      actionButton("Sync template", sync, { denialReason: isChanged ? null : "Nothing changed since the last sync." }),
     ),
   ];
 }

@@ -6,7 +6,7 @@ import { h, setChildren } from "../ui/dom.js";
 import { formatByteLimit, formatBytes } from "../ui/formats.js";
 
 /** Return the error text for a file that is too large, or null. */
-export function whyTooLarge(file, bytesMax) {
+export function fileSizeError(file, bytesMax) {
   if (file.size <= bytesMax) return null;
   return `This file has ${formatBytes(file.size)}. The limit is ${formatByteLimit(bytesMax)}.`;
 }
@@ -66,11 +66,11 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
   input.addEventListener("change", () => {
     const chosen = input.files[0];
     if (!chosen) return;
-    const why = whyTooLarge(chosen, bytesMax);
-    set(why === null ? chosen : null);
+    const error = fileSizeError(chosen, bytesMax);
+    set(error === null ? chosen : null);
     input.value = "";
-    setError(why);
-    if (why === null) onChoose?.(chosen);
+    setError(error);
+    if (error === null) onChoose?.(chosen);
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
   });
   field.node.insertBefore(h("div", { class: "image-field" }, previewBox, choose, name), input);
@@ -126,9 +126,9 @@ export function imageSetting(label, { hint, preview, imageClass }) {
   input.addEventListener("change", async () => {
     const file = input.files[0];
     if (!file) return;
-    const why = whyTooLarge(file, IMAGE_BYTES_MAX);
-    field.setError(why);
-    if (why === null) set(await readDataUrl(file));
+    const error = fileSizeError(file, IMAGE_BYTES_MAX);
+    field.setError(error);
+    if (error === null) set(await readDataUrl(file));
     input.value = "";
   });
   field.node.insertBefore(h("div", { class: "image-field" }, previewBox, change, remove), input);

@@ -18,7 +18,7 @@ export const VANITY_URL_SCREEN = { id: "vanity-url", label: "Vanity URL", icon: 
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/vanity-url`;
-  const whyNot = () => view.access.whyNot(Permissions.MANAGE_GUILD);
+  const findDenialReason = () => view.access.denialReason(Permissions.MANAGE_GUILD);
   const hasFeature = () => (view.guild.features ?? []).includes("VANITY_URL");
   const link = h("p", { class: "vanity-link", dir: "ltr" }),
     uses = h("p", { class: "muted small" });
@@ -30,11 +30,11 @@ function build(view) {
     }),
   );
   return loadForm(view, VANITY_URL_SCREEN, {
-    whyNotSee: () => {
+    viewDenialReason: () => {
       if (!hasFeature()) return "Vanity URLs are not available in this guild.";
-      return whyNot() === null ? null : `You cannot see the vanity URL. ${whyNot()}`;
+      return findDenialReason() === null ? null : `You cannot see the vanity URL. ${findDenialReason()}`;
     },
-    whyNotChange: whyNot,
+    changeDenialReason: findDenialReason,
     load: () => context.api.request("GET", path),
     save: async ({ code }) => {
       try {

@@ -35,10 +35,10 @@ function build(view, focusedId = null) {
     if (created !== null) edit(created);
   };
   const draw = () => {
-    const why = view.access.whyNot(Permissions.MANAGE_WEBHOOKS);
-    if (why !== null) {
+    const denialReason = view.access.denialReason(Permissions.MANAGE_WEBHOOKS);
+    if (denialReason !== null) {
       list = null;
-      content.replaceChildren(lockedNotice(`You cannot see the webhooks. ${why}`));
+      content.replaceChildren(lockedNotice(`You cannot see the webhooks. ${denialReason}`));
       return;
     }
     if (list !== null) {
@@ -146,7 +146,7 @@ function openWebhook(view, webhook, goBack) {
   const fields = fieldsOf(view, webhook);
   const notice = h("div", { class: "settings-access" }),
     deleteButton = actionButton("Delete webhook", () => remove(), { danger: true });
-  const whyNot = () => view.access.whyNotIn(Permissions.MANAGE_WEBHOOKS, current.channel_id);
+  const findDenialReason = () => view.access.channelDenialReason(Permissions.MANAGE_WEBHOOKS, current.channel_id);
   const form = new SettingsForm(fields, valuesOf(webhook), {
     save: async changes => {
       current = await context.api.request("PATCH", `/webhooks/${webhook.id}`, { json: changes });
@@ -157,10 +157,10 @@ function openWebhook(view, webhook, goBack) {
   });
   view.useForm(form);
   const draw = () => {
-    const why = whyNot();
-    notice.replaceChildren(...(why === null ? [] : [viewOnlyNotice(why)]));
-    for (const field of Object.values(fields)) field.setDisabled(why !== null);
-    deleteButton.disabled = why !== null;
+    const denialReason = findDenialReason();
+    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(denialReason)]));
+    for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
+    deleteButton.disabled = denialReason !== null;
   };
   const remove = async () => {
     const isDone = await openActionDialog({

@@ -17,12 +17,12 @@ const isEnabled = view => (view.guild.features ?? []).includes("WELCOME_SCREEN_E
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/welcome-screen`;
-  const whyNotChange = () => view.access.whyNot(Permissions.MANAGE_GUILD);
+  const changeDenialReason = () => view.access.denialReason(Permissions.MANAGE_GUILD);
   return loadForm(view, WELCOME_SCREEN, {
     // Everyone sees an enabled welcome screen.
-    whyNotSee: () =>
-      isEnabled(view) || whyNotChange() === null ? null : `The welcome screen is off. ${whyNotChange()}`,
-    whyNotChange,
+    viewDenialReason: () =>
+      isEnabled(view) || changeDenialReason() === null ? null : `The welcome screen is off. ${changeDenialReason()}`,
+    changeDenialReason,
     load: async () => ({ ...(await context.api.request("GET", path)), enabled: isEnabled(view) }),
     save: async changes => ({
       enabled: isEnabled(view),

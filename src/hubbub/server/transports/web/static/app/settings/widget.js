@@ -23,11 +23,11 @@ export const WIDGET_SCREEN = { id: "widget", label: "Widget", icon: "screen", bu
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/widget`;
-  const whyNot = () => view.access.whyNot(Permissions.MANAGE_GUILD);
+  const findDenialReason = () => view.access.denialReason(Permissions.MANAGE_GUILD);
   const preview = h("div", { class: "settings-form" });
   return loadForm(view, WIDGET_SCREEN, {
-    whyNotSee: () => (whyNot() === null ? null : `You cannot see the widget. ${whyNot()}`),
-    whyNotChange: whyNot,
+    viewDenialReason: () => (findDenialReason() === null ? null : `You cannot see the widget. ${findDenialReason()}`),
+    changeDenialReason: findDenialReason,
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PATCH", path, { json: changes }),
     createFields: () => ({

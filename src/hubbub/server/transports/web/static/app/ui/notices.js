@@ -47,8 +47,8 @@ export function showNotice(text, kind = "plain") {
 export function showError(error, introduction = "") {
   if (error?.name === "AbortError") return;
   if (error?.name !== "ApiError") console.error(error);
-  const sentence = error?.name === "ApiError" ? error.sentence : "Something went wrong. Reload the page and try again.";
-  showNotice(introduction ? `${introduction} ${sentence}` : sentence, "problem");
+  const text = error?.name === "ApiError" ? error.sentence : "Something went wrong. Reload the page and try again.";
+  showNotice(introduction ? `${introduction} ${text}` : text, "problem");
 }
 
 /** Run an action and show a notice if it fails. Return whether it succeeded. */

@@ -7,7 +7,7 @@ import { runAndReport } from "../ui/notices.js";
 import { getCalls } from "../voice/calls.js";
 
 /** Open the voice settings. The microphone stays open for the level meter until the dialog closes. */
-export function showCallSettings(context) {
+export function showVoiceSettings(context) {
   const calls = getCalls(context),
     { devices } = calls;
   const meter = /** @type {HTMLMeterElement} */ (
@@ -22,7 +22,7 @@ export function showCallSettings(context) {
   // The devices change when one of them fails and the default device replaces it.
   devices.addEventListener("change", showChosen);
   const wasOpen = devices.microphone.track !== null;
-  openDialog("Voice settings", () => h("div", { class: "call-settings" }, fields), {
+  openDialog("Voice settings", () => h("div", { class: "voice-settings" }, fields), {
     onClose: () => {
       devices.removeEventListener("level", showLevel);
       devices.removeEventListener("change", showChosen);
