@@ -3,9 +3,9 @@
 AssertionError
 ├── RequestRejected     the platform rejected a request
 ├── EventNotReceived    an expected event did not arrive, or an unexpected one did
-├── InteractionFailed   the application did not respond to an interaction
+├── InteractionFailed   an interaction has no response
 ├── VoiceFailed         a voice connection ended, or no audio arrived
-└── InvalidArgument     an argument names something that does not exist
+└── InvalidArgument     an argument of an action is invalid
 PlatformUnavailable     the platform is not running or does not respond
 """
 
@@ -45,7 +45,7 @@ class EventNotReceived(AssertionError):
 
 
 class InteractionFailed(AssertionError):
-    """Raised when the application does not respond to an interaction."""
+    """Raised when an interaction has no response: it timed out or failed, or the response was deleted or cannot arrive."""
 
 
 class VoiceFailed(AssertionError):

@@ -44,7 +44,7 @@ class InteractionClient(MessagingClient):
         *,
         wait_for_answer: bool = True,
     ) -> Result:
-        """Run a command; return the response, and instead of a deferred one its answer if `wait_for_answer` is True."""
+        """Run a command and return the response. With `wait_for_answer`, the answer replaces a deferred response."""
         __tracebackhide__ = True
         channel_id, guild_id = await self.resolve_channel(channel)
         command_object, path = await self._find_command(

@@ -99,7 +99,7 @@ class MessagingClient(ActorClient):
     async def find_message(
         self, message: MessageReference, channel: ChannelReference | None = None
     ) -> Mapping[str, Any]:
-        """Return a message in its latest state: from the received events, or else from its channel."""
+        """Return a message: the given object, or by its ID from the received events, or else from its channel."""
         __tracebackhide__ = True
         if isinstance(message, Mapping):
             return message

@@ -1,4 +1,4 @@
-"""An actor's gateway session, which records events in order until a test consumes them."""
+"""An actor's gateway session, which records the received events in order."""
 
 import asyncio
 import contextlib
@@ -96,7 +96,7 @@ class ActorSession:
                 await self._socket.send_str(msgspec.json.encode({"op": op, "d": data}).decode())
 
     async def _run(self) -> None:
-        """Reconnect until the session cannot be resumed."""
+        """Connect again after each close, until a close code is terminal, a connection cannot be opened, or too many fail."""
         code = ABNORMAL_CLOSE_CODE
         try:
             while self._failed_connections < ATTEMPTS_MAX and code not in TERMINAL_CLOSE_CODES:

@@ -1,6 +1,6 @@
 """Clients of users: the actions of a chat client.
 
-Every action connects to the gateway first, so that the user receives the resulting events.
+Actions that cause events connect to the gateway first, so that the user receives the events.
 """
 
 from collections.abc import Mapping, Sequence
@@ -157,10 +157,10 @@ class UserClient(InteractionClient):
         quiet_seconds: float,
         timeout_seconds: float | None,
     ) -> "tuple[str, list[bytes]]":
-        """Return the ID of a user who speaks in the call and the Opus packets of what this user hears.
+        """Return the ID of a user who speaks in the call, and the Opus packets that were received from that user.
 
-        `user_id` selects the user. Recorded audio is returned once; the recording ends after `duration_seconds`, or when
-        the user is quiet for `quiet_seconds`.
+        `user_id` selects the user; None selects the first one who speaks. Recorded audio is returned once; the recording
+        ends after `duration_seconds`, or when the user is quiet for `quiet_seconds`.
         """
         __tracebackhide__ = True
         voice = await self._ensure_voice()

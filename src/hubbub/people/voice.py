@@ -73,7 +73,7 @@ class VoiceClient(asyncio.DatagramProtocol):
         self._call_user_ids: set[str] = {ticket.user_id}
         """Users who may be in the encryption group."""
         self.recorded: deque[RecordedFrame] = deque(maxlen=RECORDED_FRAMES_MAX)
-        """Recorded frames that `take` has not returned."""
+        """Recorded frames that `hear` has not returned."""
         self._closed_with: int | None = None
         self._changed = asyncio.Event()
         self._address: asyncio.Future[tuple[str, int]] = asyncio.get_running_loop().create_future()
@@ -82,7 +82,7 @@ class VoiceClient(asyncio.DatagramProtocol):
 
     @classmethod
     async def open(cls, http: aiohttp.ClientSession, url: str, name: str, ticket: VoiceTicket) -> "VoiceClient":
-        """Connect to the voice server at a WebSocket URL until audio can be exchanged."""
+        """Connect to the voice server at a WebSocket URL; return when audio can be exchanged."""
         client = cls(name, ticket)
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):

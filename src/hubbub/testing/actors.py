@@ -38,7 +38,7 @@ class Actor:
     # Gateway
 
     def connect(self) -> Result:
-        """Connect to the gateway; return READY. Other actions connect automatically."""
+        """Connect to the gateway; return READY. `expect` and actions that cause events connect automatically."""
         __tracebackhide__ = True
         return self._run_action(self._client.connect(), "connect")
 

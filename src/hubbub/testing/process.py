@@ -35,7 +35,7 @@ class WorldChoice(NamedTuple):
     """The world that a test uses."""
 
     content: bytes
-    """Content of a world file, as TOML or JSON; if empty, the demo world."""
+    """Content of a world file, as TOML or JSON."""
     media_type: str
     seed: int
     now: str | None

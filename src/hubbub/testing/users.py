@@ -1,6 +1,6 @@
 """Users of a test: methods for the actions of a chat client.
 
-Every action connects to the gateway first, so that the user receives the resulting events.
+Actions that cause events connect to the gateway first, so that the user receives the events.
 """
 
 from collections.abc import Mapping, Sequence

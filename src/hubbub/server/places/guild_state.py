@@ -75,7 +75,7 @@ class StoreGuildReader:
     """Reads guilds, members and friends for the gateway from the slices."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
-        """Return the state of a guild, or None if the guild does not exist."""
+        """Return the state of a guild, or None if the guild does not exist or is suspended."""
         return read_guild_state(tx, guild_id)
 
     def member_states(self, tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberState]:

@@ -70,7 +70,7 @@ def test_a_timeout_removes_permissions_but_not_visibility() -> None:
         standings.standing_of(make_member(3, 2, timed_out_until_ms=100), 99),
         standings.standing_of(make_member(3, 2, timed_out_until_ms=100), 100),
     )
-    assert (during.base & BAN_MEMBERS, after.base & BAN_MEMBERS) == (0, BAN_MEMBERS)
+    assert (during.guild_permissions & BAN_MEMBERS, after.guild_permissions & BAN_MEMBERS) == (0, BAN_MEMBERS)
     assert (during.permissions(10) & BAN_MEMBERS, after.permissions(10) & BAN_MEMBERS) == (0, BAN_MEMBERS)
     assert during.visible == after.visible == {10}
 
@@ -80,5 +80,5 @@ def test_restricted_members_share_the_standing_of_timed_out_members() -> None:
     restricted = standings.standing_of(make_member(3, 2, is_restricted=True), 0)
     assert restricted is standings.standing_of(make_member(4, 2, timed_out_until_ms=100), 99)
     assert restricted is not standings.standing_of(make_member(4, 2), 0)
-    assert (restricted.base & BAN_MEMBERS, restricted.visible) == (0, {10})
-    assert standings.standing_of(make_member(9, is_restricted=True), 0).base & BAN_MEMBERS
+    assert (restricted.guild_permissions & BAN_MEMBERS, restricted.visible) == (0, {10})
+    assert standings.standing_of(make_member(9, is_restricted=True), 0).guild_permissions & BAN_MEMBERS

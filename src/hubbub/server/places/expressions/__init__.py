@@ -26,7 +26,7 @@ SLICE = Slice(
     assets={
         "emojis": emojis.find_file,
         "stickers": stickers.find_file,
-        "soundboard-sounds": sounds.find_default_file,
+        "soundboard-sounds": sounds.find_file,
     },
 )
 

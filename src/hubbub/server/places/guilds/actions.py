@@ -18,7 +18,7 @@ from hubbub.server.places.guilds import initial_contents, ports, rules, store, v
 from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported, GuildSuspended
 from hubbub.server.places.guilds.store import GuildRow, SuspensionRow
 
-_DELETE_BATCH_SIZE = 1000
+_AUDIENCE_SIZE_MAX = 1000
 """Maximum number of members in the audience of one GUILD_CREATE or GUILD_DELETE event."""
 
 _UNAUDITED_FIELDS = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
@@ -139,7 +139,7 @@ def unsuspend(call: Call, row: GuildRow) -> None:
 
 def _publish_to_members(call: Call, row: GuildRow, event: Event[Any], payload: wire.UnavailableGuild) -> None:
     encoded = codec.encode(payload)
-    for batch in batches(store.list_member_ids(call.tx, row.id), _DELETE_BATCH_SIZE):
+    for batch in batches(store.list_member_ids(call.tx, row.id), _AUDIENCE_SIZE_MAX):
         call.tx.emit(event, encoded, UserAudience.of(*batch))
 
 
@@ -151,5 +151,5 @@ def delete(call: Call, row: GuildRow) -> None:
     ports.delete_guild_contents(call, row.id)
     store.delete(call.tx, row.id)
     payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))
-    for batch in batches(member_ids, _DELETE_BATCH_SIZE):
+    for batch in batches(member_ids, _AUDIENCE_SIZE_MAX):
         call.tx.emit(wire.GUILD_DELETE, payload, UserAudience.of(*batch))

@@ -48,8 +48,8 @@ def add(
 
     The caller checks `require_can_join` first. If `is_pending` is None, a user is pending if they must complete the
     guild's form first. For a bot, `permissions` are the requested permissions; the bot gets a managed role with them.
-    `is_temporary` members are removed when their last session ends. With `is_announced=False` no join message is posted.
-    A timeout, mute or deafening from before the user left the guild applies again."""
+    `is_temporary` members are removed when their last session ends, unless they got a role. With `is_announced=False` no
+    join message is posted. A timeout, mute or deafening from before the user left the guild applies again."""
     user = users.find(call.tx, user_id)
     if user is None:
         raise errors.UNKNOWN_USER()

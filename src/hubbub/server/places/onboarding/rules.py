@@ -25,7 +25,7 @@ _TEXT_CHANNEL_TYPES = frozenset(
 def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> OnboardingRow:
     """Return the guild's enabled onboarding.
 
-    Raise FEATURE_DISABLED or MISSING_PERMISSIONS if the caller is timed out or pending, or if onboarding is not enabled."""
+    Raise MISSING_PERMISSIONS if the caller is timed out or pending, and FEATURE_DISABLED if onboarding is not enabled."""
     if standing.is_read_only:
         raise errors.MISSING_PERMISSIONS()
     if row is None or not row.enabled:

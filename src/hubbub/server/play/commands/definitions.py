@@ -162,7 +162,7 @@ def _longest_text_length(text: str, translations: Mapping[str, str] | None | Uns
 
 
 def is_typed_name(name: str) -> bool:
-    """Return whether a name can be typed after a slash: lowercase letters, digits and marks of some scripts."""
+    """Return whether a name can be typed after a slash: lowercase letters, digits, `-`, `_`, `'` and marks of some scripts."""
     return (
         1 <= len(name) <= wire.COMMAND_NAME_MAX
         and name == name.lower()

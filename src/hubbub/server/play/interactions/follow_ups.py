@@ -100,7 +100,7 @@ class InteractionToken:
 
 
 def find_by_token(call: Call, application_id: int, token: str) -> InteractionToken | None:
-    """Return the interaction that a token belongs to, or None if the token is invalid or has expired."""
+    """Return the interaction that a token belongs to, or None if it is invalid or expired, or has no initial response yet."""
     interaction_and_application = _find_acknowledged(call, application_id, token)
     return None if interaction_and_application is None else InteractionToken(*interaction_and_application)
 

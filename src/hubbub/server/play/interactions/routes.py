@@ -51,8 +51,8 @@ def list_failed_interactions(
 ) -> list[wire.FailedInteraction]:
     """List failed interactions.
 
-    The list contains interactions of the last 15 minutes that the application's endpoint did not answer, oldest
-    first."""
+    The list contains interactions that the application's endpoint did not answer with a valid response, oldest first. An
+    interaction is listed for at least 15 minutes."""
     applications.require_manager(call, application_id)
     after = 0 if query.after is UNSET else query.after
     return [views.failed_interaction(row) for row in store.list_failed(call.tx, application_id, after, query.limit)]

@@ -40,7 +40,7 @@ READS: Final = {
 
 
 FAILED: Final = 0
-"""Callback type of an interaction that was not answered."""
+"""Callback type of an interaction that failed, for example because it was not answered in time."""
 
 
 class ResponseState(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -89,7 +89,7 @@ class InteractionRow(NamedTuple):
     request_state: str
     """The ResponseState as JSON."""
     callback_type: int | None = None
-    """InteractionCallbackType of the initial response; None while pending, FAILED if it did not arrive in time."""
+    """InteractionCallbackType of the initial response; None while pending, FAILED if the interaction failed."""
     original_id: int | None = None
     """The message that the initial response created or updated, or None."""
     follow_ups: int = 0

@@ -26,7 +26,7 @@ class LobbyRow(NamedTuple):
     """LobbyFlags."""
     idle_timeout_seconds: int
     idle_ms: int | None = None
-    """Unix milliseconds when the last member disconnected; None while a member is connected."""
+    """Start of the idle time in Unix milliseconds; None while a member is connected."""
     by_secret: int = 0
     """1 if the lobby was created with a secret, so that users may join and leave freely; otherwise 0."""
     secret: str | None = None

@@ -110,7 +110,7 @@ def end(call: Call, row: SubscriptionRow) -> SubscriptionRow:
 
 
 def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
-    """Replace the SKU by a more expensive one and start a new period now."""
+    """Replace the SKU by one that is at least as expensive, and start a new period now."""
     _cancel_renewal(call, row)
     entitlement = _find_entitlement(call, row)
     if entitlement is not None:
@@ -132,7 +132,7 @@ def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
 
 
 def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
-    """Replace the SKU at the next renewal, by a cheaper one or back to the current one."""
+    """Replace the SKU at the next renewal: by a cheaper one, by one in another currency, or back to the current one."""
     row = row._replace(renewal_sku_id=sku.id, status=SubscriptionStatus.ACTIVE, canceled_ms=None)
     _update_and_publish(call, row)
     return row

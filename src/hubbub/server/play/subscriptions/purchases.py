@@ -38,7 +38,7 @@ def create(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
 
 
 def create_upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> PurchaseRow:
-    """Store a pending upgrade of a subscription to a more expensive SKU."""
+    """Store a pending upgrade of a subscription to a SKU that is at least as expensive."""
     if any(purchase.subscription_id == row.id for purchase in _list_pending(call, sku)):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
     return _insert_pending(call, sku, None if row.guild_id is None else GuildId(row.guild_id), row.id)

@@ -112,7 +112,8 @@ def get_activity_join_secret(
 ) -> wire.JoinSecret:
     """Get the join secret of an activity.
 
-    The request accepts an invite. The secret is the current one of the host's session."""
+    If the request names an invite, it accepts the invite. Otherwise the activity must allow the caller to join directly. The
+    secret is the current one of the host's session."""
     return wire.JoinSecret(secret=actions.get_join_secret(call, user_id, session_id, application_id, query))
 
 

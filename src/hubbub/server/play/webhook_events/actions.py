@@ -29,7 +29,7 @@ PROBE_INTERVAL_MS: Final = 24 * 3_600_000
 # spec/webhooks-and-interactions.md#1.2: a receiver is disabled after too many failures. Both limits must be reached;
 # the numbers are our choice (decisions/0032).
 FAILURES_MAX: Final = 100
-"""Maximum number of failed attempts in a row after which a receiver can be disabled."""
+"""Number of failed attempts in a row from which on a receiver can be disabled."""
 FAILING_MIN_MS: Final = 24 * 3_600_000
 """Time in milliseconds for which all attempts must have failed before a receiver is disabled."""
 
@@ -179,7 +179,7 @@ def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     store.delete_failures(call.tx, signal.row.id)
 
 
-def is_deleted(call: Call, application_id: int) -> bool:
+def is_deleted_or_disabled(call: Call, application_id: int) -> bool:
     """Return whether an application was deleted, or disabled by an operator."""
     row = applications.find(call.tx, application_id)
     return row is None or bool(row.disabled)
@@ -192,7 +192,7 @@ def record_success(call: Call, application_id: int) -> None:
 
 def record_failure(call: Call, application_id: int) -> None:
     """Count a failed attempt and disable a receiver that has failed for too long."""
-    if is_deleted(call, application_id):
+    if is_deleted_or_disabled(call, application_id):
         return
     attempts, since_ms = store.count_failure(call.tx, application_id, call.now_ms)
     if attempts >= FAILURES_MAX and call.now_ms - since_ms >= FAILING_MIN_MS:
@@ -222,7 +222,7 @@ def _disable_webhooks(call: Call, application_id: int, *, removes_url: bool = Fa
 
 def schedule_probe(call: Call, application_id: int) -> None:
     """Schedule the next probe of an application's endpoint, replacing an earlier schedule."""
-    if is_deleted(call, application_id):
+    if is_deleted_or_disabled(call, application_id):
         return
     jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(application_id))
     call.tx.enqueue(

@@ -26,7 +26,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
     application_id = delivery.application_id
     target = await operation.read(lambda call: actions.find_target(call, application_id, delivery.url))
     if target is None:
-        if await operation.read(lambda call: actions.is_deleted(call, application_id)):
+        if await operation.read(lambda call: actions.is_deleted_or_disabled(call, application_id)):
             raise DropJob("the application was deleted or disabled")
         raise PermanentFailure("the application receives no webhook events")
     try:

@@ -158,8 +158,8 @@ class Commands:
 
 def _decode_payload(command: Command[Any], data: msgspec.Raw) -> Any:
     try:
-        # Decoded like HTTP request bodies, which rejects values that a store cannot hold: NUL in text, integers over 64
-        # bits.
+        # Decoded like HTTP request bodies, because of values that a store cannot hold: NUL is removed from text, and
+        # integers over 64 bits are rejected.
         return decoding.decode(bytes(data), command.payload)
     except (ApiError, ValueError) as error:
         raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

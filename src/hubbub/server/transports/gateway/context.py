@@ -1,6 +1,6 @@
 """Reads of the gateway: the parts of READY, GUILD_CREATE and THREAD_LIST_SYNC, and the state that event filters need.
 
-Reads run in read transactions outside the event loop and return encoded payloads.
+Reads run in read transactions. Payloads are encoded in the transaction.
 """
 
 from collections.abc import Callable, Collection, Sequence

@@ -88,7 +88,7 @@ def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
         return "missing permission: VIEW_CHANNEL in the channel"
     if audience.without_view_channel_id is not None:
         return "only for members who cannot see the user's new voice channel"
-    permissions = standing.base if channel_id is None else standing.permissions(channel_id)
+    permissions = standing.guild_permissions if channel_id is None else standing.permissions(channel_id)
     if audience.permission and not permissions & audience.permission:
         return f"missing permission: {' or '.join(permission_names(audience.permission))}"
     if audience.members is not None and session.user_id not in audience.members:

@@ -496,7 +496,7 @@ class GuildHub:
     # Channel visibility (spec/gateway.md#9)
 
     def _deliver_channel(self, dispatch: Dispatch, only: Seat | None) -> None:
-        """Send a CHANNEL_* event to all sessions, obfuscated for those that cannot view the channel.
+        """Send a CHANNEL_* event to the sessions with the GUILDS intent, obfuscated for those that cannot view the channel.
 
         `only` limits delivery to one session that is still processing its backlog.
         """
@@ -589,7 +589,7 @@ def _may_receive(standing: MemberStanding | None, channel_id: int | None, permis
     if standing is None:
         return False
     if channel_id is None:
-        return not permission or bool(standing.base & permission)
+        return not permission or bool(standing.guild_permissions & permission)
     if channel_id not in standing.visible:
         return False
     return not permission or bool(standing.permissions(channel_id) & permission)

@@ -267,7 +267,7 @@ class PresenceFeed:
             self._send_own_sessions(user_id)
 
     def _send_own_sessions(self, user_id: int) -> None:
-        """Send SESSIONS_REPLACE to a user's own clients on this node, once the user has several sessions.
+        """Send SESSIONS_REPLACE to a user's own clients on this node while the user has several sessions, and once afterwards.
 
         Every node receives every presence, so each node sends only to its own clients.
         """

@@ -475,7 +475,7 @@ class GatewaySessions:
     def _on_lost_sessions(self, lost_presences: list[SessionPresence]) -> None:
         """Clean up after the sessions of a node that was killed.
 
-        The actor kind is not known; "user" is correct for cleanup, because bots leave nothing additional behind.
+        All actors have the kind "user" here, which is correct for cleanup: bots leave nothing additional behind.
         """
         lost = [
             (Actor(user_id=UserId(presence.user_id), kind="user"), presence.session_id) for presence in lost_presences

@@ -21,7 +21,16 @@ VOICE_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUI
 class MemberStanding:
     """The permissions of all members with the same roles; the owner and members with own overwrites do not share it."""
 
-    __slots__ = ("__weakref__", "_bits", "_guild", "_member", "_moderated", "_is_restricted", "base", "visible")
+    __slots__ = (
+        "__weakref__",
+        "_bits",
+        "_guild",
+        "_member",
+        "_moderated",
+        "_is_restricted",
+        "guild_permissions",
+        "visible",
+    )
 
     def __init__(self, guild: GuildState, member: MemberState, is_restricted: bool, is_bot: bool) -> None:
         """Compute the standing; `is_restricted` reduces it to the permissions of a timed-out member."""
@@ -29,8 +38,8 @@ class MemberStanding:
         self._member = member
         self._is_restricted = is_restricted
         base = gateway_queries.member_permissions(guild, member)
-        self.base = timed_out_permissions(base) if is_restricted else base
-        """Guild-level permissions."""
+        self.guild_permissions = timed_out_permissions(base) if is_restricted else base
+        """Permissions in the guild, without the overwrites of a channel."""
         self._bits: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
         self.visible = self._find_visible(base, with_parents=not is_bot)

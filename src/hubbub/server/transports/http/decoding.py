@@ -103,20 +103,20 @@ def convert(value: Any, kind: Any, *, checks_storable: bool = False) -> Any:
 def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
     """Convert query parameters or flat form fields to their model (spec/http.md#1.6)."""
     values: dict[str, Any] = {}
-    check_storable = False
+    checks_storable = False
     if fields:
         for name, node, is_repeated, is_comma_separated in _parameter_plan(kind):
             texts = fields.get(name)
             if not texts:
                 continue
-            check_storable = check_storable or isinstance(node, inspect.DateTimeType)
+            checks_storable = checks_storable or isinstance(node, inspect.DateTimeType)
             if not is_repeated:
                 values[name] = _from_text(node, texts[-1])
             elif is_comma_separated:
                 values[name] = [_from_text(node, part) for text in texts for part in text.split(",") if part]
             else:
                 values[name] = [_from_text(node, text) for text in texts]
-    return convert(values, kind, checks_storable=check_storable)
+    return convert(values, kind, checks_storable=checks_storable)
 
 
 def split_fields(text: str) -> dict[str, list[str]]:

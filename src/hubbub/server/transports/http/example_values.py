@@ -62,7 +62,7 @@ class _Builder:
     """Builds the example of one request or response."""
 
     def __init__(self, is_in_request: bool) -> None:
-        self._in_request = is_in_request
+        self._is_in_request = is_in_request
 
     def build(self, kind: Any, context: _FieldContext, meta: Meta, parents: tuple[type, ...]) -> Any:
         """Return the example of a type; `parents` are the models around it."""
@@ -109,7 +109,7 @@ class _Builder:
     def _is_present(self, field: msgspec.structs.FieldInfo) -> bool:
         """Return whether an example must contain the field."""
         may_be_absent = field.default is UNSET or UnsetType in get_args(field.type)
-        return field.required or not (self._in_request or may_be_absent)
+        return field.required or not (self._is_in_request or may_be_absent)
 
     def _field_example(
         self, field: msgspec.structs.FieldInfo, context: _FieldContext, parents: tuple[type, ...]

@@ -54,7 +54,7 @@ def http_date(second: int) -> str:
 
 
 def encode(operation: Operation[Any, Any], result: Any) -> EncodedResponse:
-    """Encode a handler's result. Called in the store's thread, so that the event loop only writes bytes."""
+    """Encode a handler's result. A synchronous handler's result is encoded in its unit of work."""
     status, headers = operation.success, None
     if isinstance(result, Response):
         status, headers, result = result.status, result.headers or None, result.result

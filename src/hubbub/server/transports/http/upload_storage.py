@@ -1,7 +1,8 @@
 """Storage of a request's images and sounds, before its operation runs.
 
 Files are stored under the hash of their bytes, so storing one twice, or storing one whose operation then fails, is
-harmless. Images are re-encoded first (`core.images`): uploaded bytes are never served.
+harmless. Raster images are re-encoded first (`core.images`), so that their uploaded bytes are never served. Sounds and
+Lottie animations are stored as uploaded.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ class UploadStorage:
         self._images = images
 
     async def store(self, endpoint: Endpoint, body: Any, uploads: Sequence[Upload]) -> None:
-        """Store all images and sounds; raise a form error that names every field with an unreadable image."""
+        """Store all images and sounds; raise a form error that names every field with an invalid image."""
         form = errors.FormErrors()
         for name in endpoint.media:
             value = getattr(body, name)

@@ -1,8 +1,8 @@
 """Soundboard sounds of guilds, and the default sounds."""
 
 from hubbub.server.places.expressions.kinds import SOUNDS
-from hubbub.server.places.expressions.sounds.defaults import find_default_file
+from hubbub.server.places.expressions.sounds.defaults import find_file
 
 list_guild_sounds = SOUNDS.list_guild_expressions
 
-__all__ = ["find_default_file", "list_guild_sounds"]
+__all__ = ["find_file", "list_guild_sounds"]

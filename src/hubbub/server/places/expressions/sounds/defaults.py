@@ -46,7 +46,7 @@ def find(sound_id: int) -> wire.SoundboardSound | None:
     return None if default is None else _sound_view(default)
 
 
-def find_default_file(tx: Tx, sound_id: int) -> str | bytes | None:
+def find_file(tx: Tx, sound_id: int) -> str | bytes | None:
     """Return the file of a sound: the storage key of a guild's sound, the bytes of a default sound, or None."""
     default = _DEFAULTS_BY_ID.get(sound_id)
     if default is not None:
