@@ -32,10 +32,9 @@ async def test_a_hikari_bot_replies(hubbub_hikari: Platform) -> None:
         if event.content == "!ping":
             await event.message.respond("pong")
 
-    await bot.start()
-    await hubbub.users["alice"].send_message("general", "!ping")
-    await hubbub.users["alice"].expect("MESSAGE_CREATE", content="pong")
-    await bot.close()
+    async with hubbub.start(bot):
+        await hubbub.users["alice"].send_message("general", "!ping")
+        await hubbub.users["alice"].expect("MESSAGE_CREATE", content="pong")
 
 
 def test_library_urls_are_restored(hubbub: Platform) -> None:
