@@ -227,7 +227,8 @@ class Forum extends LayoutPart {
           h(
             "span",
             { class: "muted small" },
-            `${post.message_count === 1 ? "1 reply" : `${post.message_count ?? 0} replies`} · ${relativeTime(creationTimeMs(post.last_message_id ?? post.id))}`,
+            post.message_count === 1 ? "1 reply" : `${post.message_count ?? 0} replies`,
+            ` · ${relativeTime(creationTimeMs(post.last_message_id ?? post.id))}`,
           ),
         ),
       ),
@@ -298,7 +299,7 @@ class Forum extends LayoutPart {
       setChildren(
         this.archived,
         threads.length
-          ? threads.map(thread => threadLink(thread, context.state))
+          ? threads.map(thread => threadLink(thread, context, { openMenu: openChannelMenu }))
           : h("p", { class: "muted small" }, "No archived posts."),
       );
     } catch (error) {

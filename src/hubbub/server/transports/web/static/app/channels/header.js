@@ -61,7 +61,9 @@ export function channelHeader(context, channel, onClose = null) {
       isPrivate(channel) && !other?.bot
         ? iconButton("voice", "Start call", () => startPrivateCall(context, channel))
         : null,
-      hasThreads ? iconButton("thread", "Threads", async () => (await loadThreads())?.openThreadList(context)) : null,
+      hasThreads
+        ? iconButton("thread", "Threads", async () => (await loadThreads())?.openThreadList(context, openChannelMenu))
+        : null,
       isForum(channel) ? null : iconButton("pin", "Pinned messages", () => openPins(context, channel)),
       onClose === null ? iconButton("search", "Search", dispatch("open-search")) : null,
       (other === null || channel.guild_id) && onClose === null

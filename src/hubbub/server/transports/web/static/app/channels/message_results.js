@@ -1,11 +1,14 @@
 /** Messages in lists: search results, pinned messages and mentions. */
 
 import { h } from "../ui/dom.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
+import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { sentTimeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
+import { openProfile } from "../users/profile.js";
 
 /**
  * Return a list entry for a message. `place` replaces the channel's name, `details` are shown below the text, and `action` is
@@ -54,6 +57,7 @@ export function buildMessageResult(
             class: "search-result-link",
             "aria-label": `Jump to message of ${name}: ${summarizeMessage(message, context)}`,
             onclick: close,
+            oncontextmenu: event => openResultMenu(event, context, message, channelPath(channel, message.id), close),
           },
           "Jump to message",
         ),
@@ -61,4 +65,27 @@ export function buildMessageResult(
       ),
     ),
   );
+}
+
+function openResultMenu(event, context, message, path, close) {
+  event.preventDefault();
+  const copy = (text, notice) =>
+    runAndReport(async () => {
+      await navigator.clipboard.writeText(text);
+      showNotice(notice, "done");
+    });
+  const jump = () => {
+    close();
+    context.go(path);
+  };
+  openMenu(event.currentTarget, "Message", [
+    { label: "Jump to message", icon: "open", onClick: jump },
+    { label: "Copy link", icon: "link", onClick: () => copy(context.webUrl + path, "Link copied.") },
+    message.content && { label: "Copy text", icon: "copy", onClick: () => copy(message.content, "Text copied.") },
+    !message.webhook_id && {
+      label: "Show profile",
+      icon: "people",
+      onClick: () => openProfile(context, message.author.id),
+    },
+  ]);
 }

@@ -22,6 +22,7 @@ import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { activityLine } from "../games/activity_text.js";
 import { linkedChannelMark } from "../games/linked_channels.js";
+import { memberMenuHandler, openProfile } from "../users/profile.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
 import { updateNotificationSettings } from "../guilds/mute_settings.js";
@@ -303,11 +304,21 @@ class Sidebar extends LayoutPart {
       build: () =>
         h(
           "li",
-          { class: isSpeaking ? "in-voice speaking" : "in-voice" },
-          userAvatar(user, name),
-          h("span", { class: "entry-name", dir: "auto" }, name),
-          muted ? h("span", { role: "img", "aria-label": "muted", title: "muted" }, icon("microphone_off")) : null,
-          deaf ? h("span", { role: "img", "aria-label": "deafened", title: "deafened" }, icon("ears_off")) : null,
+          null,
+          h(
+            "button",
+            {
+              type: "button",
+              class: isSpeaking ? "in-voice speaking" : "in-voice",
+              dataset: { focus: "user" },
+              onclick: () => openProfile(bindToChannel(this.context, channel.id), user.id),
+              oncontextmenu: memberMenuHandler(bindToChannel(this.context, channel.id), user.id),
+            },
+            userAvatar(user, name),
+            h("span", { class: "entry-name", dir: "auto" }, name),
+            muted ? h("span", { role: "img", "aria-label": "muted", title: "muted" }, icon("microphone_off")) : null,
+            deaf ? h("span", { role: "img", "aria-label": "deafened", title: "deafened" }, icon("ears_off")) : null,
+          ),
         ),
     };
   }

@@ -2,6 +2,7 @@
 
 import { Permissions } from "../network/enums.js";
 import { compareIds, creationTimeMs } from "../network/ids.js";
+import { bindToChannel } from "../state/context.js";
 import { messageErrorText } from "../state/outbox.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
@@ -17,12 +18,22 @@ export async function fetchArchivedThreads({ api, state, channelId }) {
   return page.threads;
 }
 
-/** Return a link to a thread or post; `onClick` closes the dialog that contains it. */
-export function threadLink(thread, state, onClick = null) {
+/** Return a link to a thread or post; `onClick` closes the dialog that contains it, `openMenu` opens the menu of the thread. */
+export function threadLink(thread, context, { onClick = null, openMenu }) {
+  const { state } = context;
+  const onMenu = event => {
+    event.preventDefault();
+    openMenu(event.currentTarget, bindToChannel(context, thread.id), thread);
+  };
   const unread = state.isUnread(thread.id) && thread.member;
   return h(
     "a",
-    { href: channelPath(thread), class: unread ? "thread-entry unread" : "thread-entry", onclick: onClick },
+    {
+      href: channelPath(thread),
+      class: unread ? "thread-entry unread" : "thread-entry",
+      onclick: onClick,
+      oncontextmenu: onMenu,
+    },
     icon(thread.thread_metadata?.locked ? "lock" : "thread"),
     h("span", { class: "thread-name", dir: "auto" }, thread.name),
     h(
@@ -33,8 +44,8 @@ export function threadLink(thread, state, onClick = null) {
   );
 }
 
-/** Open the list of a channel's threads. */
-export function openThreadList(context) {
+/** Open the list of a channel's threads; `openMenu` opens the menu of a thread. */
+export function openThreadList(context, openMenu) {
   const { state, channelId } = context;
   openDialog("Threads", close => {
     const active = state
@@ -47,7 +58,7 @@ export function openThreadList(context) {
         setChildren(
           archived,
           threads.length
-            ? threads.map(thread => threadLink(thread, state, close))
+            ? threads.map(thread => threadLink(thread, context, { onClick: close, openMenu }))
             : h("p", { class: "muted small" }, "No threads."),
         ),
       error => setChildren(archived, h("p", { class: "muted small" }, messageErrorText(error))),
@@ -76,7 +87,7 @@ export function openThreadList(context) {
         "div",
         { class: "thread-entries" },
         active.length
-          ? active.map(thread => threadLink(thread, state, close))
+          ? active.map(thread => threadLink(thread, context, { onClick: close, openMenu }))
           : h("p", { class: "muted small" }, "No threads."),
       ),
       h("h3", null, "Archived"),

@@ -10,6 +10,7 @@ import {
   ChannelType,
   Permissions,
   RelationshipType,
+  isMessageable,
   isPrivate,
   isThread,
   isVoice,
@@ -110,6 +111,10 @@ function userDestination(context, user) {
   };
 }
 
+/** Return whether a destination is marked as unread: a channel with messages, or a joined thread. */
+export const isMarkedUnread = (state, channel) =>
+  isMessageable(channel) && state.isShownUnread(channel.id) && (!isThread(channel) || Boolean(channel.member));
+
 /** Return the destinations for a query, best first. Without words: unread and recently visited ones. */
 export function rankDestinations({ state, visits, channelId }, destinations, query) {
   const kind = PREFIXES[query[0]];
@@ -118,7 +123,7 @@ export function rankDestinations({ state, visits, channelId }, destinations, que
   const bonusOf = ({ channel }) => {
     if (channel === undefined) return 0;
     const index = recency.indexOf(channel.id);
-    const isUnread = state.isShownUnread(channel.id) && (!isThread(channel) || channel.member);
+    const isUnread = isMarkedUnread(state, channel);
     return (
       (state.mentionCountIn(channel.id) ? MENTION_BONUS : 0) +
       (isUnread ? UNREAD_BONUS : 0) +

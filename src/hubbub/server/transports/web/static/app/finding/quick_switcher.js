@@ -3,7 +3,7 @@
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { OptionList } from "../ui/option_list.js";
-import { listDestinations, rankDestinations } from "./destinations.js";
+import { isMarkedUnread, listDestinations, rankDestinations } from "./destinations.js";
 
 const RESULTS_MAX = 12;
 
@@ -78,5 +78,5 @@ function unreadMark(state, channel) {
       mentionCount,
       h("span", { class: "visually-hidden" }, mentionCount === 1 ? " mention" : " mentions"),
     );
-  return state.isShownUnread(channel.id) ? h("span", { class: "tag" }, "Unread") : null;
+  return isMarkedUnread(state, channel) ? h("span", { class: "tag" }, "Unread") : null;
 }

@@ -1,20 +1,44 @@
-/** The context menu of a user in a channel: profile, direct message and moderation. */
+/** The context menu of a user: profile, direct message, relationship and moderation. */
 
+import { ChannelType } from "../network/enums.js";
+import { confirmAction } from "../ui/dialogs.js";
+import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
-import { openDirectMessage, openProfile } from "../users/profile.js";
+import { openDirectMessage, openProfile, relationshipActions } from "../users/profile.js";
 import { memberModerationItems } from "../settings/members.js";
 
 /** Open the menu of a user; moderation is offered for members of the guild in view. */
 export function openMemberMenu(anchor, context, userId) {
   const { state, guildId, me } = context;
-  const user = state.user(userId);
-  openMenu(anchor, user ? state.displayName(user, guildId) : "User", [
+  const user = state.user(userId) ?? state.relationships.get(userId)?.user;
+  const name = user ? state.displayName(user, guildId) : "User";
+  const channel = state.channels.get(context.channelId);
+  const isGroupOwner = channel?.type === ChannelType.GROUP_DM && channel.owner_id === me.id;
+  openMenu(anchor, name, [
     { label: "Show profile", icon: "people", onClick: () => openProfile(context, userId) },
     userId !== me.id && {
       label: "Send message",
       icon: "send",
       onClick: () => openDirectMessage(context, userId),
     },
+    ...(user && userId !== me.id ? relationshipActions(context, user) : []).map(({ label, icon, style, run }) => ({
+      label,
+      icon,
+      danger: style === "danger",
+      onClick: run,
+    })),
+    isGroupOwner &&
+      userId !== me.id && {
+        label: "Remove from group",
+        icon: "leave",
+        danger: true,
+        onClick: () => removeFromGroup(context, channel, name, userId),
+      },
     ...(guildId === null ? [] : memberModerationItems(context, guildId, userId)),
   ]);
+}
+
+async function removeFromGroup({ api }, channel, name, userId) {
+  if (!(await confirmAction(`Remove ${name} from the group?`, "You can add them again later.", "Remove"))) return;
+  await runAndReport(() => api.request("DELETE", `/channels/${channel.id}/recipients/${userId}`));
 }

@@ -8,7 +8,7 @@ import { LayoutPart } from "../ui/layout_part.js";
 import { showNotice } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
 import { activityLine } from "../games/activity_text.js";
-import { openProfile, relationshipButtons, openDirectMessage } from "./profile.js";
+import { memberMenuHandler, openDirectMessage, openProfile, relationshipButtons } from "./profile.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 const SECTIONS = [
@@ -134,7 +134,13 @@ class Friends extends LayoutPart {
       null,
       h(
         "button",
-        { type: "button", class: "user-button", onclick: () => openProfile(context, user.id) },
+        {
+          type: "button",
+          class: "user-button",
+          "aria-haspopup": "dialog",
+          onclick: () => openProfile(context, user.id),
+          oncontextmenu: memberMenuHandler(context, user.id),
+        },
         userAvatar(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
         h(
           "span",

@@ -7,7 +7,7 @@ import { VirtualList } from "../ui/virtual_list.js";
 import { userAvatar } from "../content/avatars.js";
 import { activityLine } from "../games/activity_text.js";
 import { groupMembers } from "./member_groups.js";
-import { openProfile } from "./profile.js";
+import { memberMenuHandler, openProfile } from "./profile.js";
 
 /** Heights of entries in rem; the style sheet has the same heights. */
 const MEMBER_HEIGHT_REM = 2.75;
@@ -104,12 +104,7 @@ class Members extends LayoutPart {
               class: status === "offline" ? "member away" : "member",
               dataset: { focus: user.id },
               onclick: () => openProfile(this.context, user.id),
-              // By a right click or the menu key.
-              oncontextmenu: event => {
-                event.preventDefault();
-                const detail = { anchor: event.currentTarget, context: this.context, userId: user.id };
-                this.dispatchEvent(new CustomEvent("open-member-menu", { bubbles: true, detail }));
-              },
+              oncontextmenu: memberMenuHandler(this.context, user.id),
             },
             userAvatar(user, name, status),
             h(

@@ -46,24 +46,17 @@ export function openDirectMessage(context, userId) {
   });
 }
 
-/** Return the buttons that change the relationship with a user; `onDone` is called after each action. */
-export function relationshipButtons(context, user, onDone = () => {}) {
+/**
+ * Return the actions that change the relationship with a user.
+ *
+ * @returns {{label: string, icon: string, style: string, run: () => any}[]} `style` is the class of a button
+ */
+export function relationshipActions(context, user) {
   const { state } = context;
   const type = state.relationships.get(user.id)?.type;
   const name = state.displayName(user, null);
-  const button = (label, onClick, style = "quiet") =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: `button small ${style}`,
-        onclick: async () => {
-          await onClick();
-          onDone();
-        },
-      },
-      label,
-    );
+  const block = { label: "Block", icon: "block", style: "danger", run: () => blockUser(context, user, name) };
+  const remove = label => ({ label, icon: "close", style: "quiet", run: () => removeRelationship(context, user.id) });
   if (type === FRIEND) {
     const confirmRemoval = async () =>
       (await confirmAction(
@@ -71,22 +64,46 @@ export function relationshipButtons(context, user, onDone = () => {}) {
         "You can send a new friend request at any time.",
         "Remove friend",
       )) && removeRelationship(context, user.id);
-    return [button("Remove friend", confirmRemoval), button("Block", () => blockUser(context, user, name), "danger")];
+    return [{ ...remove("Remove friend"), run: confirmRemoval }, block];
   }
-  if (type === BLOCKED) return [button("Unblock", () => removeRelationship(context, user.id))];
+  if (type === BLOCKED) return [remove("Unblock")];
   if (type === PENDING_INCOMING)
     return [
-      button("Accept", () => addFriend(context, user.id), ""),
-      button("Decline", () => removeRelationship(context, user.id)),
-      button("Block", () => blockUser(context, user, name), "danger"),
+      { label: "Accept", icon: "check", style: "", run: () => addFriend(context, user.id) },
+      remove("Decline"),
+      block,
     ];
-  if (type === PENDING_OUTGOING) return [button("Cancel request", () => removeRelationship(context, user.id))];
+  if (type === PENDING_OUTGOING) return [remove("Cancel request")];
   const sendRequest = async () =>
     (await addFriend(context, user.id)) && showNotice(`Friend request sent to ${name}.`, "done");
-  return [
-    user.bot ? null : button("Add friend", sendRequest),
-    button("Block", () => blockUser(context, user, name), "danger"),
-  ].filter(Boolean);
+  return user.bot ? [block] : [{ label: "Add friend", icon: "invite", style: "quiet", run: sendRequest }, block];
+}
+
+/** Return the buttons that change the relationship with a user; `onDone` is called after each action. */
+export function relationshipButtons(context, user, onDone = () => {}) {
+  return relationshipActions(context, user).map(({ label, style, run }) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: `button small ${style}`,
+        onclick: async () => {
+          await run();
+          onDone();
+        },
+      },
+      label,
+    ),
+  );
+}
+
+/** Return a handler of `contextmenu` events, also from the menu key, that opens the menu of a user. */
+export function memberMenuHandler(context, userId) {
+  return event => {
+    event.preventDefault();
+    const detail = { anchor: event.currentTarget, context, userId };
+    event.currentTarget.dispatchEvent(new CustomEvent("open-member-menu", { bubbles: true, detail }));
+  };
 }
 
 /** Open the profile of a user. */
