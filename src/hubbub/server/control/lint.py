@@ -89,9 +89,9 @@ class Linter:
 
     def _deprecated_routes(self, endpoints: Iterable[Endpoint]) -> Iterator[Finding]:
         deprecated = {
-            (endpoint.operation.method, endpoint.operation.path): endpoint.operation.deprecated
+            (endpoint.operation.method, endpoint.operation.path): endpoint.operation.replaced_by
             for endpoint in endpoints
-            if endpoint.operation.deprecated
+            if endpoint.operation.replaced_by
         }
         for (method, route, user_id), times in self._trace.requests.items():
             replacement, name = deprecated.get((method, route)), self._names.get(user_id or 0)
