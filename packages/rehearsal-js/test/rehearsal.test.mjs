@@ -60,7 +60,7 @@ test("An expectation that is not met lists what differs", async context => {
     assert.ok(error.received.some(({ event, data }) => event === "MESSAGE_CREATE" && data.content === "helo"));
     return true;
   });
-  await assert.rejects(bob.expect("MESAGE_CREATE"), /did you mean MESSAGE_CREATE/);
+  await assert.rejects(bob.expect("MESAGE_CREATE"), /did you mean 'MESSAGE_CREATE'/);
 });
 
 test("A rejected request has its cause", async context => {
