@@ -8,7 +8,7 @@ import pytest
 
 from hubbub.protocol.intents import Intents
 from hubbub.server import worlds
-from hubbub.server.control.lint import Finding, format_report
+from hubbub.server.control.lint import LintFinding, format_report
 from tests.rehearsal import Rehearsal, start_rehearsal
 
 WORLD = """
@@ -143,8 +143,8 @@ async def test_clearing_the_trace_clears_the_report(rehearsal: Rehearsal) -> Non
 
 def test_the_text_has_one_line_for_each_finding() -> None:
     findings = [
-        Finding(rule="rate_limit", application="helper", message="Slow down.", times=3),
-        Finding(rule="missing_response", message="No answer."),
+        LintFinding(rule="rate_limit", application="helper", message="Slow down.", times=3),
+        LintFinding(rule="missing_response", message="No answer."),
     ]
     assert format_report(findings).splitlines() == [
         "Report of the rehearsal:",

@@ -544,20 +544,6 @@ export type FaultResult = {
   waiting: ActiveFault | null;
 };
 
-/** A problem that the rehearsal found. */
-export type Finding = {
-  /** The kind of the problem. */
-  rule: "dated_change" | "deprecated_route" | "late_response" | "missing_permission" | "missing_response" | "rate_limit" | "unused_intent";
-  /** Name of the application; null if the finding is not about one application. */
-  application?: string | null;
-  /** The problem and its remedy, as a sentence. */
-  message: string;
-  /** How often the problem occurred. */
-  times?: number;
-  /** The time at which a change takes effect; null for other rules. */
-  date?: string | null;
-};
-
 /** The ready document of a fork: a second platform that starts from the state of the first. */
 export type Fork = {
   api: string;
@@ -806,10 +792,24 @@ export type LinkPublisher = {
   parent_id: string;
 };
 
+/** A problem that the rehearsal found. */
+export type LintFinding = {
+  /** The kind of the problem. */
+  rule: "dated_change" | "deprecated_route" | "late_response" | "missing_permission" | "missing_response" | "rate_limit" | "unused_intent";
+  /** Name of the application; null if the finding is not about one application. */
+  application?: string | null;
+  /** The problem and its remedy, as a sentence. */
+  message: string;
+  /** How often the problem occurred. */
+  times?: number;
+  /** The time at which a change takes effect; null for other rules. */
+  date?: string | null;
+};
+
 /** Problems that the rehearsal found, from the delivery trace and the rate limits. */
 export type LintReport = {
   /** The problems, grouped by rule. */
-  findings: Array<Finding>;
+  findings: Array<LintFinding>;
 };
 
 /** A user in a guild. */

@@ -31,7 +31,7 @@ _EXCEPTED_INTENTS: Final = intents.Intents.GUILDS
 """Intents that libraries need for their caches, even if no event is delivered."""
 
 
-class Finding(msgspec.Struct, kw_only=True, frozen=True):
+class LintFinding(msgspec.Struct, kw_only=True, frozen=True):
     """A problem that the rehearsal found."""
 
     rule: Rule
@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, kw_only=True, frozen=True):
 class LintReport(msgspec.Struct, kw_only=True):
     """Problems that the rehearsal found, from the delivery trace and the rate limits."""
 
-    findings: list[Finding]
+    findings: list[LintFinding]
     """The problems, grouped by rule."""
 
 
@@ -66,7 +66,7 @@ class Linter:
         endpoints: Iterable[Endpoint],
         hits: Iterable[RateLimitHit],
         rejected: Iterable[ExplainedRequest],
-    ) -> list[Finding]:
+    ) -> list[LintFinding]:
         """Return all findings."""
         rejected = list(rejected)
         return [
@@ -78,16 +78,16 @@ class Linter:
             *self._dated_changes(),
         ]
 
-    def _rate_limits(self, hits: Iterable[RateLimitHit]) -> Iterator[Finding]:
+    def _rate_limits(self, hits: Iterable[RateLimitHit]) -> Iterator[LintFinding]:
         for hit in hits:
             name = self._names.get(int(hit.caller)) if hit.caller.isdigit() else None
             if name is None:
                 continue
             verb = "rejected" if hit.refused else "would have rejected"
             message = f"The rate limit of {hit.name} ({hit.scope}) {verb} requests; wait as the response headers say."
-            yield Finding(rule="rate_limit", application=name, message=message, times=hit.times)
+            yield LintFinding(rule="rate_limit", application=name, message=message, times=hit.times)
 
-    def _deprecated_routes(self, endpoints: Iterable[Endpoint]) -> Iterator[Finding]:
+    def _deprecated_routes(self, endpoints: Iterable[Endpoint]) -> Iterator[LintFinding]:
         deprecated = {
             (endpoint.operation.method, endpoint.operation.path): endpoint.operation.replaced_by
             for endpoint in endpoints
@@ -97,9 +97,9 @@ class Linter:
             replacement, name = deprecated.get((method, route)), self._names.get(user_id or 0)
             if replacement is not None and name is not None:
                 message = f"{method} {route} is deprecated; use {replacement}."
-                yield Finding(rule="deprecated_route", application=name, message=message, times=times)
+                yield LintFinding(rule="deprecated_route", application=name, message=message, times=times)
 
-    def _missing_permissions(self, rejected: Iterable[ExplainedRequest]) -> Iterator[Finding]:
+    def _missing_permissions(self, rejected: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
         counts: Counter[tuple[str, str]] = Counter()
         for request in rejected:
             name = self._names.get(int(request.user_id or 0))
@@ -107,18 +107,18 @@ class Linter:
                 cause = request.cause or "A permission is missing."
                 counts[name, f"{request.method} {request.route} was rejected: {cause}"] += 1
         for (name, message), times in counts.items():
-            yield Finding(rule="missing_permission", application=name, message=message, times=times)
+            yield LintFinding(rule="missing_permission", application=name, message=message, times=times)
 
-    def _unused_intents(self) -> Iterator[Finding]:
+    def _unused_intents(self) -> Iterator[LintFinding]:
         for user_id, requested in self._trace.requested_intents.items():
             name = self._names.get(user_id)
             unused = requested & ~self._trace.used_intents.get(user_id, 0) & ~_EXCEPTED_INTENTS
             unused_names = [intent for intent, bit in intents.INTENTS_BY_NAME.items() if unused & bit]
             if name is not None and unused_names:
                 message = f"No event was delivered for these requested intents: {', '.join(unused_names)}."
-                yield Finding(rule="unused_intent", application=name, message=message)
+                yield LintFinding(rule="unused_intent", application=name, message=message)
 
-    def _responses(self, rejected: Iterable[ExplainedRequest]) -> Iterator[Finding]:
+    def _responses(self, rejected: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
         late: Counter[str] = Counter()
         for request in rejected:
             # A callback is authorized by the token in its path, so it has no user.
@@ -126,13 +126,13 @@ class Linter:
                 late[self._names.get(int(request.user_id or 0), "")] += 1
         for name, times in late.items():
             message = "An interaction was answered after three seconds; defer the response, then edit it."
-            yield Finding(rule="late_response", application=name or None, message=message, times=times)
+            yield LintFinding(rule="late_response", application=name or None, message=message, times=times)
         failed = self._trace.events.get(INTERACTION_FAILURE.name, 0)
         if failed:
             message = "An application did not answer an interaction in time, or its answer was invalid."
-            yield Finding(rule="missing_response", message=message, times=failed)
+            yield LintFinding(rule="missing_response", message=message, times=failed)
 
-    def _dated_changes(self) -> Iterator[Finding]:
+    def _dated_changes(self) -> Iterator[LintFinding]:
         upcoming = [
             change
             for change in vars(changes).values()
@@ -140,7 +140,7 @@ class Linter:
         ]
         for change in sorted(upcoming, key=lambda change: change.at_ms):
             message = f"From {change.date.isoformat()}: {change.after}"
-            yield Finding(rule="dated_change", message=message, date=codec.timestamp(change.at_ms))
+            yield LintFinding(rule="dated_change", message=message, date=codec.timestamp(change.at_ms))
 
 
 def _code_of(request: ExplainedRequest) -> int | None:
@@ -148,7 +148,7 @@ def _code_of(request: ExplainedRequest) -> int | None:
     return body.get("code") if isinstance(body, dict) else None
 
 
-def format_report(findings: Iterable[Finding]) -> str:
+def format_report(findings: Iterable[LintFinding]) -> str:
     """Return the report as text, one line for each finding."""
     lines = [
         f"  {finding.rule}: "
