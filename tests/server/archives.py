@@ -1,6 +1,7 @@
 """Guilds with content of every kind, and their archives, for the tests of exports and imports."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -109,3 +110,31 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, Any]:
         "attachment": int(file["attachments"][0]["id"]),
         "question": int(question["id"]),
     }
+
+
+ID = re.compile(r"(?<![0-9a-z_])[0-9]{15,20}(?![0-9a-z_])")
+"""An ID in JSON; hashes and times do not match."""
+
+
+def normalize(records: dict[str, list[Any]]) -> Any:
+    """Return the records of an archive with IDs replaced by numbers in the order of their first use.
+
+    Messages keep the order of their channel. Users, roles and channels are ordered by name, because the IDs of objects of the
+    same millisecond are assigned in the order of the tables."""
+    numbers: dict[str, str] = {}
+
+    def position(entry: dict[str, Any]) -> Any:
+        channel = numbers.get(entry.get("channel_id", ""), "#0")
+        return (
+            entry.get("username", entry.get("name", "")),
+            int(channel[1:]),
+            len(entry.get("id", "")),
+            entry.get("id", ""),
+        )
+
+    for name in ("users", "guilds", "roles", "emojis", "channels", "messages", *sorted(records)):
+        for entry in sorted(records.get(name, ()), key=position):
+            for text in ID.findall(json.dumps(entry)) if "id" in entry else ():
+                numbers.setdefault(text, f"#{len(numbers)}")
+    replaced = json.loads(ID.sub(lambda match: numbers.get(match[0], "?"), json.dumps(records)))
+    return {name: sorted(json.dumps(entry, sort_keys=True) for entry in entries) for name, entries in replaced.items()}

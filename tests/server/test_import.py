@@ -1,8 +1,6 @@
 """`hubbub import` of archives: nothing is lost, and an interrupted import continues."""
 
 import contextlib
-import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,8 @@ import pytest
 from hubbub.server.moving import importer
 from hubbub.server.moving.importer import Importer, ImportSummary
 from hubbub.server.moving.sources import ArchiveSource
-from tests.server.archives import export_archive, fill_guild, read_archive
+from tests.server.archives import export_archive, fill_guild, normalize, read_archive
 from tests.world import Actor, World
-
-ID = re.compile(r"(?<![0-9a-z_])[0-9]{15,20}(?![0-9a-z_])")
-"""An ID in JSON; hashes and times do not match."""
 
 
 async def import_archive(world: World, path: Path, owner: Actor) -> ImportSummary:
@@ -173,27 +168,3 @@ async def test_placeholders_cannot_log_in_and_do_not_occupy_names(world: World, 
     assert len(members) == 2
     assert (bob.id,) not in members
     assert (guild.owner.id,) not in members
-
-
-def normalize(records: dict[str, list[Any]]) -> Any:
-    """Return the records of an archive with IDs replaced by numbers in the order of their first use.
-
-    Messages keep the order of their channel. Users, roles and channels are ordered by name, because the IDs of objects of the
-    same millisecond are assigned in the order of the tables."""
-    numbers: dict[str, str] = {}
-
-    def position(entry: dict[str, Any]) -> Any:
-        channel = numbers.get(entry.get("channel_id", ""), "#0")
-        return (
-            entry.get("username", entry.get("name", "")),
-            int(channel[1:]),
-            len(entry.get("id", "")),
-            entry.get("id", ""),
-        )
-
-    for name in ("users", "guilds", "roles", "emojis", "channels", "messages", *sorted(records)):
-        for entry in sorted(records.get(name, ()), key=position):
-            for text in ID.findall(json.dumps(entry)) if "id" in entry else ():
-                numbers.setdefault(text, f"#{len(numbers)}")
-    replaced = json.loads(ID.sub(lambda match: numbers.get(match[0], "?"), json.dumps(records)))
-    return {name: sorted(json.dumps(entry, sort_keys=True) for entry in entries) for name, entries in replaced.items()}

@@ -318,11 +318,12 @@ def take_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: 
     before = store.find(call.tx, guild_id, placeholder_id)
     if before is None:
         return
-    if store.find(call.tx, guild_id, user_id) is None:
+    member = store.find(call.tx, guild_id, user_id)
+    if member is None:
         rules.require_can_join(call, guild_id, user_id)
         add(call, guild_id, user_id, role_ids=before.role_ids, nick=before.row.nick, is_announced=False)
     else:
-        grant_roles(call, guild_id, user_id, before.role_ids)
+        update(call, member, member.row, {*member.role_ids, *before.role_ids}, is_audited=False)
     remove(call, guild_id, placeholder_id)
 
 

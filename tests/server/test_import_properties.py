@@ -1,0 +1,100 @@
+"""An archive of any guild survives an import into an empty server."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.identity import accounts
+from hubbub.server.moving.export import export_guild
+from hubbub.server.moving.importer import Importer
+from hubbub.server.moving.sources import ArchiveSource
+from tests.server.archives import normalize, read_archive
+from tests.server.test_import_untrusted import GUILD_ID, write_archive
+from tests.world import NOW_MS, small_config
+
+USERS = [f"30000000000000000{number}" for number in range(1, 5)]
+CHANNELS = [f"40000000000000010{number}" for number in range(1, 4)]
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60)
+EMOJI = st.sampled_from(["👍", "🎉"])
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Generate messages of several channels, some of them in the same millisecond."""
+    found: dict[str, dict[str, Any]] = {}
+    for number in range(draw(st.integers(0, 12))):
+        ms = draw(st.integers(95_367_431_640, 95_367_431_643))
+        author = draw(st.sampled_from(USERS))
+        message = {
+            "channel_id": draw(st.sampled_from(CHANNELS)),
+            "id": str(ms << 22 | number),
+            "author_id": author,
+            "content": draw(TEXTS) + draw(st.sampled_from(["", f" <@{USERS[0]}>", f" <#{CHANNELS[0]}>"])),
+        }
+        if draw(st.booleans()):
+            message["embeds"] = [{"type": "rich", "title": draw(TEXTS)}]
+        if draw(st.booleans()):
+            message["pinned_ms"] = NOW_MS
+        if draw(st.booleans()):
+            message["mentions"] = [USERS[0]]
+        if found and draw(st.booleans()):
+            other = draw(st.sampled_from(sorted(found)))
+            message["reference"] = {"message_id": other, "channel_id": found[other]["channel_id"], "type": 0}
+        reactions = draw(st.lists(st.tuples(EMOJI, st.sampled_from(USERS)), unique=True, max_size=3))
+        if reactions:
+            message["reacted"] = 1
+            message["reactions"] = [
+                {"emoji": emoji, "emoji_name": emoji, "user_id": user, "created_ms": NOW_MS}
+                for emoji, user in reactions
+            ]
+        found[message["id"]] = message
+    return sorted(found.values(), key=lambda entry: (entry["channel_id"], int(entry["id"])))
+
+
+@settings(max_examples=12)
+@given(messages=messages(), names=st.lists(TEXTS.filter(str.strip), min_size=3, max_size=3))
+def test_an_export_of_an_import_is_equal_to_the_archive(messages: list[dict[str, Any]], names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        archive = write_archive(
+            Path(folder) / "generated.zip",
+            users=[{"id": user, "username": f"user{user[-1]}"} for user in USERS],
+            members=[{"user_id": user, "joined_ms": NOW_MS} for user in USERS],
+            roles=[
+                {"id": GUILD_ID, "name": "@everyone", "permissions": "0"},
+                {"id": "400000000000000009", "name": names[0], "permissions": "8", "position": 1},
+            ],
+            channels=[
+                {"id": channel, "type": 0, "name": f"{channel[-1]} {name}"}
+                for channel, name in zip(CHANNELS, names, strict=True)
+            ],
+            messages=messages,
+        )
+        first = asyncio.run(move(archive, Path(folder) / "first.zip"))
+        second = asyncio.run(move(Path(folder) / "first.zip", Path(folder) / "second.zip"))
+
+    assert normalize(second) == normalize(first)
+    assert len(first.get("messages", [])) == len(messages)
+
+
+async def move(archive: Path, output: Path) -> dict[str, list[Any]]:
+    """Import an archive into an empty server, export the guild again, and return the records of the new archive."""
+    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
+    await app.database.start()
+    try:
+        owner = await app.database.write(lambda tx: accounts.create_user(app.make_call(tx), "user1"))
+        source = ArchiveSource(archive)
+        summary = await Importer(app, source, owner.id).run()
+        source.close()
+        assert summary.skipped == 0
+        await export_guild(
+            lambda work: app.database.read(work, long=True), app.files, summary.guild_id, output, now_ms=NOW_MS
+        )
+        return read_archive(output)
+    finally:
+        await app.database.close()
