@@ -17,7 +17,7 @@ def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
 
     The caller must be able to send messages in the channel."""
     channel_access = access.get_channel_standing(call, channel_id)
-    messages.require_send(call, channel_access)
+    messages.history.require_send(call, channel_access)
     payload = wire.TypingStarted(
         channel_id=channel_access.channel.id, user_id=call.user_id, timestamp=call.now_ms // 1000
     )

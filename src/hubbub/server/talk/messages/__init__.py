@@ -24,7 +24,6 @@ from hubbub.server.talk.messages import (
 from hubbub.server.talk.messages.actions import audience
 from hubbub.server.talk.messages.archive import ARCHIVE
 from hubbub.server.talk.messages.content.records import Author, MessageRow
-from hubbub.server.talk.messages.rules import require_send
 
 SLICE = Slice(
     name="messages",
@@ -50,7 +49,6 @@ __all__ = [
     "files",
     "history",
     "ports",
-    "require_send",
     "signals",
     "system_messages",
     "validation",

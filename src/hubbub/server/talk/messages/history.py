@@ -8,6 +8,7 @@ from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
     can_read_history,
     has_attachment,
+    require_send,
 )
 from hubbub.server.talk.messages.store import (
     count_after,
@@ -34,6 +35,7 @@ __all__ = [
     "list_after",
     "list_newest",
     "list_recipients",
+    "require_send",
 ]
 
 

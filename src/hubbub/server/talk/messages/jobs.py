@@ -16,6 +16,7 @@ from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import files, store
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import MessageRow
+from hubbub.server.talk.messages.files import store as file_store
 
 DELETE_CHANNEL_MESSAGES_JOB: Final = "messages.delete_channel_messages"
 """Kind of the job that deletes the messages of a deleted channel."""
@@ -69,7 +70,7 @@ def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
 
 def replace_files(call: Call, channel: ChannelRef, row: MessageRow) -> None:
     """Record the files of an edited message, and schedule the deletion of the files that the edit removed."""
-    recorded_ids = files.list_ids(call.tx, channel.id, row.id)
+    recorded_ids = file_store.list_ids(call.tx, channel.id, row.id)
     if row.attachments is None and not recorded_ids:
         return
     kept_ids = {int(file.id) for file in json_columns.attachments(row)}
@@ -80,13 +81,13 @@ def replace_files(call: Call, channel: ChannelRef, row: MessageRow) -> None:
 
 def _delete_files(call: Call, file_ids: Sequence[int]) -> None:
     for batch in batches(file_ids, FILES_BATCH_SIZE):
-        files.delete(call.tx, batch)
+        file_store.delete(call.tx, batch)
         call.tx.enqueue(DELETE_FILES_JOB, FilesDeletion(attachment_ids=batch), due_ms=call.now_ms + FILE_GRACE_MS)
 
 
 def delete_files_now(call: Call, file_ids: Sequence[int]) -> None:
     """Schedule the deletion of files without the delay for signed URLs."""
-    files.delete(call.tx, file_ids)
+    file_store.delete(call.tx, file_ids)
     call.tx.enqueue(DELETE_FILES_JOB, FilesDeletion(attachment_ids=list(file_ids)))
 
 

@@ -91,7 +91,7 @@ def _create_post(
     thread_access = access.get_channel_standing(call, row.id)
     # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
     thread_access.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES
-    author = messages.require_send(call, thread_access)
+    author = messages.history.require_send(call, thread_access)
     message = messages.creation.create(call, thread_access, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
     view = views.created_thread(row, channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id))
