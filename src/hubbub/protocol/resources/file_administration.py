@@ -16,7 +16,7 @@ from hubbub.protocol.resources.administration import (
 )
 from hubbub.protocol.resources.messages import MESSAGE_UPDATE
 
-LARGEST_OWNERS_MAX: Final = 20
+STORAGE_OWNERS_MAX: Final = 20
 """Maximum number of accounts and of guilds in the summary of the storage."""
 QUOTA_BYTES_MAX: Final = 2**50
 """Maximum storage quota in bytes."""
