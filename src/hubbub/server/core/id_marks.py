@@ -1,6 +1,6 @@
 """The high-water mark of IDs in the store: IDs never go backwards, also if the clock is earlier after a restart.
 
-The mark is ahead of the clock while a process creates IDs. A process that starts creates only IDs above the marks of all
+The mark is ahead of the clock while a process runs. A process that starts creates only IDs above the marks of all
 processes, so no ID of an earlier run is created again and new messages follow older ones (decisions/0132).
 """
 
@@ -16,10 +16,10 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 log = logging.getLogger(__name__)
 
-STEP_MS: Final = 2_000
-"""How far the mark is ahead of the newest ID when it is written, in milliseconds."""
+STEP_MS: Final = 5_000
+"""How far the mark is ahead of the clock and the newest ID when it is written, in milliseconds."""
 CHECK_SECONDS: Final = 0.5
-"""Interval at which the mark is compared with the newest ID, in seconds."""
+"""Interval at which the mark is compared with the clock and the newest ID, in seconds."""
 WARNING_MS: Final = 60_000
 """Difference between the mark and the clock, in milliseconds, from which a start logs a warning."""
 
@@ -66,13 +66,13 @@ class IdMark:
             log.info("The mark of the newest ID could not be written")
 
     async def _advance(self) -> None:
-        """Keep the mark ahead of the newest ID."""
+        """Keep the mark ahead of the clock and of the newest ID."""
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            newest_ms = self._ids.newest_ms
-            if newest_ms + STEP_MS // 2 > self._mark_ms:
+            next_ms = max(self._clock.now_ms(), self._ids.newest_ms)
+            if next_ms + STEP_MS // 2 > self._mark_ms:
                 try:
-                    await self._write(newest_ms + STEP_MS)
+                    await self._write(next_ms + STEP_MS)
                 except StoreUnavailable:
                     continue
 
