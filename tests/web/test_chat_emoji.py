@@ -178,9 +178,11 @@ async def test_emoji_have_the_font_of_the_server_and_digits_do_not(platform: Cha
         await window.wait_message("123")
         loaded = "() => [...document.fonts].filter(face => face.status === 'loaded').length"
         assert await window.page.evaluate(loaded) == 0
-        await guild.send_message(nora, "A party 🎉")
-        await window.wait_message("A party")
+        await guild.send_message(nora, "A party 🎉 at pier 1️⃣")
+        party = await window.wait_message("A party")
         await window.wait_until("() => [...document.fonts].some(face => face.status === 'loaded')")
+        # The text of a keycap starts with a digit, which is an emoji here.
+        await party.locator(".emoji-text", has_text="1️⃣").wait_for()
 
 
 async def test_without_the_list_the_picker_has_common_emoji(platform: ChatPlatform) -> None:

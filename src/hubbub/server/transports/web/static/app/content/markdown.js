@@ -20,7 +20,7 @@ const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
  */
 export function renderMarkdown(text, scope) {
   const fragment = document.createDocumentFragment();
-  fragment.append(...buildNodes(parseMarkdown(text), scope));
+  fragment.append(...buildNodes(parseMarkdown(text), scope).flat());
   return fragment;
 }
 
@@ -36,8 +36,12 @@ function buildNodes(nodes, scope) {
 
 const elementBuilder = tag => (node, scope) => h(tag, null, buildNodes(node.children, scope));
 
+/** A digit or sign in a keycap, which is an emoji although its first character is text. */
+const KEYCAP = /([0-9#*]\ufe0f?\u20e3)/;
+
 const BUILDERS = {
-  text: node => document.createTextNode(node.text),
+  text: node =>
+    node.text.split(KEYCAP).map((part, index) => (index % 2 ? h("span", { class: "emoji-text" }, part) : part)),
   lines: (node, scope) => h("p", { class: "message-text", dir: "auto" }, buildNodes(node.children, scope)),
   heading: (node, scope) =>
     h(
