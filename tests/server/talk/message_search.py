@@ -27,11 +27,11 @@ async def create_indexed_guild(world: World, *members: Actor) -> Guild:
 async def build_index(world: World, guild: Guild) -> None:
     """Build the index of a guild; the first search enqueues the job that builds it."""
     (await guild.owner.get(search_path(guild))).rejected(202, 110000)
-    await run_index_jobs(world)
+    await run_due_jobs(world)
 
 
-async def run_index_jobs(world: World) -> None:
-    """Run the jobs that build and update indexes."""
+async def run_due_jobs(world: World) -> None:
+    """Run the jobs that are due."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
 

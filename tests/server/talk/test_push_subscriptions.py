@@ -16,6 +16,7 @@ from hubbub.server.core.config_sections import PushConfig
 from hubbub.server.talk.push_subscriptions import jobs
 from tests.push_service import PATH, PushService, list_endpoints
 from tests.server.identity.accounts import PASSWORD, register_user
+from tests.server.talk.message_search import run_due_jobs
 from tests.server.talk.private_channels import create_group, open_dm
 from tests.server.talk.test_notification_settings import ALL, MENTIONS, NOTHING, change
 from tests.server.talk.test_read_states import mention
@@ -57,17 +58,11 @@ async def private(alice: Actor, bob: Actor) -> str:
     return str((await open_dm(alice, bob))["id"])
 
 
-async def run_jobs(world: World) -> None:
-    """Run all jobs that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
-
-
 async def deliver(world: World, service: PushService) -> list[str]:
     """Run all jobs that are due; return the texts of the new notifications.
 
     Only notifications of the same channel have an order."""
-    await run_jobs(world)
+    await run_due_jobs(world)
     texts = [request.notification["body"] for request in service.requests]
     service.requests.clear()
     return texts
@@ -92,7 +87,7 @@ async def test_a_mention_is_sent_encrypted_and_authorized(
 
     message_id = await mention(alice, guild.general, f"<@{bob.id}>  hello\n<#{guild.general}> <:wave:1> ||secret||")
 
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     (request,) = service.requests
     assert request.notification == {
         "title": "alice (#general, Guild)",
@@ -119,7 +114,7 @@ async def test_the_size_of_a_request_does_not_depend_on_the_length_of_a_short_te
     await mention(alice, private, "b" * 300)
     await mention(alice, private, "𝄞" * 2000)
 
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
 
     short, long, longest = service.requests
     assert len(short.body) == len(long.body)
@@ -133,7 +128,7 @@ async def test_notifications_of_a_channel_have_the_same_topic_which_does_not_rev
     for channel in (guild.general, guild.general, private):
         await mention(alice, channel, "hello")
 
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
 
     topics = {request.notification["channel_id"]: request.headers["Topic"] for request in service.requests}
     assert [request.headers["Topic"] for request in service.requests].count(topics[str(guild.general)]) == 2
@@ -159,7 +154,7 @@ async def test_titles_name_the_place_and_bodies_describe_messages_without_text(
         alice, private, "", poll={"question": {"text": "When?"}, "answers": [{"poll_media": {"text": "Now"}}]}
     )
 
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
 
     texts = {
         (request.notification["title"], request.notification["body"], request.headers["Urgency"])
@@ -192,13 +187,13 @@ async def test_settings_decide_which_messages_notify(
 ) -> None:
     await change(bob, guild, message_notifications=NOTHING)
     await mention(alice, guild.general, "@everyone not sent")
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     await change(bob, guild, message_notifications=MENTIONS)
     await mention(alice, guild.general, "not a mention")
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     await change(bob, guild, mobile_push=False)
     await mention(alice, guild.general, "@everyone not pushed")
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     await change(bob, guild, mobile_push=True, muted=True)
     await mention(alice, guild.general, f"<@{bob.id}> muted")
     await mention(bob, private, "own message")
@@ -249,7 +244,7 @@ async def test_a_retried_notification_shows_only_what_the_user_can_still_read(
     edited, deleted, hidden, unreadable, read = channels
     service.statuses = [503]
     ids = {channel: await mention(alice, channel, f"secret {channel}") for channel in channels}
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     service.requests.clear()
 
     (await alice.patch(f"/channels/{edited}/messages/{ids[edited]}", json={"content": "new text"})).ok()
@@ -301,7 +296,7 @@ async def test_a_failed_notification_is_retried_in_order_until_it_is_too_old(
 
     service.statuses = [500] * 100
     await mention(alice, private, "third")
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     await private_targets_world.clock.run_for(jobs.RETRY_PERIOD_MS + jobs.RETRY_DELAY_MAX_MS)
     assert 5 < len(await deliver(private_targets_world, service)) < 20
     service.statuses = []
@@ -335,7 +330,7 @@ async def test_a_rejected_notification_is_not_retried(
 ) -> None:
     service.statuses = [403]
     await mention(alice, private, "hello")
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     await private_targets_world.clock.run_for(3600 * SECOND_MS)
     assert await deliver(private_targets_world, service) == ["hello"]
     assert len(await list_endpoints(bob)) == 1
@@ -348,7 +343,7 @@ async def test_a_push_service_with_a_private_address_is_never_called(world: Worl
     (await bob.post(PATH, json=subscription)).ok()
 
     await mention(alice, private, "hello")
-    await run_jobs(world)
+    await run_due_jobs(world)
 
     assert await list_endpoints(bob) == []
 
@@ -364,7 +359,7 @@ async def test_a_logged_out_browser_is_not_notified(
     await service.subscribe(bob, "old")
     service.statuses = [503]
     await mention(alice, private, "hello")
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
     service.requests.clear()
     (await bob.post("/auth/logout")).ok()
     login = (
@@ -375,7 +370,7 @@ async def test_a_logged_out_browser_is_not_notified(
 
     await private_targets_world.clock.run_for(3600 * SECOND_MS)
     await mention(alice, private, "hello again")
-    await run_jobs(private_targets_world)
+    await run_due_jobs(private_targets_world)
 
     assert [request.path for request in service.requests] == ["/new"]
     assert await list_endpoints(bob) == [f"{service.url}/new"]
