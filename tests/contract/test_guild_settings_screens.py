@@ -39,7 +39,6 @@ WITHOUT_SCREEN = {
     "follow_channel": "Following an announcement channel is not offered yet.",
     "delete_my_guild_join_request": NEW_MEMBERS,
     "get_active_guild_threads": IN_STATE,
-    "get_guild": IN_STATE,
     "get_guild_ban": LIST_IS_ENOUGH,
     "get_guild_emoji": LIST_IS_ENOUGH,
     "get_guild_onboarding_responses": NEW_MEMBERS,

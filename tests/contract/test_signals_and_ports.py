@@ -50,7 +50,13 @@ def notifications() -> Iterator[tuple[str, ast.Call]]:
     """Yield file name and syntax tree of every `call.notify(...)`."""
     for path in python_files(SERVER):
         for node in ast.walk(parse_file(path)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "notify":
+            # Without arguments it is `Condition.notify()`.
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "notify"
+                and node.args
+            ):
                 yield f"{display_path(path)}:{node.lineno}", node
 
 

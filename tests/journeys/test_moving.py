@@ -35,7 +35,7 @@ def start_command(*arguments: str) -> "subprocess.Popen[str]":
     )
 
 
-def run_command(*arguments: str) -> str:
+def run_hubbub(*arguments: str) -> str:
     """Run a command, which must succeed, and return its output."""
     process = start_command(*arguments)
     output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
@@ -45,7 +45,7 @@ def run_command(*arguments: str) -> str:
 
 def create_user(name: str, *settings: str) -> str:
     """Create a user and return the token."""
-    match = re.search(r"token: (\S+)", run_command("admin", "create-user", name, *settings))
+    match = re.search(r"token: (\S+)", run_hubbub("admin", "create-user", name, *settings))
     assert match is not None
     return match[1]
 
@@ -72,14 +72,14 @@ async def test_a_guild_moves_between_running_servers(tmp_path: Path) -> None:
     try:
         export = await asyncio.to_thread(write_export, tmp_path / "export")
         command = ("import", str(export), "--owner", "mover", "--data", str(folders[0]))
-        first = await asyncio.to_thread(run_command, *command)
+        first = await asyncio.to_thread(run_hubbub, *command)
         archive = str(tmp_path / "guild.zip")
         await asyncio.to_thread(
-            run_command, "export", imported_guild(first), "--output", archive, "--data", str(folders[0])
+            run_hubbub, "export", imported_guild(first), "--output", archive, "--data", str(folders[0])
         )
         command = ("import", archive, "--owner", "mover", "--data", str(folders[1]))
-        second = await asyncio.to_thread(run_command, *command)
-        again = await asyncio.to_thread(run_command, *command)
+        second = await asyncio.to_thread(run_hubbub, *command)
+        again = await asyncio.to_thread(run_hubbub, *command)
 
         assert "imported before" in again
         channels = await get(new, tokens[1], f"/guilds/{imported_guild(second)}/channels")
@@ -87,7 +87,7 @@ async def test_a_guild_moves_between_running_servers(tmp_path: Path) -> None:
         history = await get(new, tokens[1], f"/channels/{lobby['id']}/messages")
         assert [entry["content"][:3] for entry in history] == ["ok", "see"]
         claims = await asyncio.to_thread(
-            run_command, "import", "claims", imported_guild(second), "--data", str(folders[1])
+            run_hubbub, "import", "claims", imported_guild(second), "--data", str(folders[1])
         )
         assert re.search(r"^[A-Z2-7]{6}(-[A-Z2-7]{6}){3}  alice$", claims, re.MULTILINE)
     finally:
@@ -116,7 +116,7 @@ async def test_an_import_that_is_killed_continues(tmp_path: Path, killed: str) -
         process.send_signal(signal.SIGKILL)
     process.communicate(timeout=TIMEOUT_SECONDS)
 
-    output = await asyncio.to_thread(run_command, *command)
+    output = await asyncio.to_thread(run_hubbub, *command)
 
     await server.start()
     try:
@@ -151,10 +151,10 @@ def test_a_guild_moves_through_postgresql(tmp_path: Path, migrated_databases: Da
         settings = ("--database-url", url, "--files-url", str(tmp_path / "files"))
         create_user("mover", *settings)
         guild_id = imported_guild(
-            run_command("import", str(write_export(tmp_path / "e")), "--owner", "mover", *settings)
+            run_hubbub("import", str(write_export(tmp_path / "e")), "--owner", "mover", *settings)
         )
 
-        output = run_command("export", guild_id, "--output", str(tmp_path / "guild.zip"), *settings)
+        output = run_hubbub("export", guild_id, "--output", str(tmp_path / "guild.zip"), *settings)
 
     assert "messages: 3" in output
 
@@ -181,9 +181,7 @@ def test_a_command_explains_what_is_wrong(tmp_path: Path, arguments: Callable[[P
 
 
 def test_a_dry_run_needs_no_server_and_stores_nothing(tmp_path: Path) -> None:
-    output = run_command(
-        "import", str(write_export(tmp_path / "export")), "--dry-run", "--data", str(tmp_path / "none")
-    )
+    output = run_hubbub("import", str(write_export(tmp_path / "export")), "--dry-run", "--data", str(tmp_path / "none"))
 
     assert "messages: 3" in output
     assert not (tmp_path / "none").exists()

@@ -5,7 +5,7 @@ from hubbub.server.commands import admin_socket
 from tests.world import World
 
 
-async def run_command(world: World, *arguments: str) -> str:
+async def run_admin_command(world: World, *arguments: str) -> str:
     """Run a command with the parser of the command line and return its output, or raise AdminError."""
     parsed = cli.build_parser().parse_args(["admin", *arguments])
     values = admin_socket.read_values(parsed)

@@ -37,7 +37,7 @@ def read_archive(path: Path) -> dict[str, list[Any]]:
         }
 
 
-async def send_file(
+async def send_message_with_file(
     actor: Actor, channel: int, content: str, data: bytes = b"some text", name: str = "notes.txt"
 ) -> Any:
     """Send a message with a file and return it."""
@@ -65,7 +65,7 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, Any]:
     await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")
     (await owner.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
     (await owner.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"embeds": [{"title": "Hi"}]})).ok()
-    file = await send_file(bob, studio, "a painting")
+    file = await send_message_with_file(bob, studio, "a painting")
     thread = (await owner.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "talk"})).ok()
     await guild.send_message(bob, "in the thread", channel=int(thread["id"]))
     poll = {"question": {"text": "Which?"}, "answers": [{"poll_media": {"text": text}} for text in ("a", "b")]}

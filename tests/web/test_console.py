@@ -6,7 +6,7 @@ from hubbub.protocol.resources.administration import OperatorRole
 from tests.server.identity.accounts import create_user_with_password
 from tests.server.identity.operators import create_operator
 from tests.server.identity.test_administration_queues import create_jobs
-from tests.server.talk.test_file_administration import send_file
+from tests.server.talk.test_file_administration import send_sized_file
 from tests.web.accessibility import record_problems
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.world import World
@@ -22,7 +22,7 @@ async def test_the_console_is_accessible(web_world: World, open_page: OpenPage, 
     await create_jobs(web_world, ("waiting", 0), ("waiting", 2), ("failed", 9), kind=f"test.{'delivery' * 12}")
     guild = await web_world.guild(name="Harbor watch " * 7)
     bot = await web_world.bot(guild)
-    (await send_file(guild.owner, guild.general, 5000, f"{'long' * 20}.txt")).ok()
+    (await send_sized_file(guild.owner, guild.general, 5000, f"{'long' * 20}.txt")).ok()
     announcement = {"content": "Maintenance " * 20, "level": "critical", "ends_at": "2026-12-24T00:00:00Z"}
     (await ann.post("/admin/announcements", json=announcement)).ok()
     (await ann.request("PUT", "/admin/features/uploads", json={"enabled": False, "message": "The disk is full."})).ok()

@@ -12,7 +12,7 @@ from tests.world import Actor, World
 DAY_MS = 24 * 3_600_000
 
 
-async def search(operator: Actor, **query: Any) -> list[str]:
+async def search_users(operator: Actor, **query: Any) -> list[str]:
     """Return the usernames that a search finds."""
     return [user["username"] for user in (await operator.get("/admin/users", params=query)).ok()]
 
@@ -28,15 +28,15 @@ async def test_users_are_found_by_name_id_and_email(world: World) -> None:
     session = (await world.request("POST", "/auth/register", json=body)).ok()
     bot = await world.bot(await world.guild(await world.user("carol")))
 
-    found = await search(ann)
+    found = await search_users(ann)
     assert found[:3] == ["ann", "ben_50", "carol"]
     assert bot.name not in found
-    assert await search(ann, username="BEN_50") == ["ben_50"]
-    assert await search(ann, username="ben") == []
+    assert await search_users(ann, username="BEN_50") == ["ben_50"]
+    assert await search_users(ann, username="ben") == []
     for text in ("EN_5", "big b", "Ben@example.org", session["user_id"]):
-        assert await search(ann, query=text) == ["ben_50"], text
+        assert await search_users(ann, query=text) == ["ben_50"], text
     for text in ("b%n", "x_50", "99999999999999999999999", "\\"):
-        assert await search(ann, query=text) == [], text
+        assert await search_users(ann, query=text) == [], text
 
 
 async def test_a_search_has_pages(world: World) -> None:
@@ -46,7 +46,7 @@ async def test_a_search_has_pages(world: World) -> None:
 
     first = (await ann.get("/admin/users", params={"limit": "2"})).ok()
     assert [user["username"] for user in first] == ["ann", "user0"]
-    assert await search(ann, after=first[-1]["id"], limit="2") == ["user1", "user2"]
+    assert await search_users(ann, after=first[-1]["id"], limit="2") == ["user1", "user2"]
 
 
 async def test_an_account_is_shown_with_its_sessions(world: World) -> None:
@@ -78,11 +78,11 @@ async def test_a_suspended_user_is_logged_out_and_sees_the_reason_at_login(world
     assert (await ben.get("/users/@me")).status == 401
     error = (await log_in(world, "ben")).rejected(400, 50035)["errors"]["login"]["_errors"][0]
     assert error == {"code": "ACCOUNT_DISABLED", "message": "This account is suspended. Reason: Spam in #general"}
-    assert await search(ann, state="suspended") == ["ben"]
+    assert await search_users(ann, state="suspended") == ["ben"]
 
     unsuspended = (await ann.post(f"/admin/users/{ben.id}/unsuspend")).ok()
     assert unsuspended["suspension"] is None
-    assert await search(ann, state="suspended") == []
+    assert await search_users(ann, state="suspended") == []
     (await log_in(world, "ben")).ok()
 
 
@@ -145,7 +145,7 @@ async def test_a_deleted_account_is_removed_with_its_messages_after_the_grace_pe
 
     deletion = (await ann.post(f"/admin/users/{ben.id}/delete", json={"reason": "Spam", "grace_days": 7})).ok()
     assert deletion["deletion"]["reason"] == "Spam"
-    assert await search(ann, state="deleting") == [ben.name]
+    assert await search_users(ann, state="deleting") == [ben.name]
     assert (await ben.get("/users/@me")).status == 401
     world.clock.advance(6 * DAY_MS)
     await world.run_due_jobs()
@@ -158,7 +158,7 @@ async def test_a_deleted_account_is_removed_with_its_messages_after_the_grace_pe
     ]
     await session.next("MESSAGE_DELETE_BULK")
     (await ann.get(f"/admin/users/{ben.id}")).rejected(404, 10013)
-    assert await search(ann, state="deleting") == []
+    assert await search_users(ann, state="deleting") == []
     entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
     assert [entry["action"] for entry in entries] == ["user.deleted", "user.delete"]
 

@@ -7,7 +7,7 @@ import pytest
 from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.commands.admin_actions import AdminError
 from tests.pages import Browser
-from tests.server.admin_commands import run_command
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.server.transports.web.test_console import open_browser
 from tests.world import Actor, World
@@ -130,11 +130,11 @@ async def test_a_moderator_announces_in_the_console(world: World) -> None:
 
 
 async def test_commands_manage_announcements(world: World) -> None:
-    assert await run_command(world, "list-announcements") == "No announcements."
-    line = await run_command(world, "announce", "Hello", "--until", "2026-12-01T00:00:00Z", "--level", "critical")
+    assert await run_admin_command(world, "list-announcements") == "No announcements."
+    line = await run_admin_command(world, "announce", "Hello", "--until", "2026-12-01T00:00:00Z", "--level", "critical")
     announcement_id = line.removeprefix("id: ")
     assert await list_shown(await world.user()) == ["Hello"]
-    assert f"{announcement_id} active critical" in await run_command(world, "list-announcements")
-    assert "has ended" in await run_command(world, "end-announcement", announcement_id)
+    assert f"{announcement_id} active critical" in await run_admin_command(world, "list-announcements")
+    assert "has ended" in await run_admin_command(world, "end-announcement", announcement_id)
     with pytest.raises(AdminError, match="has ended"):
-        await run_command(world, "end-announcement", announcement_id)
+        await run_admin_command(world, "end-announcement", announcement_id)

@@ -6,12 +6,12 @@ import pytest
 
 from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.commands.admin_actions import AdminError
-from tests.server.admin_commands import run_command
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, World
 
 
-async def search(operator: Actor, **query: Any) -> list[str]:
+async def search_applications(operator: Actor, **query: Any) -> list[str]:
     """Return the names of the applications that a search finds."""
     found = (await operator.get("/admin/applications", params=query)).ok()
     return [application["name"] for application in found]
@@ -27,12 +27,12 @@ async def test_applications_are_found_by_name_and_id(world: World) -> None:
     chess = await world.bot(name="Chess_Bot")
     await world.bot(name="Weather")
 
-    assert await search(ann) == ["Chess_Bot", "Weather"]
+    assert await search_applications(ann) == ["Chess_Bot", "Weather"]
     for text in ("chess_", "BOT", str(chess.application_id)):
-        assert await search(ann, query=text) == ["Chess_Bot"], text
-    assert await search(ann, query="s%b") == []
-    assert await search(ann, after=str(chess.application_id)) == ["Weather"]
-    assert await search(ann, disabled="true") == []
+        assert await search_applications(ann, query=text) == ["Chess_Bot"], text
+    assert await search_applications(ann, query="s%b") == []
+    assert await search_applications(ann, after=str(chess.application_id)) == ["Weather"]
+    assert await search_applications(ann, disabled="true") == []
 
 
 async def test_an_application_is_shown_with_its_use(world: World) -> None:
@@ -68,7 +68,7 @@ async def test_the_tokens_of_a_disabled_application_are_refused(world: World) ->
     (await user.get("/users/@me")).ok()
     query = {"client_id": str(bot.application_id), "scope": "bot", "permissions": "0"}
     assert (await user.get("/oauth2/authorize", params=query)).status in (400, 401)
-    assert await search(ann, disabled="true") == [bot.name]
+    assert await search_applications(ann, disabled="true") == [bot.name]
 
     assert (await act(ann, bot, "enable"))["disabled"] is None
     (await bot.get("/users/@me")).ok()
@@ -130,14 +130,18 @@ async def test_commands_manage_applications(world: World) -> None:
     bot = await world.bot(name="Weather")
     application_id = str(int(bot.application_id or 0))
 
-    assert await run_command(world, "list-applications", "weath") == f"{application_id} Weather"
-    assert "tokens: 1" in await run_command(world, "show-application", application_id)
-    assert "Disabled Weather" in await run_command(world, "disable-application", application_id, "--reason", "Spam")
+    assert await run_admin_command(world, "list-applications", "weath") == f"{application_id} Weather"
+    assert "tokens: 1" in await run_admin_command(world, "show-application", application_id)
+    assert "Disabled Weather" in await run_admin_command(
+        world, "disable-application", application_id, "--reason", "Spam"
+    )
     assert (await bot.get("/users/@me")).status == 401
-    assert await run_command(world, "list-applications", "--disabled") == f"{application_id} Weather (disabled)"
-    assert "Enabled Weather" in await run_command(world, "enable-application", application_id)
+    assert await run_admin_command(world, "list-applications", "--disabled") == f"{application_id} Weather (disabled)"
+    assert "Enabled Weather" in await run_admin_command(world, "enable-application", application_id)
     with pytest.raises(AdminError, match="is not disabled"):
-        await run_command(world, "enable-application", application_id)
-    assert await run_command(world, "delete-application", application_id, "--reason", "Spam") == "Deleted Weather."
+        await run_admin_command(world, "enable-application", application_id)
+    assert (
+        await run_admin_command(world, "delete-application", application_id, "--reason", "Spam") == "Deleted Weather."
+    )
     with pytest.raises(AdminError, match="there is no application"):
-        await run_command(world, "show-application", application_id)
+        await run_admin_command(world, "show-application", application_id)

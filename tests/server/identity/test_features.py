@@ -7,7 +7,7 @@ import pytest
 
 from hubbub.protocol.resources.administration import OperatorRole
 from tests.pages import Browser
-from tests.server.admin_commands import run_command
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.server.transports.web.test_console import open_browser
 from tests.world import Actor, ApiResponse, World
@@ -163,10 +163,12 @@ async def test_auditors_see_features_without_switches(world: World) -> None:
 
 
 async def test_commands_switch_features(world: World) -> None:
-    assert "uploads: on" in await run_command(world, "list-features")
-    assert await run_command(world, "switch-feature", "uploads", "off", "--message", "Full") == "uploads is now off."
-    assert "uploads: off (Full)" in await run_command(world, "list-features")
+    assert "uploads: on" in await run_admin_command(world, "list-features")
+    assert (
+        await run_admin_command(world, "switch-feature", "uploads", "off", "--message", "Full") == "uploads is now off."
+    )
+    assert "uploads: off (Full)" in await run_admin_command(world, "list-features")
     with pytest.raises(SystemExit):
-        await run_command(world, "switch-feature", "nothing", "off")
-    await run_command(world, "switch-feature", "uploads", "on")
-    assert "uploads: on" in await run_command(world, "list-features")
+        await run_admin_command(world, "switch-feature", "nothing", "off")
+    await run_admin_command(world, "switch-feature", "uploads", "on")
+    assert "uploads: on" in await run_admin_command(world, "list-features")

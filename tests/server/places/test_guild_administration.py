@@ -7,14 +7,14 @@ import pytest
 
 from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.commands.admin_actions import AdminError
-from tests.server.admin_commands import run_command
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, Guild, World
 
 DAY_MS = 24 * 3_600_000
 
 
-async def search(operator: Actor, **query: Any) -> list[str]:
+async def search_guilds(operator: Actor, **query: Any) -> list[str]:
     """Return the names of the guilds that a search finds."""
     return [guild["name"] for guild in (await operator.get("/admin/guilds", params=query)).ok()]
 
@@ -30,13 +30,13 @@ async def test_guilds_are_found_by_name_and_id(world: World) -> None:
     guild = await world.guild(name="Chess_Club")
     await world.guild(name="Harbor")
 
-    assert await search(ann) == ["Chess_Club", "Harbor"]
+    assert await search_guilds(ann) == ["Chess_Club", "Harbor"]
     for text in ("chess_", "CLUB", str(guild.id), str(guild.owner.id)):
-        assert await search(ann, query=text) == ["Chess_Club"], text
+        assert await search_guilds(ann, query=text) == ["Chess_Club"], text
     for text in ("s%b", "99999999999999999999999", "\\"):
-        assert await search(ann, query=text) == [], text
-    assert await search(ann, after=str(guild.id)) == ["Harbor"]
-    assert await search(ann, limit="1") == ["Chess_Club"]
+        assert await search_guilds(ann, query=text) == [], text
+    assert await search_guilds(ann, after=str(guild.id)) == ["Harbor"]
+    assert await search_guilds(ann, limit="1") == ["Chess_Club"]
 
 
 async def test_a_guild_is_shown_with_the_amount_of_its_data(world: World) -> None:
@@ -82,7 +82,7 @@ async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(w
     sent = await world.request("POST", f"/webhooks/{webhook['id']}/{webhook['token']}", json={"content": "hi"})
     sent.rejected(403, 50001)
     (await guild.owner.delete(f"/guilds/{guild.id}")).rejected(403, 50001)
-    assert await search(ann, state="suspended") == [suspended["name"]]
+    assert await search_guilds(ann, state="suspended") == [suspended["name"]]
 
 
 async def test_a_suspended_guild_becomes_available_again(world: World) -> None:
@@ -129,7 +129,7 @@ async def test_a_deleted_guild_can_be_restored_until_the_grace_period_ends(world
     deleted = await act(ann, guild, "delete", reason="Spam", grace_days=7)
     assert deleted["deletion"]["reason"] == "Spam"
     assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
-    assert await search(ann, state="deleting") == [deleted["name"]]
+    assert await search_guilds(ann, state="deleting") == [deleted["name"]]
     (await ann.post(f"/admin/guilds/{guild.id}/unsuspend")).rejected(403, 0)
     restored = await act(ann, guild, "restore")
     assert (restored["suspension"], restored["deletion"]) == (None, None)
@@ -208,19 +208,19 @@ async def test_commands_manage_guilds(world: World) -> None:
     bob = await guild.member()
     guild_id = str(guild.id)
 
-    assert await run_command(world, "list-guilds", "harb") == f"{guild_id} Harbor (2 members)"
-    assert "owner: " + guild.owner.name in await run_command(world, "show-guild", guild_id)
-    assert "Suspended Harbor" in await run_command(world, "suspend-guild", guild_id, "--reason", "Spam")
-    assert "suspended: Spam" in await run_command(world, "show-guild", guild_id)
-    assert "available again" in await run_command(world, "unsuspend-guild", guild_id)
+    assert await run_admin_command(world, "list-guilds", "harb") == f"{guild_id} Harbor (2 members)"
+    assert "owner: " + guild.owner.name in await run_admin_command(world, "show-guild", guild_id)
+    assert "Suspended Harbor" in await run_admin_command(world, "suspend-guild", guild_id, "--reason", "Spam")
+    assert "suspended: Spam" in await run_admin_command(world, "show-guild", guild_id)
+    assert "available again" in await run_admin_command(world, "unsuspend-guild", guild_id)
     with pytest.raises(AdminError, match="is not suspended"):
-        await run_command(world, "unsuspend-guild", guild_id)
-    assert "restore-guild" in await run_command(world, "delete-guild", guild_id, "--reason", "Spam")
-    assert await run_command(world, "list-guilds", "--state", "deleting") == f"{guild_id} Harbor (2 members)"
-    assert await run_command(world, "restore-guild", guild_id) == "Restored Harbor."
-    assert "is now the owner" in await run_command(world, "transfer-guild", guild_id, bob.name)
-    assert f"owner: {bob.name}" in await run_command(world, "show-guild", guild_id)
+        await run_admin_command(world, "unsuspend-guild", guild_id)
+    assert "restore-guild" in await run_admin_command(world, "delete-guild", guild_id, "--reason", "Spam")
+    assert await run_admin_command(world, "list-guilds", "--state", "deleting") == f"{guild_id} Harbor (2 members)"
+    assert await run_admin_command(world, "restore-guild", guild_id) == "Restored Harbor."
+    assert "is now the owner" in await run_admin_command(world, "transfer-guild", guild_id, bob.name)
+    assert f"owner: {bob.name}" in await run_admin_command(world, "show-guild", guild_id)
     with pytest.raises(AdminError, match="0 to 90"):
-        await run_command(world, "delete-guild", guild_id, "--reason", "Spam", "--grace-days", "91")
-    log = await run_command(world, "audit-log")
+        await run_admin_command(world, "delete-guild", guild_id, "--reason", "Spam", "--grace-days", "91")
+    log = await run_admin_command(world, "audit-log")
     assert "command line: guild.suspend Harbor (Spam)" in log

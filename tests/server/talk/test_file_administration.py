@@ -7,7 +7,7 @@ import pytest
 
 from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.commands.admin_actions import AdminError
-from tests.server.admin_commands import run_command
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.server.transports.web.test_console import open_browser
 from tests.world import Actor, ApiResponse, Guild, World
@@ -15,7 +15,7 @@ from tests.world import Actor, ApiResponse, Guild, World
 MIB = 1024 * 1024
 
 
-async def send_file(user: Actor, channel_id: int, size: int, name: str = "a.txt") -> ApiResponse:
+async def send_sized_file(user: Actor, channel_id: int, size: int, name: str = "a.txt") -> ApiResponse:
     """Send a message with a file of a size in bytes."""
     form = aiohttp.FormData()
     form.add_field("files[0]", b"x" * size, filename=name, content_type="text/plain")
@@ -39,9 +39,9 @@ async def create_files(world: World) -> tuple[Guild, Actor]:
     """Create a guild with files of its owner and of a member."""
     guild = await world.guild(name="Harbor")
     bob = await guild.member()
-    (await send_file(guild.owner, guild.general, 3000, "large.txt")).ok()
-    (await send_file(guild.owner, guild.general, 1000)).ok()
-    (await send_file(bob, guild.general, 2000, "medium.txt")).ok()
+    (await send_sized_file(guild.owner, guild.general, 3000, "large.txt")).ok()
+    (await send_sized_file(guild.owner, guild.general, 1000)).ok()
+    (await send_sized_file(bob, guild.general, 2000, "medium.txt")).ok()
     return guild, bob
 
 
@@ -83,8 +83,8 @@ async def test_the_largest_files_are_listed_in_pages(world: World) -> None:
 async def test_deleted_and_edited_messages_free_storage(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     guild = await world.guild()
-    first = (await send_file(guild.owner, guild.general, 1000)).ok()
-    second = (await send_file(guild.owner, guild.general, 500)).ok()
+    first = (await send_sized_file(guild.owner, guild.general, 1000)).ok()
+    second = (await send_sized_file(guild.owner, guild.general, 500)).ok()
     path = f"/channels/{guild.general}/messages"
 
     (await guild.owner.request("PATCH", f"{path}/{second['id']}", json={"content": "x", "attachments": []})).ok()
@@ -96,7 +96,7 @@ async def test_deleted_and_edited_messages_free_storage(world: World) -> None:
 async def test_a_deleted_file_leaves_its_message_and_the_store(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     guild = await world.guild()
-    message = (await send_file(guild.owner, guild.general, 1000)).ok()
+    message = (await send_sized_file(guild.owner, guild.general, 1000)).ok()
     [attachment] = message["attachments"]
     session = await guild.owner.connect()
 
@@ -118,18 +118,18 @@ async def test_uploads_above_a_quota_are_rejected(world: World, kind: str) -> No
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     guild = await world.guild()
     target_id = guild.owner.id if kind == "users" else guild.id
-    (await send_file(guild.owner, guild.general, 1024)).ok()
+    (await send_sized_file(guild.owner, guild.general, 1024)).ok()
 
     storage = await set_quota(ann, kind, target_id, 2048)
     assert (storage["quota_bytes"], storage["has_own_quota"]) == (2048, True)
-    rejected = await send_file(guild.owner, guild.general, 1025)
+    rejected = await send_sized_file(guild.owner, guild.general, 1025)
     subject = "Your files would exceed your storage" if kind == "users" else "The files of this guild would exceed its"
     assert rejected.rejected(413, 40005)["message"].startswith(subject)
-    (await send_file(guild.owner, guild.general, 1024)).ok()
+    (await send_sized_file(guild.owner, guild.general, 1024)).ok()
     (await guild.owner.post(f"/channels/{guild.general}/messages", json={"content": "text"})).ok()
 
     assert (await set_quota(ann, kind, target_id, None))["quota_bytes"] is None
-    (await send_file(guild.owner, guild.general, 5000)).ok()
+    (await send_sized_file(guild.owner, guild.general, 5000)).ok()
     entries = (await ann.get("/admin/audit-log", params={"target_id": str(target_id)})).ok()
     assert [entry["detail"] for entry in entries] == ["to the default", "to 2.0 kb"]
 
@@ -137,7 +137,7 @@ async def test_uploads_above_a_quota_are_rejected(world: World, kind: str) -> No
 async def test_auditors_cannot_change_files(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     guild = await world.guild()
-    [attachment] = (await send_file(guild.owner, guild.general, 1000)).ok()["attachments"]
+    [attachment] = (await send_sized_file(guild.owner, guild.general, 1000)).ok()["attachments"]
 
     (await ann.post(f"/admin/files/{attachment['id']}/delete", json={"reason": "x"})).rejected(403, 0)
     for path in (f"/admin/users/{guild.owner.id}/storage", f"/admin/guilds/{guild.id}/storage"):
@@ -161,24 +161,24 @@ async def test_a_moderator_deletes_a_file_and_sets_quotas_in_the_console(world: 
     assert "Storage quota saved." in page.text
 
     assert (await get_storage(ann, "guilds", guild.id))["quota_bytes"] == MIB
-    assert (await send_file(bob, guild.general, 10)).status == 413
+    assert (await send_sized_file(bob, guild.general, 10)).status == 413
 
 
 async def test_commands_manage_files(world: World) -> None:
     guild, bob = await create_files(world)
 
-    assert (await run_command(world, "storage")).splitlines() == [
+    assert (await run_admin_command(world, "storage")).splitlines() == [
         "total: 6000 bytes in 3 files",
         f"account {guild.owner.name}: 4000 bytes in 2 files",
         f"account {bob.name}: 2000 bytes in 1 files",
         "guild Harbor: 6000 bytes in 3 files",
     ]
-    line = await run_command(world, "list-files", "--user", bob.name)
+    line = await run_admin_command(world, "list-files", "--user", bob.name)
     assert "2000 bytes medium.txt" in line
-    assert await run_command(world, "delete-file", line.split()[0], "--reason", "Spam") == "Deleted medium.txt."
+    assert await run_admin_command(world, "delete-file", line.split()[0], "--reason", "Spam") == "Deleted medium.txt."
     with pytest.raises(AdminError, match="there is no file"):
-        await run_command(world, "delete-file", "1", "--reason", "Spam")
-    assert await run_command(world, "list-files", "--user", bob.name) == "No files found."
-    assert "quota of 100 bytes" in await run_command(world, "set-quota", "100", "--guild", str(guild.id))
-    assert (await send_file(bob, guild.general, 10)).status == 413
-    assert "default quota" in await run_command(world, "set-quota", "default", "--guild", str(guild.id))
+        await run_admin_command(world, "delete-file", "1", "--reason", "Spam")
+    assert await run_admin_command(world, "list-files", "--user", bob.name) == "No files found."
+    assert "quota of 100 bytes" in await run_admin_command(world, "set-quota", "100", "--guild", str(guild.id))
+    assert (await send_sized_file(bob, guild.general, 10)).status == 413
+    assert "default quota" in await run_admin_command(world, "set-quota", "default", "--guild", str(guild.id))

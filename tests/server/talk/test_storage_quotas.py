@@ -7,7 +7,7 @@ import pytest
 from hubbub.server.core.config import Config
 from hubbub.server.core.config_sections import StorageConfig
 from tests.server.identity.operators import create_operator
-from tests.server.talk.test_file_administration import get_storage, send_file, set_quota
+from tests.server.talk.test_file_administration import get_storage, send_sized_file, set_quota
 from tests.world import World
 
 
@@ -22,9 +22,9 @@ async def test_the_defaults_apply_to_accounts_and_guilds(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
 
-    (await send_file(guild.owner, guild.general, 2049)).rejected(413, 40005)
-    (await send_file(guild.owner, guild.general, 2048)).ok()
-    response = await send_file(bob, guild.general, 1025)
+    (await send_sized_file(guild.owner, guild.general, 2049)).rejected(413, 40005)
+    (await send_sized_file(guild.owner, guild.general, 2048)).ok()
+    response = await send_sized_file(bob, guild.general, 1025)
     assert "The files of this guild" in response.rejected(413, 40005)["message"]
     assert await get_storage(ann, "users", bob.id) == {
         "file_count": 0,
@@ -34,7 +34,7 @@ async def test_the_defaults_apply_to_accounts_and_guilds(world: World) -> None:
     }
 
     await set_quota(ann, "guilds", guild.id, 10_000)
-    (await send_file(bob, guild.general, 1025)).ok()
+    (await send_sized_file(bob, guild.general, 1025)).ok()
 
 
 async def test_webhooks_count_for_their_guild_only(world: World) -> None:

@@ -91,7 +91,7 @@ class Trace:
         """Intents of the events that were delivered to a user."""
 
     def count_request(self, method: str, route: str, user_id: int | None) -> None:
-        """Record a request of any status, also of callers that are no users of the world."""
+        """Record a request of any status, also of callers that are not users of the world."""
         self.requests[method, route, user_id] += 1
 
     def request_intents(self, user_id: int, intents: int) -> None:

@@ -5,7 +5,7 @@ from hubbub.server.places.guilds import creation, maintenance, membership, ports
 from hubbub.server.places.guilds.actions import publish_update, update
 from hubbub.server.places.guilds.archive import ARCHIVE
 from hubbub.server.places.guilds.rules import reject_guild_owner
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
 from hubbub.server.places.guilds.store import GuildRow, find, find_many
 from hubbub.server.places.guilds.views import guild
 
@@ -14,7 +14,6 @@ SLICE = Slice(name="guilds", archive=ARCHIVE, modules=(routes, ports))
 __all__ = [
     "FeaturesRemoved",
     "GuildDeleted",
-    "GuildImported",
     "GuildRow",
     "SLICE",
     "creation",

@@ -3,9 +3,11 @@
 from hubbub.server.places.guilds.actions import complete_import, create
 from hubbub.server.places.guilds.initial_contents import InitialContents
 from hubbub.server.places.guilds.rules import clean_name, require_creation, require_image_features
+from hubbub.server.places.guilds.signals import GuildImported
 from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
 
 __all__ = [
+    "GuildImported",
     "InitialContents",
     "NewChannel",
     "NewOverwrite",

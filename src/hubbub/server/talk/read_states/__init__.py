@@ -26,7 +26,7 @@ SLICE = Slice(
     listeners={
         MessageCreated: mentions.on_message_created,
         MessagesImported: actions.on_messages_imported,
-        guilds.GuildImported: actions.on_guild_imported,
+        guilds.creation.GuildImported: actions.on_guild_imported,
         MessagesDeleted: mentions.on_messages_deleted,
         channels.signals.ChannelsDeleted: actions.on_channels_deleted,
         users.signals.UserDeleted: actions.on_user_deleted,

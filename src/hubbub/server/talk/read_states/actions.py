@@ -39,7 +39,7 @@ def mark_read(
         call.tx.emit(wire.MESSAGE_ACK, payload, UserAudience.of(call.user_id))
 
 
-def on_guild_imported(call: Call, signal: guilds.GuildImported) -> None:
+def on_guild_imported(call: Call, signal: guilds.creation.GuildImported) -> None:
     """Mark the messages of an imported guild as read by its owner."""
     last_ids = {
         ChannelId(row.id): MessageId(row.last_message_id)

@@ -35,7 +35,7 @@ SLICE = Slice(
         messages.signals.MessageCreated: listeners.on_message_created,
         messages.signals.MessagesDeleted: listeners.on_messages_deleted,
         channels.signals.ChannelsDeleted: listeners.on_channels_deleted,
-        guilds.GuildImported: listeners.on_guild_imported,
+        guilds.creation.GuildImported: listeners.on_guild_imported,
         members.signals.MemberRemoved: listeners.on_member_removed,
     },
     guild=views.guild_create_fields,

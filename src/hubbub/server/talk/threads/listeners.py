@@ -35,7 +35,7 @@ def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> N
         actions.add_member(call, row, message.author_id)
 
 
-def on_guild_imported(call: Call, signal: guilds.GuildImported) -> None:
+def on_guild_imported(call: Call, signal: guilds.creation.GuildImported) -> None:
     """Schedule the archiving of the active threads of an imported guild."""
     for row in store.list_active(call.tx, signal.guild_id):
         actions.schedule_archive(call.tx, row)

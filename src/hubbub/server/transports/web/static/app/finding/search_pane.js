@@ -279,9 +279,12 @@ class SearchPane extends LayoutPart {
   /** Request a page; while the server builds the index, show its progress and try again. Return null without a page. */
   async #request(query, current) {
     const { api, guildId, channelId } = this.context;
-    const path = guildId ? `/guilds/${guildId}/messages/search` : `/channels/${channelId}/messages/search`;
+    const search = () =>
+      guildId
+        ? api.request("GET", `/guilds/${guildId}/messages/search`, { query })
+        : api.request("GET", `/channels/${channelId}/messages/search`, { query });
     for (let retries = 0; ; retries += 1) {
-      const page = await api.request("GET", path, { query });
+      const page = await search();
       if (page.messages !== undefined || current !== this.#requestNumber) return page;
       this.#clearResults();
       const count = page.documents_indexed ? ` ${page.documents_indexed} messages are ready so far.` : "";

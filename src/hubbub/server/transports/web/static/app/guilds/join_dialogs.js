@@ -53,8 +53,7 @@ export function openAddGuild(context) {
     findFeatureObstacle(api, "guild_creation", "Creating guilds is switched off on this server.").then(reason => {
       if (reason === null) return;
       name.setError(reason);
-      /** @type {HTMLInputElement} */ for (const element of name.node.closest("form").elements)
-        (element).disabled = true;
+      /** @type {HTMLInputElement} */ for (const element of name.node.closest("form").elements) element.disabled = true;
     });
     return [
       h(
