@@ -143,6 +143,7 @@ async def register(request: PageRequest) -> web.Response:
             error,
             fields=REGISTER_FIELDS,
             next=request.next_path,
+            closed_reason=await _find_closed_reason(request),
             allows_external_redirect=_may_leave_site(request),
         )
     return _start_session(request, result.token)

@@ -20,7 +20,7 @@ function container() {
 }
 
 /**
- * Show a notice.
+ * Show a notice. It replaces a notice with the same text.
  *
  * @param {string} text
  * @param {"problem" | "done" | "plain"} [kind]
@@ -37,6 +37,8 @@ export function showNotice(text, kind = "plain") {
       icon("close"),
     ),
   );
+  for (const other of [...notices.children])
+    if (other.className === notice.className && other.querySelector("p").textContent === text) other.remove();
   notices.append(notice);
   while (notices.children.length > NOTICES_MAX) notices.firstElementChild.remove();
   const timer = setTimeout(() => notice.remove(), SHOWN_MS);
