@@ -10,6 +10,7 @@ from hubbub.server.moving import importer
 from hubbub.server.moving.importer import Importer, ImportSummary
 from hubbub.server.moving.sources import ArchiveSource
 from tests.server.archives import export_archive, fill_guild, normalize, read_archive
+from tests.server.identity.operators import create_operator
 from tests.world import Actor, World
 
 
@@ -54,6 +55,20 @@ def describe_message(message: dict[str, Any]) -> Any:
         [file["filename"] for file in message["attachments"]],
         message["pinned"],
     )
+
+
+async def test_the_files_of_an_imported_guild_count_as_its_storage(world: World, tmp_path: Path) -> None:
+    guild = await world.guild()
+    await fill_guild(world, guild)
+    await export_archive(world, guild.id, tmp_path / "guild.zip")
+    operator = await create_operator(world, "ann")
+
+    summary = await import_archive(world, tmp_path / "guild.zip", await world.user("mover"))
+
+    original = (await operator.get(f"/admin/guilds/{guild.id}/storage")).ok()
+    imported = (await operator.get(f"/admin/guilds/{summary.guild_id}/storage")).ok()
+    assert original["file_count"] > 0
+    assert imported["file_count"] == original["file_count"]
 
 
 async def test_exporting_an_imported_guild_gives_an_equal_archive(world: World, tmp_path: Path) -> None:

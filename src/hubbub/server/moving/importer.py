@@ -323,14 +323,16 @@ class Importer:
         )
 
     def _notify_messages(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
-        """Notify the slices that store something for messages with mentions and polls."""
+        """Notify the slices that store something for messages with mentions, polls and files."""
         if "messages" not in rows:
             return
         table, table_rows = rows["messages"]
         found = [
             messages.MessageRow(**dict(zip(table.columns, row, strict=True)))
             for row in table_rows
-            if row[_MENTIONS_INDEX] is not None or (row[_EXTRA_INDEX] is not None and '"poll":' in row[_EXTRA_INDEX])
+            if row[_MENTIONS_INDEX] is not None
+            or row[_ATTACHMENTS_INDEX] is not None
+            or (row[_EXTRA_INDEX] is not None and '"poll":' in row[_EXTRA_INDEX])
         ]
         if found:
             call.notify(messages.signals.MessagesImported(guild_id=GuildId(self._guild_id), rows=tuple(found)))
@@ -439,6 +441,7 @@ _PLANS: Final = {
 _ID_INDEX: Final = list(CODECS["messages"].table.columns).index("id")
 _CHANNEL_INDEX: Final = list(CODECS["messages"].table.columns).index("channel_id")
 _MENTIONS_INDEX: Final = list(CODECS["messages"].table.columns).index("mentions")
+_ATTACHMENTS_INDEX: Final = list(CODECS["messages"].table.columns).index("attachments")
 _EXTRA_INDEX: Final = list(CODECS["messages"].table.columns).index("extra")
 
 

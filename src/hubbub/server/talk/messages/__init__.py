@@ -34,6 +34,7 @@ SLICE = Slice(
         MemberAdded: system_messages.on_member_added,
         MemberBanned: actions.on_member_banned,
         ChannelsDeleted: jobs.on_channels_deleted,
+        signals.MessagesImported: files.on_messages_imported,
     },
 )
 

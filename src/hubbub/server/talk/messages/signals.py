@@ -47,7 +47,7 @@ class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessagesImported(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages with mentions or polls were imported into a guild without members, so there are no events."""
+    """Messages with mentions, polls or files were imported into a guild without members, so there are no events."""
 
     guild_id: GuildId
     rows: tuple[MessageRow, ...]

@@ -21,6 +21,7 @@ from hubbub.server.talk.messages.files.store import (
     set_quota,
     total_usage,
 )
+from hubbub.server.talk.messages.signals import MessagesImported
 
 __all__ = [
     "FileRow",
@@ -42,14 +43,25 @@ __all__ = [
 
 def record(call: Call, channel: ChannelRef, row: MessageRow) -> None:
     """Record the files of a message. Raise if new files exceed the quota of the author or of the guild."""
-    rows = [
-        FileRow(int(file.id), channel.id, row.id, channel.guild_id, row.author_id, file.size, file.filename)
-        for file in json_columns.attachments(row)
-    ]
+    rows = _build_rows(row, channel.guild_id)
     uploaded_ids = {int(upload.attachment_id) for upload in call.files}
     if new_bytes := sum(file.size for file in rows if file.id in uploaded_ids):
         _require_quotas(call, channel, row, new_bytes)
     store.insert(call.tx, rows)
+
+
+def on_messages_imported(call: Call, signal: MessagesImported) -> None:
+    """Record the files of imported messages, which may exceed quotas."""
+    for row in signal.rows:
+        if row.attachments is not None:
+            store.insert(call.tx, _build_rows(row, signal.guild_id))
+
+
+def _build_rows(row: MessageRow, guild_id: int | None) -> list[FileRow]:
+    return [
+        FileRow(int(file.id), row.channel_id, row.id, guild_id, row.author_id, file.size, file.filename)
+        for file in json_columns.attachments(row)
+    ]
 
 
 def account_quota(call: Call, user_id: int) -> int | None:
