@@ -43,6 +43,8 @@ THIRD_PARTY_MODULES = {"third_party/highlight.js"}
 _COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
 _STATIC_IMPORT = re.compile(r'^(?:import|(?:import|export) [^;"]+ from) "([^"]+)";$', re.MULTILINE)
 _DYNAMIC_IMPORT = re.compile(r"\bimport\(([^)]*)\)")
+_NAMED_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";$', re.MULTILINE)
+_EXPORT_GROUP = re.compile(r"^export (?:const )?\{([^}]*)\}", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
 
 
@@ -69,6 +71,22 @@ def test_every_import_is_a_relative_path_of_an_existing_module() -> None:
     unknown = [f"{module} imports {target}" for module in imports for target in imports[module] - imports.keys()]
     assert unknown == []
     assert imports["main.js"], "the parser found no imports"
+
+
+def test_imported_names_are_exported() -> None:
+    sources = _sources()
+    unknown = []
+    for module, code in sources.items():
+        for names, path in _NAMED_IMPORT.findall(code):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(module), path))
+            if target not in sources:
+                continue
+            exported = {*_EXPORT.findall(sources[target])}
+            for group in _EXPORT_GROUP.findall(sources[target]):
+                exported |= {re.split(r" as |: ", name.strip())[-1] for name in group.split(",")}
+            imported = {name.strip().split(" as ")[0] for name in names.split(",") if name.strip()}
+            unknown += [f"{module} imports {name} from {path}" for name in imported - exported]
+    assert unknown == []
 
 
 def test_modules_have_no_import_cycles() -> None:

@@ -1,7 +1,8 @@
 /** The form that creates a forum post: title, message, files and tags. */
 
-import { ATTACHMENTS_MAX, ATTACHMENT_BYTES_MAX, CHANNEL_NAME_MAX, CONTENT_MAX } from "../generated/limits.js";
+import { ATTACHMENTS_MAX, CHANNEL_NAME_MAX, CONTENT_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
+import { fileBytesMax } from "../state/file_limits.js";
 import { messageErrorText } from "../state/outbox.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -22,7 +23,7 @@ export function openPostForm(context) {
         h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, required: true, dir: "auto", autofocus: true }),
       );
       const content = formField("Message", h("textarea", { rows: "5", maxlength: CONTENT_MAX, dir: "auto" }));
-      const files = state.can(channelId, Permissions.ATTACH_FILES) ? fileField() : null;
+      const files = state.can(channelId, Permissions.ATTACH_FILES) ? fileField(context) : null;
       const tags = tagField(context, forum);
       const button = h("button", { type: "submit", class: "button" }, "Create post");
       const create = async event => {
@@ -67,7 +68,8 @@ export function openPostForm(context) {
 }
 
 /** Return the field with the files of a post. */
-function fileField() {
+function fileField(context) {
+  const bytesMax = fileBytesMax(context);
   /** @type {File[]} */
   let files = [];
   const list = h("ul", { class: "post-files", "aria-label": "Files of the post" });
@@ -100,10 +102,10 @@ function fileField() {
   input.addEventListener("change", () => {
     const chosen = [...input.files];
     input.value = "";
-    const tooLarge = chosen.find(file => file.size > ATTACHMENT_BYTES_MAX);
-    files = [...files, ...chosen.filter(file => file.size <= ATTACHMENT_BYTES_MAX)];
+    const tooLarge = chosen.find(file => file.size > bytesMax);
+    files = [...files, ...chosen.filter(file => file.size <= bytesMax)];
     const problem = tooLarge
-      ? `${tooLarge.name} is larger than ${formatByteLimit(ATTACHMENT_BYTES_MAX)}.`
+      ? `${tooLarge.name} is larger than ${formatByteLimit(bytesMax)}.`
       : files.length > ATTACHMENTS_MAX
         ? `A post has at most ${ATTACHMENTS_MAX} files.`
         : null;

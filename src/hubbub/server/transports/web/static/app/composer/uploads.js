@@ -6,7 +6,7 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { formatByteLimit, formatBytes } from "../ui/formats.js";
 import { showNotice } from "../ui/notices.js";
 import { makeSortable, moveHandle, placeId, stepId } from "../settings/sortable_list.js";
-import { fileBytesMax } from "./file_limits.js";
+import { fileBytesMax } from "../state/file_limits.js";
 
 let uploadCount = 0;
 

@@ -23,10 +23,10 @@ export const AUDIT_LOG_SCREEN = { id: "audit-log", label: "Audit log", icon: "hi
 
 function build(view) {
   const { context, guildId } = view;
-  const denialReason = view.access.denialReason(Permissions.VIEW_AUDIT_LOG);
+  const denialReason = view.access.findDenialReason(Permissions.VIEW_AUDIT_LOG);
   if (denialReason !== null) {
     view.onChange(
-      () => view.access.denialReason(Permissions.VIEW_AUDIT_LOG) === null && view.show(AUDIT_LOG_SCREEN.id),
+      () => view.access.findDenialReason(Permissions.VIEW_AUDIT_LOG) === null && view.show(AUDIT_LOG_SCREEN.id),
     );
     return lockedNotice(`You cannot see the audit log. ${denialReason}`);
   }
@@ -86,7 +86,7 @@ function build(view) {
     fetchPage(true);
   };
   view.onChange(({ kind }) => {
-    if (view.access.denialReason(Permissions.VIEW_AUDIT_LOG) !== null) view.show(AUDIT_LOG_SCREEN.id);
+    if (view.access.findDenialReason(Permissions.VIEW_AUDIT_LOG) !== null) view.show(AUDIT_LOG_SCREEN.id);
     else if (kind === "auditLog") {
       clearTimeout(timer);
       timer = setTimeout(() => list.isConnected && fetchNewest(), NEW_ENTRIES_DELAY_MS);

@@ -32,7 +32,7 @@ export const AUTO_MODERATION_SCREEN = {
 
 function build(view, focusedId = null) {
   const { context, guildId } = view;
-  const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+  const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
   if (denialReason !== null) {
     view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(AUTO_MODERATION_SCREEN.id));
     return lockedNotice(`You cannot see the rules. ${denialReason}`);

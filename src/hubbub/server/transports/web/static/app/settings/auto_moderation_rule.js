@@ -121,7 +121,7 @@ export function openRule(view, loadedRule, goBack) {
   view.useForm(form);
   const notice = h("div", { class: "settings-access" });
   const drawAccess = () => {
-    const denialReason = view.access.denialReason(Permissions.MODERATE_MEMBERS),
+    const denialReason = view.access.findDenialReason(Permissions.MODERATE_MEMBERS),
       isLocked = denialReason !== null && rule.actions.some(({ type }) => type === TIMEOUT);
     notice.replaceChildren(
       ...(isLocked

@@ -14,7 +14,7 @@ export const BANS_SCREEN = { id: "bans", label: "Bans", icon: "block", build };
 
 function build(view) {
   const { context, guildId, access } = view;
-  const denialReason = access.denialReason(Permissions.BAN_MEMBERS);
+  const denialReason = access.findDenialReason(Permissions.BAN_MEMBERS);
   if (denialReason !== null) return lockedNotice(`You cannot see the bans. ${denialReason}`);
   /** Listed bans by user ID. */
   const bans = new Map();

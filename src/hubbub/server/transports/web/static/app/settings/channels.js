@@ -46,7 +46,7 @@ function build(view, focusedId = null) {
   };
   const draw = () => {
     const access = view.access,
-      denialReason = access.denialReason(Permissions.MANAGE_CHANNELS);
+      denialReason = access.findDenialReason(Permissions.MANAGE_CHANNELS);
     notice.replaceChildren(
       ...(denialReason === null ? [] : [lockedNotice(`You cannot create or move channels. ${denialReason}`)]),
     );

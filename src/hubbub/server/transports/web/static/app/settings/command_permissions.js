@@ -20,7 +20,8 @@ const allChannelsId = guildId => String(BigInt(guildId) - 1n);
 
 /** Return why the user cannot set the permissions of a command, or null; `command` is null for all commands of an app. */
 function commandDenialReason(access, command, entries, applicationEntries) {
-  const missing = access.denialReason(Permissions.MANAGE_GUILD) ?? access.denialReason(Permissions.MANAGE_ROLES);
+  const missing =
+    access.findDenialReason(Permissions.MANAGE_GUILD) ?? access.findDenialReason(Permissions.MANAGE_ROLES);
   if (missing !== null || command === null || canUse(access, command, entries, applicationEntries)) return missing;
   return "You cannot use this command yourself.";
 }

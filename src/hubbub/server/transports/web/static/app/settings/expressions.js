@@ -39,7 +39,7 @@ export function slotsMax(guild, byTier, feature, moreMax) {
 export function expressionDenialReason(access, expression) {
   const isOwn = expression.user?.id === access.me.id;
   if (isOwn && access.has(Permissions.CREATE_GUILD_EXPRESSIONS)) return null;
-  return access.denialReason(Permissions.MANAGE_GUILD_EXPRESSIONS);
+  return access.findDenialReason(Permissions.MANAGE_GUILD_EXPRESSIONS);
 }
 
 /**
@@ -60,7 +60,7 @@ export function expressionScreen(view, kind) {
   );
   const drawTools = items => {
     const access = view.access;
-    const denialReason = access.denialReason(Permissions.CREATE_GUILD_EXPRESSIONS);
+    const denialReason = access.findDenialReason(Permissions.CREATE_GUILD_EXPRESSIONS);
     const isLocked = denialReason !== null && !access.has(Permissions.MANAGE_GUILD_EXPRESSIONS);
     notice.replaceChildren(
       ...(isLocked

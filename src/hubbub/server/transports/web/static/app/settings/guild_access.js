@@ -38,7 +38,7 @@ export class GuildSettingsAccess {
 
   /** Return null if the user has a permission and outranks a member, or the sentence with the reason. */
   memberDenialReason(bits, member) {
-    const missing = this.denialReason(bits);
+    const missing = this.findDenialReason(bits);
     if (missing !== null) return missing;
     if (member.user.id === this.me.id) return "You cannot do this to yourself.";
     if (member.user.id === this.guild.owner_id) return "The owner of the guild cannot be changed by others.";
@@ -50,7 +50,7 @@ export class GuildSettingsAccess {
   /** Return null if the user may change the nickname of a member, or the reason. */
   renameDenialReason(member) {
     if (member.user.id !== this.me.id) return this.memberDenialReason(Permissions.MANAGE_NICKNAMES, member);
-    return this.has(Permissions.MANAGE_NICKNAMES) ? null : this.denialReason(Permissions.CHANGE_NICKNAME);
+    return this.has(Permissions.MANAGE_NICKNAMES) ? null : this.findDenialReason(Permissions.CHANGE_NICKNAME);
   }
 
   /** Return null if the user may time out a member, or the reason. */
@@ -62,7 +62,7 @@ export class GuildSettingsAccess {
 
   /** Return null if the user may edit or assign a role, or the reason. */
   roleDenialReason(role) {
-    const missing = this.denialReason(Permissions.MANAGE_ROLES);
+    const missing = this.findDenialReason(Permissions.MANAGE_ROLES);
     if (missing !== null) return missing;
     if (this.isOwner || outranks(this.#topRole(this.member), role)) return null;
     return "This role is not below your highest role.";

@@ -18,7 +18,7 @@ function build(view) {
     viewDenialReason: () => null,
     changeDenialReason: () => {
       const hasTags = (view.guild.features ?? []).includes("GUILD_TAGS");
-      return hasTags ? view.access.denialReason(Permissions.MANAGE_GUILD) : "Tags are not available in this guild.";
+      return hasTags ? view.access.findDenialReason(Permissions.MANAGE_GUILD) : "Tags are not available in this guild.";
     },
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PATCH", path, { json: changes }),

@@ -24,7 +24,7 @@ function build(view, focusedId = null) {
     view.main.focus();
   };
   const draw = () => {
-    const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+    const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
     if (denialReason !== null) {
       list = null;
       content.replaceChildren(lockedNotice(`You cannot see the apps. ${denialReason}`));

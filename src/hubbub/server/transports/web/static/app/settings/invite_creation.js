@@ -30,7 +30,7 @@ export const invitableChannels = view =>
 /** Open the dialog that creates an invite. Resolve to the invite, or null. */
 export async function openInviteCreation(view) {
   const { access, context } = view;
-  const rolesDenialReason = access.denialReason(Permissions.MANAGE_ROLES);
+  const rolesDenialReason = access.findDenialReason(Permissions.MANAGE_ROLES);
   const fields = {
     channel_id: choiceSetting("Channel", invitableChannels(view)),
     max_age: choiceSetting("Expires after", AGE_OPTIONS),

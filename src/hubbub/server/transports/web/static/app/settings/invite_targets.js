@@ -71,7 +71,7 @@ function withoutHeader(text) {
 
 /** Return why the user cannot change the users of an invite, or null. */
 function changeDenialReason(access, invite) {
-  return invite.inviter?.id === access.me.id ? null : access.denialReason(Permissions.MANAGE_GUILD);
+  return invite.inviter?.id === access.me.id ? null : access.findDenialReason(Permissions.MANAGE_GUILD);
 }
 
 /** Open the dialog with the users who can use an invite. */

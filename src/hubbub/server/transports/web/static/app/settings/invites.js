@@ -17,7 +17,7 @@ export const INVITES_SCREEN = { id: "invites", label: "Invites", icon: "invite",
 
 /** Return why the user cannot see the invites, or null. */
 function listDenialReason(access) {
-  return access.has(Permissions.VIEW_AUDIT_LOG) ? null : access.denialReason(Permissions.MANAGE_GUILD);
+  return access.has(Permissions.VIEW_AUDIT_LOG) ? null : access.findDenialReason(Permissions.MANAGE_GUILD);
 }
 
 function build(view) {

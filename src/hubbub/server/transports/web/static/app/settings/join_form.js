@@ -42,7 +42,7 @@ function build(view) {
   };
   return loadForm(view, JOIN_FORM_SCREEN, {
     viewDenialReason: () => null,
-    changeDenialReason: () => view.access.denialReason(Permissions.MANAGE_GUILD),
+    changeDenialReason: () => view.access.findDenialReason(Permissions.MANAGE_GUILD),
     load: async () => {
       const form = await context.api.request("GET", path).catch(error => {
         // The guild has no form yet.

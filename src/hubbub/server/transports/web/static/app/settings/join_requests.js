@@ -23,7 +23,7 @@ export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: "Join requests
 
 /** Return why the user cannot review requests, or null. */
 function reviewDenialReason({ access, guild }) {
-  const missing = access.denialReason(Permissions.KICK_MEMBERS);
+  const missing = access.findDenialReason(Permissions.KICK_MEMBERS);
   if (missing !== null) return `You cannot see the requests. ${missing}`;
   const features = guild.features ?? [];
   return features.includes("MEMBER_VERIFICATION_GATE_ENABLED") &&

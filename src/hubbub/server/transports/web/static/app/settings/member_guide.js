@@ -34,7 +34,7 @@ function build(view) {
   let stored = EMPTY_GUIDE;
   return loadForm(view, MEMBER_GUIDE_SCREEN, {
     viewDenialReason: () => null,
-    changeDenialReason: () => view.access.denialReason(Permissions.MANAGE_GUILD),
+    changeDenialReason: () => view.access.findDenialReason(Permissions.MANAGE_GUILD),
     load: async () => (await context.api.request("GET", path)) ?? EMPTY_GUIDE,
     // The request replaces the guide as a whole.
     save: changes => context.api.request("PUT", path, { json: guideBody({ ...stored, ...changes }) }),

@@ -47,7 +47,7 @@ function build(view) {
   return loadForm(view, ONBOARDING_SCREEN, {
     viewDenialReason: () => null,
     changeDenialReason: () =>
-      view.access.denialReason(Permissions.MANAGE_GUILD) ?? view.access.denialReason(Permissions.MANAGE_ROLES),
+      view.access.findDenialReason(Permissions.MANAGE_GUILD) ?? view.access.findDenialReason(Permissions.MANAGE_ROLES),
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PUT", path, { json: changes }),
     createFields: () => {

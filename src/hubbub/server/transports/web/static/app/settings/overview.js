@@ -67,7 +67,7 @@ function build(view) {
   });
   view.useForm(form);
   view.onChange(() => form.load(view.guild));
-  const denialReason = access.denialReason(Permissions.MANAGE_GUILD);
+  const denialReason = access.findDenialReason(Permissions.MANAGE_GUILD);
   const hasBanners = (guild.features ?? []).includes("BANNER");
   if (denialReason !== null) form.disable();
   else if (!hasBanners) form.disable(["banner"]);

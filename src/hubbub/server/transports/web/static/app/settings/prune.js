@@ -14,7 +14,7 @@ const PRUNE_COUNT_DELAY_MS = 300;
 
 /** Return why the user cannot remove inactive members, or null. */
 export function pruneDenialReason(access) {
-  return access.denialReason(Permissions.KICK_MEMBERS) ?? access.denialReason(Permissions.MANAGE_GUILD);
+  return access.findDenialReason(Permissions.KICK_MEMBERS) ?? access.findDenialReason(Permissions.MANAGE_GUILD);
 }
 
 const membersText = count => (count === 1 ? "1 member" : `${count} members`);

@@ -32,7 +32,7 @@ function build(view, focusedId = null) {
   const draw = () => {
     const access = view.access,
       roles = new Map(access.roles.map(role => [role.id, role]));
-    const denialReason = access.denialReason(Permissions.MANAGE_ROLES);
+    const denialReason = access.findDenialReason(Permissions.MANAGE_ROLES);
     drawNotice(notice, denialReason, access.isOwner);
     drawTools(tools, denialReason, () => create(view, edit));
     const entries = order.flatMap(id => (roles.has(id) ? [roles.get(id)] : []));

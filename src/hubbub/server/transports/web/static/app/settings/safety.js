@@ -49,7 +49,7 @@ function build(view) {
   });
   view.useForm(form);
   const draw = () => {
-    const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+    const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
     notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(denialReason)]));
     filter.setDisabled(denialReason !== null);
     reconcile(

@@ -22,7 +22,7 @@ export const EVENTS_SCREEN = { id: "events", label: "Events", icon: "calendar", 
 function editDenialReason(access, event) {
   const isOwn = event.creator_id === access.me.id;
   const bits = isOwn && !access.has(Permissions.MANAGE_EVENTS) ? Permissions.CREATE_EVENTS : Permissions.MANAGE_EVENTS;
-  return event.channel_id ? access.channelDenialReason(bits, event.channel_id) : access.denialReason(bits);
+  return event.channel_id ? access.channelDenialReason(bits, event.channel_id) : access.findDenialReason(bits);
 }
 
 const eventsPath = ({ guildId }) => `/guilds/${guildId}/scheduled-events`;
@@ -51,7 +51,7 @@ function build(view, focusedId = null) {
     list.focus(event.id);
   };
   const draw = () => {
-    const denialReason = view.access.denialReason(Permissions.CREATE_EVENTS);
+    const denialReason = view.access.findDenialReason(Permissions.CREATE_EVENTS);
     createButton.disabled = denialReason !== null;
     const isLocked = denialReason !== null && !view.access.has(Permissions.MANAGE_EVENTS);
     setChildren(

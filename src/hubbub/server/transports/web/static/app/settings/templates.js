@@ -15,7 +15,7 @@ export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "cop
 
 function build(view) {
   const { context, guildId } = view;
-  const denialReason = view.access.denialReason(Permissions.MANAGE_GUILD);
+  const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
   if (denialReason !== null) {
     view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(TEMPLATES_SCREEN.id));
     return lockedNotice(`You cannot see the template. ${denialReason}`);

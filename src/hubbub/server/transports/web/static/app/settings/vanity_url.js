@@ -18,7 +18,7 @@ export const VANITY_URL_SCREEN = { id: "vanity-url", label: "Vanity URL", icon: 
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/vanity-url`;
-  const findDenialReason = () => view.access.denialReason(Permissions.MANAGE_GUILD);
+  const findDenialReason = () => view.access.findDenialReason(Permissions.MANAGE_GUILD);
   const hasFeature = () => (view.guild.features ?? []).includes("VANITY_URL");
   const link = h("p", { class: "vanity-link", dir: "ltr" }),
     uses = h("p", { class: "muted small" });

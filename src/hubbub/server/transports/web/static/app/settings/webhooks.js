@@ -35,7 +35,7 @@ function build(view, focusedId = null) {
     if (created !== null) edit(created);
   };
   const draw = () => {
-    const denialReason = view.access.denialReason(Permissions.MANAGE_WEBHOOKS);
+    const denialReason = view.access.findDenialReason(Permissions.MANAGE_WEBHOOKS);
     if (denialReason !== null) {
       list = null;
       content.replaceChildren(lockedNotice(`You cannot see the webhooks. ${denialReason}`));

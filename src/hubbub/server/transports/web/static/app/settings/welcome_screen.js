@@ -17,7 +17,7 @@ const isEnabled = view => (view.guild.features ?? []).includes("WELCOME_SCREEN_E
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/welcome-screen`;
-  const changeDenialReason = () => view.access.denialReason(Permissions.MANAGE_GUILD);
+  const changeDenialReason = () => view.access.findDenialReason(Permissions.MANAGE_GUILD);
   return loadForm(view, WELCOME_SCREEN, {
     // Everyone sees an enabled welcome screen.
     viewDenialReason: () =>

@@ -23,7 +23,7 @@ export const WIDGET_SCREEN = { id: "widget", label: "Widget", icon: "screen", bu
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/widget`;
-  const findDenialReason = () => view.access.denialReason(Permissions.MANAGE_GUILD);
+  const findDenialReason = () => view.access.findDenialReason(Permissions.MANAGE_GUILD);
   const preview = h("div", { class: "settings-form" });
   return loadForm(view, WIDGET_SCREEN, {
     viewDenialReason: () => (findDenialReason() === null ? null : `You cannot see the widget. ${findDenialReason()}`),
