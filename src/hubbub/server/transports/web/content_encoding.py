@@ -7,6 +7,9 @@ from hubbub.server.transports.zstd import zstd
 
 ZSTD_LEVEL: Final = 19
 """Level for files that are compressed once. Higher levels need more memory in the browser."""
+LARGE_FILE_BYTES: Final = 256 * 1024
+"""Size in bytes from which a file is compressed with `LARGE_FILE_ZSTD_LEVEL`, because its first request waits for it."""
+LARGE_FILE_ZSTD_LEVEL: Final = 9
 
 
 def accepts(accept_encoding: str, encoding: str) -> bool:
@@ -27,4 +30,7 @@ def choose(accept_encoding: str) -> str | None:
 
 def compress(body: bytes, encoding: str) -> bytes:
     """Compress a body with an encoding of `choose`. The result is always the same for the same body."""
-    return zstd.compress(body, ZSTD_LEVEL) if encoding == "zstd" else gzip.compress(body, mtime=0)
+    if encoding != "zstd":
+        return gzip.compress(body, mtime=0)
+    compressed: bytes = zstd.compress(body, ZSTD_LEVEL if len(body) < LARGE_FILE_BYTES else LARGE_FILE_ZSTD_LEVEL)
+    return compressed
