@@ -265,9 +265,11 @@ async def test_the_client_is_accessible(platform: ChatPlatform, width: int, sche
         await check_accessibility("menu")
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="Emoji").click()
+        await page.get_by_role("dialog", name="Emoji").get_by_role("option").first.wait_for()
         await check_accessibility("emoji")
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="Search").click()
+        await page.get_by_role("combobox", name="Search messages").wait_for()
         await check_accessibility("search")
         await page.keyboard.press("Escape")
         if width == PHONE_WIDTH:
