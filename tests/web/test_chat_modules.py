@@ -271,7 +271,7 @@ async def test_the_client_is_accessible(platform: ChatPlatform, width: int, sche
         await page.get_by_role("button", name="Search").click()
         await page.get_by_role("combobox", name="Search messages").wait_for()
         await check_accessibility("search")
-        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Close search").click()
         if width == PHONE_WIDTH:
             await page.get_by_role("button", name="Channels and conversations").click()
             await check_accessibility("channels")
