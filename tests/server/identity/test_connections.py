@@ -73,7 +73,7 @@ async def test_the_number_of_connections_is_limited(world: World) -> None:
 
 async def test_an_access_token_requires_the_connections_scope(world: World) -> None:
     alice = await world.user()
-    await add_connection(world, alice, "github", "7", name="alice", verified=True, revoked=True)
+    await add_connection(world, alice, "github", "7", name="alice", is_verified=True, is_revoked=True)
     bot = await world.bot()
     allowed_bearer = await world.bearer(alice, bot.application_id, "connections")
     denied_bearer = await world.bearer(alice, bot.application_id, "identify")
