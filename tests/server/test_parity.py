@@ -62,7 +62,7 @@ def test_operations_without_a_description_are_listed(full_table: EndpointTable) 
 def test_the_command_reads_the_files_it_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     description = {"paths": {"/users/{x}": {"get": {"operationId": "get_user"}, "parameters": []}}}
     (tmp_path / "openapi.json").write_text(json.dumps(description))
-    line = {"operation": "get_user", "status": 200, "valid": True, "test": "tests/a.py::test_it"}
+    line = {"operation": "get_user", "status": 200, "is_valid": True, "test": "tests/a.py::test_it"}
     (tmp_path / "traffic").write_text(json.dumps(line) + "\n")
     output = tmp_path / "docs" / "parity.md"
 

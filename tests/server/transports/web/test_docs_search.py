@@ -66,7 +66,7 @@ FIRST = {
     "transfer ownership": "update_guild",
     "get server info": "get_guild",
     "friends list": "list_my_relationships",
-    "publish announcement": "crosspost_message",
+    "publish message to followers": "crosspost_message",
     "lock channel": "update_channel",
     "invite people": "create_channel_invite",
     "set nickname": "update_my_guild_member",

@@ -55,6 +55,7 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "interaction_token": "Token of the interaction.",
     "job_id": "ID of the background job.",
     "announcement_id": "ID of the announcement.",
+    "attachment_id": "ID of the attachment.",
     "feature_name": "Name of the feature, for example `uploads`.",
     "job_kind": "Kind of the background jobs.",
     "link_id": "ID of the activity link.",
@@ -98,7 +99,10 @@ HEADERS: Final[dict[str, str]] = {
 AUTHORIZATION_HEADER: Final = "ID and client secret of the application with the Basic scheme; both may be in the body."
 """Description of `Authorization` where a handler reads it instead of the authenticator."""
 
-_TAGS: Final = {"gateway_info": "URL of the gateway, and the session start limits of bots."}
+_TAGS: Final = {
+    "gateway_info": "URL of the gateway, and the session start limits of bots.",
+    "imports": "Placeholder accounts of imported guilds.",
+}
 """Descriptions of tags that have no protocol module of their name."""
 
 _SINGLE_AUTH_TEXTS: Final = (

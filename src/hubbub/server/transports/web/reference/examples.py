@@ -61,6 +61,7 @@ QUERIES: Final[dict[str, dict[str, str]]] = {
 
 UNVERIFIED: Final = frozenset(
     {
+        "channel_search",
         "get_administered_application",
         "get_administered_guild",
         "get_administered_user",

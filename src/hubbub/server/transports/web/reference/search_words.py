@@ -185,7 +185,7 @@ KEYWORDS: Final[dict[str, str]] = {
     "create_webhook": "hook",
     "bulk_set_application_commands": "sync slash register overwrite",
     "create_or_join_lobby": "join",
-    "crosspost_message": "publish announcement",
+    "crosspost_message": "publish announcement to followers",
     "delete_all_message_reactions": "clear remove",
     "delete_account": "close remove my user",
     "delete_guild_member": "kick remove user expel",
