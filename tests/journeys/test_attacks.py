@@ -744,7 +744,7 @@ async def test_invalid_handshake_parameters_close_with_a_code(server: Server, cl
     parameters: dict[str, int] = {
         "v=99": CloseCode.INVALID_API_VERSION,
         "v=%00": CloseCode.INVALID_API_VERSION,
-        "v=10&encoding=etf": CloseCode.DECODE_ERROR,
+        "v=10&encoding=xml": CloseCode.DECODE_ERROR,
         "v=10&encoding=json&compress=x%0d%0a": CloseCode.DECODE_ERROR,
     }
     for query, code in parameters.items():
