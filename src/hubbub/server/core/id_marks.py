@@ -1,7 +1,7 @@
 """The high-water mark of IDs in the store: IDs never go backwards, also if the clock is earlier after a restart.
 
-The mark is ahead of the clock while a process runs. A process that starts creates only IDs above the marks of all
-processes, so no ID of an earlier run is created again and new messages follow older ones (decisions/0132).
+The mark is ahead of the clock while a process runs. A process that starts creates only IDs above its mark and those of
+other processes, so no ID of an earlier run is created again and new messages follow older ones (decisions/0132).
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class IdMark:
         The clock of a rehearsal may be set back, and its IDs follow it, so that it has no mark."""
         if isinstance(self._clock, ControlledClock):
             return
-        floor_ms = await self._database.read(_find_highest)
+        floor_ms = await self._database.read(self._find_floor)
         now_ms = self._clock.now_ms()
         if floor_ms - now_ms >= WARNING_MS:
             log.warning(
@@ -76,12 +76,15 @@ class IdMark:
                 except StoreUnavailable:
                     continue
 
+    def _find_floor(self, tx: Tx) -> int:
+        """Return the time in Unix milliseconds after which new IDs begin, or the epoch of IDs.
+
+        The marks of other processes count without the step: those processes may run, and IDs that are ahead of theirs
+        would change the order of messages."""
+        rows = tx.all("SELECT name, value FROM meta WHERE name LIKE ?", f"{_PREFIX}%")
+        marks = (int(value) - (0 if name == self._name else STEP_MS) for name, value in rows)
+        return max(marks, default=EPOCH_MS)
+
     async def _write(self, mark_ms: int) -> None:
         await self._database.write(lambda tx: meta.put(tx, self._name, str(mark_ms)))
         self._mark_ms = mark_ms
-
-
-def _find_highest(tx: Tx) -> int:
-    """Return the highest mark of all processes in Unix milliseconds, or the epoch of IDs."""
-    values = tx.all("SELECT value FROM meta WHERE name LIKE ?", f"{_PREFIX}%")
-    return max((int(value) for (value,) in values), default=EPOCH_MS)
