@@ -12,7 +12,7 @@ from tests.journeys.processes import ApiUser, Server, create_guild, register_use
 from tests.world import ApiResponse
 
 CALLERS = 64
-BYSTANDER_SECONDS_MAX = 3.0
+BYSTANDER_SECONDS_MAX = 20.0
 """Longest response time of an unrelated request, on a busy machine."""
 
 

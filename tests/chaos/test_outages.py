@@ -11,10 +11,10 @@ import pytest
 from tests.chaos.cluster import FaultProxy, running_proxy
 from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, create_guild, register_user, running_server
 
-RESPONSE_SECONDS_MAX = 7.0
-"""Longest response time: five seconds, and two for a busy machine."""
-RECOVERY_SECONDS_MAX = 5.0
-"""Time from the end of the outage until all requests succeed: one second, and four for a busy machine."""
+RESPONSE_SECONDS_MAX = 20.0
+"""Longest response time in seconds: five are promised, the rest is for a busy machine."""
+RECOVERY_SECONDS_MAX = 20.0
+"""Time from the end of the outage until all requests succeed, in seconds: one is promised, the rest is for a busy machine."""
 OUTAGE_SECONDS = 8.0
 
 
