@@ -79,8 +79,8 @@ class IdMark:
     def _find_floor(self, tx: Tx) -> int:
         """Return the time in Unix milliseconds after which new IDs begin, or the epoch of IDs.
 
-        The marks of other processes count without the step: those processes may run, and IDs that are ahead of theirs
-        would change the order of messages."""
+        The marks of other processes count without the step: those processes may still run, and IDs that are ahead of their
+        IDs would change the order of messages."""
         rows = tx.all("SELECT name, value FROM meta WHERE name LIKE ?", f"{_PREFIX}%")
         marks = (int(value) - (0 if name == self._name else STEP_MS) for name, value in rows)
         return max(marks, default=EPOCH_MS)
