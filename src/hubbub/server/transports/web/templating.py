@@ -48,7 +48,9 @@ def template_environment(assets: Assets, client_files: ClientFiles) -> Environme
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
     )
+    templates.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
     templates.globals["asset"] = assets
     templates.globals["modules"] = client_files
     templates.filters["moment"] = format_time
