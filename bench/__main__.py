@@ -17,6 +17,8 @@ python -m bench [BENCHMARK ...] [--quick]
 - import: the SDK is imported
 - pump: the slowest frames of a game that runs the SDK's callbacks
 - hostile: the cost of input that is written to be slow grows linearly
+
+`python -m bench.hops` counts the calls between modules, for docs/tour.md.
 """
 
 import argparse
