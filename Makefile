@@ -15,7 +15,7 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test chaos parity check bench format generate clean client-deps client-libraries browser proxies third-party
+.PHONY: help venv run test chaos parity check bench format generate translations clean client-deps client-libraries browser proxies third-party
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -142,6 +142,9 @@ format: venv client-deps ## format Python and JavaScript
 generate: venv ## write the JavaScript modules and types that come from the protocol
 	@$(RUN) -m tests.contract.chat_client_modules
 	@$(RUN) -m tools.control_client
+
+translations: venv ## extract the texts of pages, mail and client, and update the translations (ARGS="--add fr" adds one)
+	@$(RUN) -m tools.translations $(ARGS)
 
 bench: venv ## run the benchmarks: ratios against a reference in the same run
 	@$(RUN) -m bench $(ARGS)

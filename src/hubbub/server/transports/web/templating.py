@@ -8,6 +8,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from hubbub.server.core import translation
 from hubbub.server.transports.web.static_files import Assets, ClientFiles
 
 PACKAGE_DIR: Final = Path(__file__).parent
@@ -50,7 +51,7 @@ def template_environment(assets: Assets, client_files: ClientFiles) -> Environme
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
-    templates.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+    templates.install_gettext_callables(**translation.template_functions())  # type: ignore[attr-defined]
     templates.globals["asset"] = assets
     templates.globals["modules"] = client_files
     templates.filters["moment"] = format_time

@@ -1,0 +1,263 @@
+"""Languages of pages, mail and the chat client: catalogues, and the language of the current request (decisions/0136).
+
+The English text is the key of a message. `gettext` and `ngettext` translate to the language of the current context.
+Babel is imported on first use of another language, because its import takes longer than the rest of a page.
+"""
+
+import contextlib
+import functools
+import gettext as gettext_module
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from babel import Locale
+    from babel.messages import Catalog
+
+FOLDER: Final = Path(__file__).parent.parent / "translations"
+"""Folder with one folder per language, named by its BCP 47 tag, and the template of all messages."""
+DOMAIN: Final = "hubbub"
+"""Name of the message files without suffix."""
+TEMPLATE: Final = FOLDER / f"{DOMAIN}.pot"
+"""File with all messages in English."""
+SOURCE_LANGUAGE: Final = "en"
+"""Language of the messages in the code, which has no catalogue."""
+
+_ENGLISH_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+Direction = Literal["ltr", "rtl"]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language of the interface, with the region if it is known."""
+
+    tag: str
+    """BCP 47 tag of pages, such as `de` or `es-419`."""
+    catalog: str | None
+    """Name of the catalogue; None for English."""
+    direction: Direction = "ltr"
+
+
+ENGLISH: Final = Language(SOURCE_LANGUAGE, None)
+
+
+class Translations:
+    """The messages of one language."""
+
+    def __init__(self, catalog: "Catalog", locale: "Locale", direction: Direction) -> None:
+        self.locale: Final = locale
+        self.direction: Final = direction
+        self._texts: Final[dict[str, str]] = {}
+        self._plurals: Final[dict[str, tuple[str, ...]]] = {}
+        self._client_ids: Final[set[str]] = set()
+        self._plural_index: Final[Callable[[int], int]] = gettext_module.c2py(catalog.plural_expr)
+        for message in catalog:
+            if not message.id or message.fuzzy or not message.string:
+                continue
+            if isinstance(message.id, str):
+                key = message.id
+                self._texts[key] = str(message.string)
+            else:
+                key, forms = message.id[0], tuple(message.string)
+                if not all(forms):
+                    continue
+                self._texts[key], self._plurals[key] = forms[self._plural_index(1)], forms
+            if any(path.endswith(".js") for path, _ in message.locations):
+                self._client_ids.add(key)
+
+    def gettext(self, text: str) -> str:
+        """Return the translation of a text, or the text itself."""
+        return self._texts.get(text, text)
+
+    def ngettext(self, one: str, other: str, count: int) -> str:
+        """Return the translation of a text for a count, or the English text."""
+        forms = self._plurals.get(one)
+        if forms is None:
+            return one if count == 1 else other
+        return forms[self._plural_index(count)]
+
+    def client_messages(self) -> dict[str, str | dict[str, str]]:
+        """Return the messages that the chat client uses; messages with a count as texts by plural category of CLDR."""
+        # The first count of each category selects the form of the catalogue. The category `many` of Spanish needs a million.
+        examples: dict[str, int] = {}
+        for count in (*range(200), 1_000_000):
+            examples.setdefault(self.locale.plural_form(count), count)
+        return {
+            key: {category: self._plurals[key][self._plural_index(count)] for category, count in examples.items()}
+            if key in self._plurals
+            else self._texts[key]
+            for key in sorted(self._client_ids)
+        }
+
+
+# Catalogues
+
+
+@functools.cache
+def list_translations() -> tuple[str, ...]:
+    """Return the names of all catalogues."""
+    return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{DOMAIN}.po")))
+
+
+_loaded: Final[dict[str, Translations]] = {}
+
+
+def is_loaded(language: Language) -> bool:
+    """Return whether `use_language` does not have to read a file."""
+    return language.catalog is None or language.catalog in _loaded
+
+
+def load_translations(name: str) -> Translations:
+    """Return the catalogue of this name, read on first use."""
+    found = _loaded.get(name)
+    if found is None:
+        from babel import Locale
+        from babel.messages.pofile import read_po
+
+        locale = Locale.parse(name, sep="-")
+        with (FOLDER / name / f"{DOMAIN}.po").open("rb") as file:
+            catalog = read_po(file, locale=locale)
+        found = _loaded[name] = Translations(catalog, locale, "rtl" if locale.text_direction == "rtl" else "ltr")
+    return found
+
+
+# Selection
+
+
+def find_language(tag: str) -> Language | None:
+    """Return the language of a locale of a user or guild; None if the interface is not translated to it."""
+    if tag.partition("-")[0] == SOURCE_LANGUAGE:
+        # Accounts have en-US unless their user chose another locale; browsers know the region.
+        return ENGLISH if tag == "en-US" else Language(tag, None)
+    for name in (tag, tag.partition("-")[0]):
+        if name in list_translations():
+            return _new_language(tag, name)
+    return None
+
+
+def negotiate_language(accept_language: str) -> Language | None:
+    """Return the language for the value of an Accept-Language header; None if the header names no language we have."""
+    preferred = _parse_accept_language(accept_language)
+    if not preferred:
+        return None
+    if preferred[0].partition("-")[0].lower() == SOURCE_LANGUAGE:
+        return ENGLISH
+    from babel import negotiate_locale
+
+    name = negotiate_locale(preferred, [SOURCE_LANGUAGE, *list_translations()], sep="-")
+    if name is None or name == SOURCE_LANGUAGE:
+        return ENGLISH if name else None
+    return _new_language(name, name)
+
+
+def _new_language(tag: str, name: str) -> Language:
+    from babel import Locale
+
+    return Language(tag, name, "rtl" if Locale.parse(name, sep="-").text_direction == "rtl" else "ltr")
+
+
+def _parse_accept_language(value: str) -> list[str]:
+    """Return the language tags of an Accept-Language header, the preferred ones first."""
+    weighted: list[tuple[float, str]] = []
+    for entry in value[:1000].split(","):
+        tag, _, parameter = entry.strip().partition(";")
+        try:
+            weight = float(parameter.strip().removeprefix("q=") or 1)
+        except ValueError:
+            weight = 0.0
+        if weight > 0 and tag.strip().replace("-", "").isalnum():
+            weighted.append((weight, tag.strip()))
+    return [tag for _, tag in sorted(weighted, key=lambda pair: -pair[0])]
+
+
+# The language of the current context
+
+_current: Final[ContextVar[Language]] = ContextVar("language", default=ENGLISH)
+
+
+def current_language() -> Language:
+    """Return the language of the current context."""
+    return _current.get()
+
+
+def set_language(language: Language) -> None:
+    """Set the language of the current context, such as the task of a request."""
+    _current.set(language)
+
+
+@contextlib.contextmanager
+def use_language(language: Language) -> Iterator[None]:
+    """Set the language of a block."""
+    token = _current.set(language)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def gettext(text: str) -> str:
+    """Return the translation of a text."""
+    name = _current.get().catalog
+    return text if name is None else load_translations(name).gettext(text)
+
+
+def ngettext(one: str, other: str, count: int) -> str:
+    """Return the translation of a text for a count."""
+    name = _current.get().catalog
+    if name is None:
+        return one if count == 1 else other
+    return load_translations(name).ngettext(one, other, count)
+
+
+def gettext_noop(text: str) -> str:
+    """Return the text. Marks a text of a constant for the extraction; `gettext` translates it where it is shown."""
+    return text
+
+
+# Formats
+
+
+def format_time(time: datetime) -> str:
+    """Format a time in UTC with the date; pages and mail do not know the time zone of the user."""
+    language = _current.get()
+    if language.catalog is None:
+        return f"{time.day} {_ENGLISH_MONTHS[time.month - 1]} {time.year}, {time:%H:%M} UTC"
+    from babel import dates
+
+    locale = _formats_locale(language)
+    return f"{dates.format_date(time, 'long', locale)}, {dates.format_time(time, 'short', locale=locale)} UTC"
+
+
+def format_number(value: float) -> str:
+    """Format a number with the separators of the language."""
+    language = _current.get()
+    if language.catalog is None:
+        return f"{value:,}"
+    from babel import numbers
+
+    return numbers.format_decimal(value, locale=_formats_locale(language))
+
+
+@functools.cache
+def _formats_locale(language: Language) -> "Locale":
+    """Return the locale of dates and numbers: with the region if Babel knows it, else of the catalogue."""
+    from babel import Locale, UnknownLocaleError
+
+    assert language.catalog is not None
+    try:
+        return Locale.parse(language.tag, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return Locale.parse(language.catalog, sep="-")
+
+
+def template_functions() -> Mapping[str, Any]:
+    """Return the functions that `install_gettext_callables` of a Jinja environment takes."""
+    return {"gettext": gettext, "ngettext": ngettext, "newstyle": True}

@@ -1,0 +1,100 @@
+"""Messages of pages, mail and chat client: the files are up to date, and the translations are complete and consistent."""
+
+import re
+
+import pytest
+from babel import Locale
+from babel.messages import Catalog, Message
+from babel.messages.pofile import read_po
+
+from hubbub.server.core import translation
+from tools import javascript_texts, translations
+
+INCOMPLETE: frozenset[str] = frozenset({"de", "es"})
+"""Languages whose translation is being written."""
+
+_PLACEHOLDER = re.compile(r"\{\w+\}|%\(\w+\)s|%%")
+_TAG = re.compile(r"</?\w+[^>]*>")
+_MARKED_CALL = re.compile(r"(?<![\w.$#])(?:\.\.\.)?(?<!function )(t|tn|tNodes)\(")
+_COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def template() -> Catalog:
+    return translations.extract_messages()
+
+
+def _read(name: str) -> Catalog:
+    with (translation.FOLDER / name / f"{translation.DOMAIN}.po").open("rb") as file:
+        return read_po(file, locale=Locale.parse(name, sep="-"))
+
+
+def _texts(message: Message) -> list[str]:
+    return [message.string] if isinstance(message.string, str) else list(message.string)
+
+
+def _ids(message: Message) -> list[str]:
+    return [message.id] if isinstance(message.id, str) else list(message.id)
+
+
+def test_the_template_contains_the_messages_of_the_code(template: Catalog) -> None:
+    assert translation.TEMPLATE.read_bytes() == translations.render_template(template), "run make translations"
+
+
+@pytest.mark.parametrize("name", translation.list_translations())
+def test_a_translation_contains_the_messages_of_the_code(name: str, template: Catalog) -> None:
+    path = translation.FOLDER / name / f"{translation.DOMAIN}.po"
+    assert path.read_bytes() == translations.update_translation(name, template), "run make translations"
+
+
+@pytest.mark.parametrize("name", translation.list_translations())
+def test_a_translation_is_complete(name: str) -> None:
+    missing = [message.id for message in _read(name) if message.id and (message.fuzzy or not all(_texts(message)))]
+    assert missing == [] or name in INCOMPLETE
+
+
+@pytest.mark.parametrize("name", translation.list_translations())
+def test_translations_have_the_placeholders_and_tags_of_their_message(name: str) -> None:
+    wrong = []
+    for message in _read(name):
+        expected = {
+            part for text in _ids(message) for pattern in (_PLACEHOLDER, _TAG) for part in pattern.findall(text)
+        }
+        for text in _texts(message) if message.id else []:
+            used = {part for pattern in (_PLACEHOLDER, _TAG) for part in pattern.findall(text)}
+            # The form for one can name the count in words.
+            optional = {"{count}", "%(count)s", "%(num)s"} if message.pluralizable else set()
+            if text and (used - expected or expected - used - optional):
+                wrong.append((message.id, text))
+    assert wrong == []
+
+
+def test_the_extraction_finds_every_call_in_the_modules() -> None:
+    for path in translations.javascript_modules():
+        code = path.read_text()
+        calls = list(javascript_texts.find_calls(code, translations.JAVASCRIPT_FUNCTIONS))
+        assert len(calls) == len(_MARKED_CALL.findall(_COMMENTS.sub("", code))), path
+
+
+def test_the_extraction_reads_calls_in_arguments_templates_and_after_regular_expressions() -> None:
+    code = r"""
+    const pattern = /["'`]/g, half = total / 2 / 1;
+    class Row { #t = t("private"); label = this.#t?.t("method"); }
+    tNodes("{a} of {b}", { a: t("inner"), b: `x ${`${t("template")}`} "` });
+    t("joined " +
+      "text \"quoted\" \u2026");
+    tn("{count} day", '{count} days', count); t(variable); t(`literal`); t(`not ${literal}`);
+    /* t("comment") */ // t("comment")
+    """
+    calls = javascript_texts.find_calls(code, translations.JAVASCRIPT_FUNCTIONS)
+    assert [(call.function, *call.arguments) for call in calls] == [
+        ("t", "private"),
+        ("tNodes", "{a} of {b}"),
+        ("t", "inner"),
+        ("t", "template"),
+        ("t", 'joined text "quoted" …'),
+        ("tn", "{count} day", "{count} days"),
+        ("t", None),
+        ("t", "literal"),
+        ("t", None),
+    ]

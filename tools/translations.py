@@ -1,0 +1,128 @@
+"""Extract the messages of pages, mail and chat client, and update the translations (docs/translating.md).
+
+Run `python -m tools.translations` to write the template and the PO files of all languages. The files have no dates and no line
+numbers, so that they change only with the messages.
+"""
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from babel import Locale
+from babel.messages import Catalog
+from babel.messages.extract import extract
+from babel.messages.pofile import read_po, write_po
+
+from hubbub.server.core.translation import DOMAIN, FOLDER, TEMPLATE, list_translations
+from tools import javascript_texts
+
+PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "hubbub" / "server"
+STATIC: Final = PACKAGE / "transports" / "web" / "static"
+TEMPLATES: Final = (PACKAGE / "transports" / "web" / "templates", PACKAGE / "identity" / "account_emails" / "templates")
+ENGLISH_TEMPLATES: Final = ("docs",)
+"""Folders of templates that are not translated: the API reference is in English (decisions/0136)."""
+
+PYTHON_FUNCTIONS: Final = {"gettext": None, "gettext_noop": None, "ngettext": (1, 2)}
+TEMPLATE_FUNCTIONS: Final = {"_": None, "gettext": None, "ngettext": (1, 2)}
+JAVASCRIPT_FUNCTIONS: Final = {"t": 1, "tn": 2, "tNodes": 1}
+"""Functions of `ui/translation.js` with the number of their text arguments."""
+TEMPLATE_OPTIONS: Final = {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true", "silent": "false"}
+
+Message = tuple[str | tuple[str, ...], list[str]]
+"""ID of a message, with the plural if it has one, and comments for translators."""
+
+
+def javascript_modules() -> list[Path]:
+    """Return the scripts that we wrote, without the tools of the API reference."""
+    paths = [path for path in STATIC.rglob("*.js") if "third_party" not in path.parts]
+    return sorted(path for path in paths if not path.name.startswith("docs"))
+
+
+def extract_messages() -> Catalog:
+    """Return the catalogue of all messages in English."""
+    catalog = Catalog(charset="utf-8")
+    for path, message, comments in _find_messages():
+        catalog.add(message, None, [(path.relative_to(PACKAGE).as_posix(), 0)], auto_comments=comments)
+    return catalog
+
+
+def _find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
+    for folder in TEMPLATES:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            if path.relative_to(folder).parts[0] not in ENGLISH_TEMPLATES:
+                yield from _extract("jinja2.ext:babel_extract", path, TEMPLATE_FUNCTIONS, TEMPLATE_OPTIONS)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if b"gettext" in path.read_bytes():
+            yield from _extract("python", path, PYTHON_FUNCTIONS, {})
+    for path in javascript_modules():
+        for call in javascript_texts.find_calls(path.read_text(encoding="utf-8"), JAVASCRIPT_FUNCTIONS):
+            if None not in call.arguments:
+                texts = [str(text) for text in call.arguments]
+                yield path, texts[0] if len(texts) == 1 else tuple(texts), []
+
+
+def _extract(
+    method: str, path: Path, functions: dict[str, tuple[int, ...] | None], options: dict[str, str]
+) -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
+    with path.open("rb") as file:
+        for _, message, comments, _ in extract(
+            method, file, functions, ["Translators:"], {"encoding": "utf-8", **options}
+        ):
+            yield path, message, comments
+
+
+# Files
+
+
+def render_template(catalog: Catalog) -> bytes:
+    """Return the content of the template."""
+    return _render(catalog, _header({"Content-Type": "text/plain; charset=utf-8"}))
+
+
+def update_translation(name: str, template: Catalog) -> bytes:
+    """Return the content of a PO file with all messages of the template and the translations that it has."""
+    path = FOLDER / name / f"{DOMAIN}.po"
+    locale = Locale.parse(name, sep="-")
+    catalog = read_po(io.BytesIO(path.read_bytes()), locale=locale) if path.exists() else Catalog(locale=locale)
+    catalog.update(template, no_fuzzy_matching=True)
+    header = {
+        "Language": name,
+        "Content-Type": "text/plain; charset=utf-8",
+        "Plural-Forms": f"nplurals={catalog.num_plurals}; plural={catalog.plural_expr};",
+    }
+    return _render(catalog, _header(header))
+
+
+def _header(values: dict[str, str]) -> bytes:
+    lines = "".join(f'"{name}: {value}\\n"\n' for name, value in values.items())
+    return f'msgid ""\nmsgstr ""\n{lines}\n'.encode()
+
+
+def _render(catalog: Catalog, header: bytes) -> bytes:
+    buffer = io.BytesIO()
+    write_po(buffer, catalog, width=0, sort_output=True, omit_header=True, include_lineno=False)
+    return header + buffer.getvalue().rstrip(b"\n") + b"\n"
+
+
+def main() -> None:
+    """Write the template and update all translations; `--add TAG` adds a language."""
+    added = sys.argv[2:] if sys.argv[1:2] == ["--add"] else []
+    template = extract_messages()
+    TEMPLATE.write_bytes(render_template(template))
+    for name in sorted({*list_translations(), *added}):
+        (FOLDER / name).mkdir(exist_ok=True)
+        data = update_translation(name, template)
+        (FOLDER / name / f"{DOMAIN}.po").write_bytes(data)
+        catalog = read_po(io.BytesIO(data), locale=Locale.parse(name, sep="-"))
+        missing = sum(1 for message in catalog if message.id and (message.fuzzy or not all(_texts(message.string))))
+        print(f"{name}: {len(catalog)} messages, {missing} without translation")
+
+
+def _texts(value: str | tuple[str, ...] | list[str] | None) -> list[str]:
+    return [value or ""] if value is None or isinstance(value, str) else list(value)
+
+
+if __name__ == "__main__":
+    main()
