@@ -3,6 +3,7 @@
 import { PASSWORD_MAX, PASSWORD_MIN, USERNAME_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { textSetting } from "../settings/fields.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
@@ -11,7 +12,7 @@ import { currentPasswordSetting } from "./credential_fields.js";
 import { openDeletion } from "./deletion.js";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const ACCOUNT_SCREEN = { id: "account", label: "Account", icon: "key", build };
+export const ACCOUNT_SCREEN = { id: "account", label: t("Account"), icon: "key", build };
 
 function build(view) {
   return loadContent(
@@ -35,50 +36,52 @@ function buildContent(view, email) {
     "div",
     { class: "settings-form" },
     settingsSection(
-      "Login",
+      t("Login"),
       h(
         "ul",
         { class: "settings-list" },
         listEntry({
-          title: "Username",
+          title: t("Username"),
           details: [`@${me.username}`],
-          actions: [actionButton("Change", () => changeUsername(view), { name: "Change username" })],
+          actions: [actionButton(t("Change"), () => changeUsername(view), { name: t("Change username") })],
         }),
         listEntry({
-          title: "Email address",
+          title: t("Email address"),
           details: emailDetails(email),
           actions: [
             email.mail_enabled && (email.pending_email || (email.email && !email.verified))
-              ? actionButton("Send link again", () => resend(view))
+              ? actionButton(t("Send link again"), () => resend(view))
               : null,
-            actionButton(email.email ? "Change" : "Add", () => changeEmail(view), { name: "Change email address" }),
+            actionButton(email.email ? t("Change") : t("Add"), () => changeEmail(view), {
+              name: t("Change email address"),
+            }),
           ].filter(Boolean),
         }),
         listEntry({
-          title: "Password",
-          details: ["Changing it logs you out of all other sessions."],
-          actions: [actionButton("Change", () => changePassword(view), { name: "Change password" })],
+          title: t("Password"),
+          details: [t("Changing it logs you out of all other sessions.")],
+          actions: [actionButton(t("Change"), () => changePassword(view), { name: t("Change password") })],
         }),
       ),
     ),
     settingsSection(
-      "Your data",
+      t("Your data"),
       h(
         "ul",
         { class: "settings-list" },
         listEntry({
-          title: "Copy of your data",
-          details: ["A file with your profile, sessions, apps, guilds and messages."],
+          title: t("Copy of your data"),
+          details: [t("A file with your profile, sessions, apps, guilds and messages.")],
           actions: [
-            h("a", { class: "button small quiet", href: "/settings/account/export", download: true }, "Download"),
+            h("a", { class: "button small quiet", href: "/settings/account/export", download: true }, t("Download")),
           ],
         }),
         listEntry({
-          title: "Delete account",
-          details: ["This is permanent. Your messages stay, without your name."],
+          title: t("Delete account"),
+          details: [t("This is permanent. Your messages stay, without your name.")],
           actions: [
             actionButton(
-              "Delete account",
+              t("Delete account"),
               () => view.requestPage(() => openDeletion(view, () => view.show("account"))),
               {
                 danger: true,
@@ -93,43 +96,45 @@ function buildContent(view, email) {
 
 /** Return the texts about the email address. Its state is shown only if the server can send mail to confirm it. */
 function emailDetails({ email, verified, pending_email: pending, mail_enabled: canConfirm }) {
-  if (!email && !pending) return ["Your account has no email address. It is needed to reset a forgotten password."];
-  const state = !canConfirm ? "" : verified ? " · Confirmed" : " · Not confirmed";
+  if (!email && !pending) return [t("Your account has no email address. It is needed to reset a forgotten password.")];
+  const state = !canConfirm ? null : verified ? t("Confirmed") : t("Not confirmed");
   return [
-    email ? `${email}${state}` : null,
-    pending ? `${pending} replaces it when you open the link in the mail that was sent there.` : null,
+    email ? [email, state].filter(Boolean).join(" · ") : null,
+    pending
+      ? t("{email} replaces it when you open the link in the mail that was sent there.", { email: pending })
+      : null,
   ];
 }
 
 async function changeUsername(view) {
   const { api, state } = view.context;
-  const field = textSetting("Username", {
-    hint: "Letters, digits, dots and underscores. You can change it twice an hour.",
+  const field = textSetting(t("Username"), {
+    hint: t("Letters, digits, dots and underscores. You can change it twice an hour."),
     autocomplete: "username",
     maxlength: USERNAME_MAX,
     required: true,
   });
   field.write(state.me.username);
   const isDone = await openActionDialog({
-    title: "Change username",
-    label: "Change username",
+    title: t("Change username"),
+    label: t("Change username"),
     danger: false,
     fields: { username: field },
     run: async values => state.apply("USER_UPDATE", await api.request("PATCH", "/users/@me", { json: values })),
   });
-  if (isDone) showNotice(`Your username is ${state.me.username}.`, "done");
+  if (isDone) showNotice(t("Your username is {name}.", { name: state.me.username }), "done");
 }
 
 async function changeEmail(view) {
   const { api } = view.context;
   let stored = null;
   const isDone = await openActionDialog({
-    title: "Change email address",
-    text: "It resets a forgotten password and receives security notices.",
-    label: "Change email address",
+    title: t("Change email address"),
+    text: t("It resets a forgotten password and receives security notices."),
+    label: t("Change email address"),
     danger: false,
     fields: {
-      email: textSetting("New email address", { type: "email", autocomplete: "email", required: true }),
+      email: textSetting(t("New email address"), { type: "email", autocomplete: "email", required: true }),
       password: currentPasswordSetting(),
     },
     run: async values => {
@@ -140,26 +145,29 @@ async function changeEmail(view) {
   view.show(ACCOUNT_SCREEN.id);
   view.main.focus();
   const { pending_email: pending } = stored;
-  showNotice(pending ? `Open the link that was sent to ${pending}.` : "Email address changed.", "done");
+  showNotice(
+    pending ? t("Open the link that was sent to {email}.", { email: pending }) : t("Email address changed."),
+    "done",
+  );
 }
 
 const resend = ({ context }) =>
   runAndReport(async () => {
     await context.api.request("POST", "/auth/verify/resend");
-    showNotice("The link was sent again.", "done");
+    showNotice(t("The link was sent again."), "done");
   });
 
 async function changePassword({ context }) {
   const isDone = await openActionDialog({
-    title: "Change password",
-    text: "All your other sessions are logged out.",
-    label: "Change password",
+    title: t("Change password"),
+    text: t("All your other sessions are logged out."),
+    label: t("Change password"),
     danger: false,
     fields: {
       password: currentPasswordSetting(),
-      new_password: textSetting("New password", {
+      new_password: textSetting(t("New password"), {
         type: "password",
-        hint: `At least ${PASSWORD_MIN} characters.`,
+        hint: t("At least {min} characters.", { min: PASSWORD_MIN }),
         autocomplete: "new-password",
         required: true,
         minlength: PASSWORD_MIN,
@@ -168,5 +176,5 @@ async function changePassword({ context }) {
     },
     run: values => context.api.request("POST", "/auth/password", { json: values }),
   });
-  if (isDone) showNotice("Password changed. All your other sessions were logged out.", "done");
+  if (isDone) showNotice(t("Password changed. All your other sessions were logged out."), "done");
 }

@@ -1,5 +1,6 @@
 /** The dialog with the settings of the current user. */
 
+import { t } from "../ui/translation.js";
 import { SettingsDialog } from "../settings/settings_dialog.js";
 import { ACCOUNT_GROUPS } from "./screens.js";
 
@@ -16,7 +17,7 @@ export function openAccountSettings(context, screenId = null) {
 /** The settings dialog of the user. */
 class AccountSettings extends SettingsDialog {
   constructor(context) {
-    super(context, "User settings", ACCOUNT_GROUPS);
+    super(context, t("User settings"), ACCOUNT_GROUPS);
   }
 
   get subject() {

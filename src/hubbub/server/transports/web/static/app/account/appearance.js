@@ -3,44 +3,45 @@
 import { h } from "../ui/dom.js";
 import { applyAppearance } from "../ui/appearance.js";
 import { showError } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { choiceSetting } from "../settings/fields.js";
 
 const THEMES = [
-  ["system", "Like my device"],
-  ["light", "Light"],
-  ["dark", "Dark"],
+  ["system", t("Like my device")],
+  ["light", t("Light")],
+  ["dark", t("Dark")],
 ];
 /** Values of `message_display_compact`. */
 const DENSITIES = [
-  [false, "Comfortable"],
-  [true, "Compact"],
+  [false, t("Comfortable")],
+  [true, t("Compact")],
 ];
 /** Text sizes in percent. The style sheet has a rule for each of them. */
-const SCALES = [80, 90, 100, 110, 125, 150].map(scale => [scale, scale === 100 ? "100% (default)" : `${scale}%`]);
+const SCALES = [80, 90, 100, 110, 125, 150].map(scale => [scale, scale === 100 ? t("100% (default)") : `${scale}%`]);
 /** Values of `reduced_motion`. */
 const MOTIONS = [
-  [false, "Like my device"],
-  [true, "Reduced: no animations"],
+  [false, t("Like my device")],
+  [true, t("Reduced: no animations")],
 ];
 
 /** Values of `formatting_toolbar`. */
 const TOOLBARS = [
-  [true, "Show the buttons below the message field"],
-  [false, "Hide the buttons"],
+  [true, t("Show the buttons below the message field")],
+  [false, t("Hide the buttons")],
 ];
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const APPEARANCE_SCREEN = { id: "appearance", label: "Appearance", icon: "screen", build };
+export const APPEARANCE_SCREEN = { id: "appearance", label: t("Appearance"), icon: "screen", build };
 
 function build(view) {
   const { api, state } = view.context;
   const fields = {
-    theme: choiceSetting("Theme", THEMES),
-    message_display_compact: choiceSetting("Density", DENSITIES, { hint: "How much space is between messages." }),
-    font_scale: choiceSetting("Text size", SCALES, { unknown: scale => `${scale}%` }),
-    reduced_motion: choiceSetting("Motion", MOTIONS),
-    formatting_toolbar: choiceSetting("Formatting buttons", TOOLBARS, {
-      hint: "Shortcuts such as Ctrl+B for bold text work in any case.",
+    theme: choiceSetting(t("Theme"), THEMES),
+    message_display_compact: choiceSetting(t("Density"), DENSITIES, { hint: t("How much space is between messages.") }),
+    font_scale: choiceSetting(t("Text size"), SCALES, { unknown: scale => `${scale}%` }),
+    reduced_motion: choiceSetting(t("Motion"), MOTIONS),
+    formatting_toolbar: choiceSetting(t("Formatting buttons"), TOOLBARS, {
+      hint: t("Shortcuts such as Ctrl+B for bold text work in any case."),
     }),
   };
   const load = () => {
@@ -63,7 +64,7 @@ function build(view) {
   return h(
     "div",
     { class: "settings-section" },
-    h("p", { class: "hint" }, "Changes apply at once, on all your devices."),
+    h("p", { class: "hint" }, t("Changes apply at once, on all your devices.")),
     Object.values(fields).map(field => field.node),
   );
 }

@@ -2,25 +2,26 @@
 
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
 import { liveList } from "../settings/live_list.js";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const APPS_SCREEN = { id: "apps", label: "Connected apps", icon: "apps", build };
+export const APPS_SCREEN = { id: "apps", label: t("Connected apps"), icon: "apps", build };
 
 function build(view) {
   const { api } = view.context;
   const authorized = liveList({
-    label: "Apps with access to your account",
-    emptyText: "No app has access to your account.",
+    label: t("Apps with access to your account"),
+    emptyText: t("No app has access to your account."),
     fetch: () => api.request("GET", "/oauth2/tokens"),
     entry: authorization => authorizationEntry(view, authorization, () => authorized.load()),
   });
   const added = liveList({
-    label: "Apps that you added to guilds",
-    emptyText: "You have not added an app to a guild.",
+    label: t("Apps that you added to guilds"),
+    emptyText: t("You have not added an app to a guild."),
     fetch: () => api.request("GET", "/users/@me/integrations"),
     entry: addition => addedEntry(view, addition, () => added.load()),
   });
@@ -30,8 +31,8 @@ function build(view) {
   return h(
     "div",
     { class: "settings-form" },
-    settingsSection("Access to your account", ...authorized.nodes),
-    settingsSection("Apps that you added to guilds", ...added.nodes),
+    settingsSection(t("Access to your account"), ...authorized.nodes),
+    settingsSection(t("Apps that you added to guilds"), ...added.nodes),
   );
 }
 
@@ -39,14 +40,14 @@ function build(view) {
 function authorizationEntry({ context, main }, { id, application, scopes }, onRemoved) {
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Remove ${application.name}?`,
-      text: "It can no longer use your account. You can authorize it again later.",
-      label: "Remove access",
+      title: t("Remove {name}?", { name: application.name }),
+      text: t("It can no longer use your account. You can authorize it again later."),
+      label: t("Remove access"),
       run: () => context.api.request("DELETE", `/oauth2/tokens/${id}`),
     });
     if (!isDone) return;
     await onRemoved();
-    showNotice(`${application.name} can no longer use your account.`, "done");
+    showNotice(t("{name} can no longer use your account.", { name: application.name }), "done");
     main.focus();
   };
   return {
@@ -56,8 +57,13 @@ function authorizationEntry({ context, main }, { id, application, scopes }, onRe
       listEntry({
         mark: appIcon(application),
         title: application.name,
-        details: [application.description, `Permissions: ${scopes.join(", ")}`],
-        actions: [actionButton("Remove", remove, { danger: true, name: `Remove ${application.name}` })],
+        details: [application.description, t("Permissions: {names}", { names: scopes.join(", ") })],
+        actions: [
+          actionButton(t("Remove"), remove, {
+            danger: true,
+            name: t("Remove {name}", { name: application.name }),
+          }),
+        ],
       }),
   };
 }
@@ -65,17 +71,20 @@ function authorizationEntry({ context, main }, { id, application, scopes }, onRe
 /** Return the entry of an app that the user added to a guild. */
 function addedEntry({ context, main }, { guild, integration, can_delete: canDelete }, onRemoved) {
   const { application } = integration;
-  const denialReason = canDelete ? null : `You need the permission “Manage guild” in ${guild.name}.`;
+  const denialReason = canDelete ? null : t("You need the permission “Manage guild” in {name}.", { name: guild.name });
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Remove ${application.name} from ${guild.name}?`,
-      text: "Its bot leaves the guild, and its commands are no longer available there.",
-      label: "Remove app",
+      title: t("Remove {application} from {guild}?", { application: application.name, guild: guild.name }),
+      text: t("Its bot leaves the guild, and its commands are no longer available there."),
+      label: t("Remove app"),
       run: () => context.api.request("DELETE", `/guilds/${guild.id}/integrations/${integration.id}`),
     });
     if (!isDone) return;
     await onRemoved();
-    showNotice(`${application.name} was removed from ${guild.name}.`, "done");
+    showNotice(
+      t("{application} was removed from {guild}.", { application: application.name, guild: guild.name }),
+      "done",
+    );
     main.focus();
   };
   return {
@@ -85,12 +94,12 @@ function addedEntry({ context, main }, { guild, integration, can_delete: canDele
       listEntry({
         mark: appIcon(application),
         title: application.name,
-        details: [`In ${guild.name}`, denialReason],
+        details: [t("In {name}", { name: guild.name }), denialReason],
         actions: [
-          actionButton("Remove", remove, {
+          actionButton(t("Remove"), remove, {
             danger: true,
             denialReason,
-            name: `Remove ${application.name} from ${guild.name}`,
+            name: t("Remove {application} from {guild}", { application: application.name, guild: guild.name }),
           }),
         ],
       }),

@@ -3,33 +3,34 @@
 import { RelationshipType } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { removeRelationship } from "../users/profile.js";
 import { actionButton, listEntry, statusLine } from "../settings/layout.js";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const BLOCKED_SCREEN = { id: "blocked", label: "Blocked people", icon: "block", build };
+export const BLOCKED_SCREEN = { id: "blocked", label: t("Blocked people"), icon: "block", build };
 
 function build(view) {
   const { context } = view;
   const { state } = context;
-  const list = h("ul", { class: "settings-list", "aria-label": "Blocked people" });
+  const list = h("ul", { class: "settings-list", "aria-label": t("Blocked people") });
   const status = statusLine("");
   const draw = () => {
     const blocked = [...state.relationships.values()].filter(({ type }) => type === RelationshipType.BLOCKED);
     status.textContent = blocked.length
-      ? "They cannot message you, and their messages in guilds are hidden."
-      : "You have not blocked anyone. You can block people in their profile.";
+      ? t("They cannot message you, and their messages in guilds are hidden.")
+      : t("You have not blocked anyone. You can block people in their profile.");
     reconcile(
       list,
-      blocked.map(({ id, user }) => entry(user ?? state.user(id) ?? { id, username: "Unknown user" })),
+      blocked.map(({ id, user }) => entry(user ?? state.user(id) ?? { id, username: t("Unknown user") })),
     );
   };
   const entry = user => {
     const name = state.displayName(user, null);
     const unblock = async () => {
       if (!(await removeRelationship(context, user.id))) return;
-      showNotice(`You unblocked ${name}.`, "done");
+      showNotice(t("You unblocked {name}.", { name }), "done");
       view.main.focus();
     };
     return {
@@ -40,7 +41,7 @@ function build(view) {
           mark: userAvatar(user, name),
           title: name,
           details: [`@${user.username}`],
-          actions: [actionButton("Unblock", unblock, { name: `Unblock ${name}` })],
+          actions: [actionButton(t("Unblock"), unblock, { name: t("Unblock {name}", { name }) })],
         }),
     };
   };

@@ -1,6 +1,7 @@
 /** Fields for the password and the two-factor code of the user. */
 
 import { PASSWORD_MAX } from "../generated/limits.js";
+import { t } from "../ui/translation.js";
 import { textSetting } from "../settings/fields.js";
 
 /** Maximum length of an entered code: room for a backup code with spaces. */
@@ -8,7 +9,7 @@ const CODE_INPUT_MAX = 24;
 
 /** Return a field for the current password of the user. */
 export const currentPasswordSetting = () =>
-  textSetting("Your password", {
+  textSetting(t("Your password"), {
     type: "password",
     autocomplete: "current-password",
     required: true,
@@ -17,7 +18,7 @@ export const currentPasswordSetting = () =>
 
 /** Return a field for a code of the user's authenticator or a backup code. */
 export const codeSetting = hint =>
-  textSetting("Code", {
+  textSetting(t("Code"), {
     hint,
     autocomplete: "one-time-code",
     required: true,

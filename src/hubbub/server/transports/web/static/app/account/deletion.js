@@ -4,12 +4,13 @@ import { h } from "../ui/dom.js";
 import { guildIcon } from "../content/avatars.js";
 import { clearStorage } from "../network/browser_storage.js";
 import { openLoginPage } from "../network/login.js";
+import { t } from "../ui/translation.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
 import { deleteGuild, transferControls } from "../settings/ownership.js";
 import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
 
-const TITLE = "Delete account";
+const TITLE = t("Delete account");
 
 /** Open the page; `leave` returns to the account screen. */
 export function openDeletion(view, leave) {
@@ -23,46 +24,46 @@ export function openDeletion(view, leave) {
   });
   view.openPage(
     TITLE,
-    "Account",
+    t("Account"),
     leave,
     h(
       "div",
       { class: "settings-form" },
       settingsSection(
-        "1. Your guilds",
+        t("1. Your guilds"),
         owned.length
           ? [
               h(
                 "p",
                 null,
-                "Someone else must own these guilds, or they must be deleted, before you can delete your account.",
+                t("Someone else must own these guilds, or they must be deleted, before you can delete your account."),
               ),
               h(
                 "ul",
-                { class: "settings-list", "aria-label": "Guilds that you own" },
+                { class: "settings-list", "aria-label": t("Guilds that you own") },
                 owned.map(guild => guildEntry(view, guild, reopen)),
               ),
             ]
-          : h("p", null, "You do not own a guild."),
+          : h("p", null, t("You do not own a guild.")),
       ),
       settingsSection(
-        "2. Your account",
+        t("2. Your account"),
         h(
           "ul",
           { class: "plain-list" },
-          h("li", null, "You leave all guilds and groups immediately."),
-          h("li", null, "Connected games and apps lose access to your account."),
-          h("li", null, "Your messages stay, attributed to “Deleted User”."),
-          h("li", null, "Your username becomes available to others."),
+          h("li", null, t("You leave all guilds and groups immediately.")),
+          h("li", null, t("Connected games and apps lose access to your account.")),
+          h("li", null, t("Your messages stay, attributed to “Deleted User”.")),
+          h("li", null, t("Your username becomes available to others.")),
         ),
         h(
           "div",
           { class: "row" },
-          actionButton("Delete account", () => deleteAccount(view), {
+          actionButton(t("Delete account"), () => deleteAccount(view), {
             danger: true,
-            denialReason: owned.length ? "Transfer or delete your guilds first." : null,
+            denialReason: owned.length ? t("Transfer or delete your guilds first.") : null,
           }),
-          owned.length ? h("span", { class: "muted small" }, "Transfer or delete your guilds first.") : null,
+          owned.length ? h("span", { class: "muted small" }, t("Transfer or delete your guilds first.")) : null,
         ),
       ),
     ),
@@ -72,16 +73,16 @@ export function openDeletion(view, leave) {
 function guildEntry(view, guild, reopen) {
   const guildView = { context: view.context, guildId: guild.id, guild };
   const transfer = () =>
-    view.openPage(`Transfer ${guild.name}`, TITLE, reopen, transferControls(guildView, null, reopen));
+    view.openPage(t("Transfer {name}", { name: guild.name }), TITLE, reopen, transferControls(guildView, null, reopen));
   return listEntry({
     mark: guildIcon(guild),
     title: guild.name,
-    details: [guild.member_count === 1 ? "You are the only member." : null],
+    details: [guild.member_count === 1 ? t("You are the only member.") : null],
     actions: [
-      actionButton("Transfer", transfer, { name: `Transfer ${guild.name}` }),
-      actionButton("Delete", async () => (await deleteGuild(guildView)) && reopen(), {
+      actionButton(t("Transfer"), transfer, { name: t("Transfer {name}", { name: guild.name }) }),
+      actionButton(t("Delete"), async () => (await deleteGuild(guildView)) && reopen(), {
         danger: true,
-        name: `Delete ${guild.name}`,
+        name: t("Delete {name}", { name: guild.name }),
       }),
     ],
   });
@@ -90,10 +91,10 @@ function guildEntry(view, guild, reopen) {
 async function deleteAccount({ context }) {
   const { api, state } = context;
   const fields = { password: currentPasswordSetting() };
-  if (state.me.mfa_enabled) fields.code = codeSetting("From your authenticator, or a backup code.");
+  if (state.me.mfa_enabled) fields.code = codeSetting(t("From your authenticator, or a backup code."));
   const isDone = await openActionDialog({
-    title: `Delete ${state.me.username}?`,
-    text: "This cannot be undone.",
+    title: t("Delete {name}?", { name: state.me.username }),
+    text: t("This cannot be undone."),
     label: TITLE,
     fields,
     run: values => api.request("POST", "/users/@me/delete", { json: values }),

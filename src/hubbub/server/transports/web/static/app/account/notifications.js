@@ -2,6 +2,7 @@
 
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { pushNotificationsField } from "./push_notifications.js";
 import { notificationPermission } from "../notifications/desktop.js";
 import { playNotificationSound } from "../notifications/sound.js";
@@ -9,24 +10,25 @@ import { switchSetting } from "../settings/fields.js";
 import { actionButton, settingsSection } from "../settings/layout.js";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const NOTIFICATIONS_SCREEN = { id: "notifications", label: "Notifications", icon: "bell", build };
+export const NOTIFICATIONS_SCREEN = { id: "notifications", label: t("Notifications"), icon: "bell", build };
 
 /** Explanations by the permission of this page to show notifications. */
 const PERMISSION_TEXTS = {
-  granted: "This browser shows desktop notifications.",
-  denied:
+  granted: t("This browser shows desktop notifications."),
+  denied: t(
     "This browser blocks notifications from this page. Allow them in the site settings of the browser, beside the address.",
-  default: "Your browser asks you for permission first. You can withdraw it at any time in the browser.",
-  unsupported: "This browser has no desktop notifications, or the page is not served over HTTPS.",
+  ),
+  default: t("Your browser asks you for permission first. You can withdraw it at any time in the browser."),
+  unsupported: t("This browser has no desktop notifications, or the page is not served over HTTPS."),
 };
 
 function build(view) {
   const { api, state } = view.context;
   const fields = {
-    desktop_notifications: switchSetting("Desktop notifications", {
-      hint: "For messages that notify you, while this page is open in the background.",
+    desktop_notifications: switchSetting(t("Desktop notifications"), {
+      hint: t("For messages that notify you, while this page is open in the background."),
     }),
-    notification_sounds: switchSetting("Sound", { hint: "A short sound, unless you are reading the channel." }),
+    notification_sounds: switchSetting(t("Sound"), { hint: t("A short sound, unless you are reading the channel.") }),
   };
   const permission = h("div", { class: "settings-permission", role: "status" });
   const load = () => {
@@ -42,7 +44,7 @@ function build(view) {
     setChildren(
       permission,
       h("p", { class: "hint" }, PERMISSION_TEXTS[value]),
-      value === "default" ? actionButton("Allow in this browser", requestPermission) : null,
+      value === "default" ? actionButton(t("Allow in this browser"), requestPermission) : null,
     );
   };
   for (const [name, field] of Object.entries(fields))
@@ -59,21 +61,23 @@ function build(view) {
     "div",
     { class: "settings-form" },
     settingsSection(
-      "In this browser",
+      t("In this browser"),
       h("div", { class: "settings-switch" }, fields.desktop_notifications.node, permission),
       pushNotificationsField(view.context),
     ),
     settingsSection(
-      "Sound",
+      t("Sound"),
       fields.notification_sounds.node,
-      h("div", { class: "row" }, actionButton("Play the sound", playNotificationSound)),
+      h("div", { class: "row" }, actionButton(t("Play the sound"), playNotificationSound)),
     ),
     settingsSection(
-      "Guilds and channels",
+      t("Guilds and channels"),
       h(
         "p",
         { class: "hint" },
-        "Choose what notifies you, and mute guilds, channels and threads, in their menus: “Mute” and “Notification settings”.",
+        t(
+          "Choose what notifies you, and mute guilds, channels and threads, in their menus: “Mute” and “Notification settings”.",
+        ),
       ),
     ),
   );

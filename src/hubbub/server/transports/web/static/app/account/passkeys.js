@@ -5,6 +5,7 @@ import { ApiError } from "../network/api.js";
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { formatTime } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { textSetting } from "../settings/fields.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
@@ -15,10 +16,11 @@ const PATH = "/users/@me/passkeys";
 
 /** Return why this browser cannot use passkeys here, or null. */
 function passkeyObstacle() {
-  if (!window.isSecureContext) return "Passkeys need HTTPS.";
+  if (!window.isSecureContext) return t("Passkeys need HTTPS.");
   // Browsers accept no IP addresses as the domain of a passkey.
-  if (/^[\d.]+$|:/.test(location.hostname.replaceAll(/[[\]]/g, ""))) return "Passkeys need a server with a host name.";
-  return window.PublicKeyCredential === undefined ? "This browser does not support passkeys." : null;
+  if (/^[\d.]+$|:/.test(location.hostname.replaceAll(/[[\]]/g, "")))
+    return t("Passkeys need a server with a host name.");
+  return window.PublicKeyCredential === undefined ? t("This browser does not support passkeys.") : null;
 }
 
 /** Return the section with the passkeys of the user. */
@@ -26,8 +28,8 @@ export function passkeysSection(view) {
   const { api } = view.context;
   const obstacle = passkeyObstacle();
   const list = liveList({
-    label: "Passkeys",
-    emptyText: "You have no passkeys.",
+    label: t("Passkeys"),
+    emptyText: t("You have no passkeys."),
     fetch: () => api.request("GET", PATH),
     entry: passkey => passkeyEntry(view, passkey, () => list.load()),
   });
@@ -35,18 +37,19 @@ export function passkeysSection(view) {
     if (await register(view)) await list.load();
   };
   return settingsSection(
-    "Passkeys",
+    t("Passkeys"),
     h(
       "p",
       null,
-      "Log in with your fingerprint, face, PIN or security key instead of your password and code. ",
-      "A passkey cannot be guessed, and works on this site only.",
+      t(
+        "Log in with your fingerprint, face, PIN or security key instead of your password and code. A passkey cannot be guessed, and works on this site only.",
+      ),
     ),
     ...list.nodes,
     h(
       "div",
       { class: "row" },
-      actionButton("Add passkey", add, { denialReason: obstacle }),
+      actionButton(t("Add passkey"), add, { denialReason: obstacle }),
       obstacle === null ? null : h("span", { class: "muted small" }, obstacle),
     ),
   );
@@ -58,8 +61,8 @@ function passkeyEntry({ context, main }, passkey, onChange) {
     const field = nameSetting();
     field.write(passkey.name);
     const isDone = await openActionDialog({
-      title: `Rename ${passkey.name}`,
-      label: "Rename",
+      title: t("Rename {name}", { name: passkey.name }),
+      label: t("Rename"),
       danger: false,
       fields: { name: field },
       run: values => context.api.request("PATCH", path, { json: values }),
@@ -68,36 +71,39 @@ function passkeyEntry({ context, main }, passkey, onChange) {
   };
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Remove ${passkey.name}?`,
-      text: "You can no longer log in with it. Delete it from your device or password manager too.",
-      label: "Remove passkey",
+      title: t("Remove {name}?", { name: passkey.name }),
+      text: t("You can no longer log in with it. Delete it from your device or password manager too."),
+      label: t("Remove passkey"),
       fields: { password: currentPasswordSetting() },
       run: values => context.api.request("POST", `${path}/delete`, { json: values }),
     });
     if (!isDone) return;
     await onChange();
-    showNotice(`${passkey.name} was removed.`, "done");
+    showNotice(t("{name} was removed.", { name: passkey.name }), "done");
     main.focus();
   };
-  const usage = passkey.last_used_at ? `, last used on ${formatTime(passkey.last_used_at)}` : ", never used";
+  const added = formatTime(passkey.created_at);
+  const usage = passkey.last_used_at
+    ? t("Added on {added}, last used on {used}", { added, used: formatTime(passkey.last_used_at) })
+    : t("Added on {added}, never used", { added });
   return {
     key: passkey.id,
     version: JSON.stringify(passkey),
     build: () =>
       listEntry({
         title: passkey.name,
-        details: [`Added on ${formatTime(passkey.created_at)}${usage}`],
+        details: [usage],
         actions: [
-          actionButton("Rename", rename, { name: `Rename ${passkey.name}` }),
-          actionButton("Remove", remove, { danger: true, name: `Remove ${passkey.name}` }),
+          actionButton(t("Rename"), rename, { name: t("Rename {name}", { name: passkey.name }) }),
+          actionButton(t("Remove"), remove, { danger: true, name: t("Remove {name}", { name: passkey.name }) }),
         ],
       }),
   };
 }
 
 const nameSetting = () =>
-  textSetting("Name", {
-    hint: "For example the device or the password manager.",
+  textSetting(t("Name"), {
+    hint: t("For example the device or the password manager."),
     maxlength: PASSKEY_NAME_MAX,
     required: true,
   });
@@ -106,9 +112,9 @@ const nameSetting = () =>
 async function register({ context }) {
   const fields = { name: nameSetting(), password: currentPasswordSetting() };
   const isDone = await openActionDialog({
-    title: "Add passkey",
-    text: "Your browser asks where to keep the passkey and how to verify you.",
-    label: "Continue",
+    title: t("Add passkey"),
+    text: t("Your browser asks where to keep the passkey and how to verify you."),
+    label: t("Continue"),
     danger: false,
     fields,
     run: async ({ name, password }) => {
@@ -117,7 +123,7 @@ async function register({ context }) {
       await context.api.request("POST", PATH, { json: { ticket, name, credential } });
     },
   });
-  if (isDone) showNotice("Passkey added. You can log in with it.", "done");
+  if (isDone) showNotice(t("Passkey added. You can log in with it."), "done");
   return isDone;
 }
 
@@ -148,8 +154,8 @@ async function createCredential(options) {
   } catch (error) {
     const message =
       error.name === "InvalidStateError"
-        ? "This device already has a passkey for your account."
-        : "The passkey was not created. Try again.";
+        ? t("This device already has a passkey for your account.")
+        : t("The passkey was not created. Try again.");
     throw new ApiError(0, 0, message);
   }
 }

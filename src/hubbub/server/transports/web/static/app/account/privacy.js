@@ -2,18 +2,19 @@
 
 import { InGameMessages } from "../generated/enums.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { choiceSetting, groupSetting, switchSetting } from "../settings/fields.js";
 import { SettingsForm } from "../settings/form.js";
 import { settingsSection } from "../settings/layout.js";
 
 const IN_GAME_OPTIONS = [
-  [InGameMessages.ALL, "From all players"],
-  [InGameMessages.USERS_WITH_GAME, "From players of the same game"],
-  [InGameMessages.NONE, "None"],
+  [InGameMessages.ALL, t("From all players")],
+  [InGameMessages.USERS_WITH_GAME, t("From players of the same game")],
+  [InGameMessages.NONE, t("None")],
 ];
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const PRIVACY_SCREEN = { id: "privacy", label: "Privacy", icon: "lock", build };
+export const PRIVACY_SCREEN = { id: "privacy", label: t("Privacy"), icon: "lock", build };
 
 function build(view) {
   const { context } = view;
@@ -21,14 +22,14 @@ function build(view) {
   const fields = {
     friend_source_flags: friendSources(),
     restricted_guilds: guildSwitches(guilds),
-    allow_activity_party_privacy_friends: switchSetting("Friends may join my activities without asking"),
+    allow_activity_party_privacy_friends: switchSetting(t("Friends may join my activities without asking")),
     allow_activity_party_privacy_voice_channel: switchSetting(
-      "People in my voice channel may join my activities without asking",
+      t("People in my voice channel may join my activities without asking"),
     ),
-    allow_game_friend_dms_in_platform: switchSetting("Keep messages of game friends", {
-      hint: "Messages of people who are your friends only in a game appear here too.",
+    allow_game_friend_dms_in_platform: switchSetting(t("Keep messages of game friends"), {
+      hint: t("Messages of people who are your friends only in a game appear here too."),
     }),
-    slayer_sdk_receive_dms_in_game: choiceSetting("Messages shown in games", IN_GAME_OPTIONS),
+    slayer_sdk_receive_dms_in_game: choiceSetting(t("Messages shown in games"), IN_GAME_OPTIONS),
   };
   /** Return user settings as values of the form. The value UNSET is equivalent to ALL. */
   const formValues = ({ slayer_sdk_receive_dms_in_game: inGame, ...settings }) => ({
@@ -48,14 +49,14 @@ function build(view) {
   return h(
     "div",
     { class: "settings-form" },
-    settingsSection("Who may send you friend requests", fields.friend_source_flags.node),
+    settingsSection(t("Who may send you friend requests"), fields.friend_source_flags.node),
     settingsSection(
-      "Who may send you direct messages",
-      h("p", { class: "hint" }, "Friends always may. Members of a guild may if it is switched on here."),
-      guilds.length ? fields.restricted_guilds.node : h("p", { class: "muted" }, "You are not in a guild yet."),
+      t("Who may send you direct messages"),
+      h("p", { class: "hint" }, t("Friends always may. Members of a guild may if it is switched on here.")),
+      guilds.length ? fields.restricted_guilds.node : h("p", { class: "muted" }, t("You are not in a guild yet.")),
     ),
     settingsSection(
-      "Activities and games",
+      t("Activities and games"),
       fields.allow_activity_party_privacy_friends.node,
       fields.allow_activity_party_privacy_voice_channel.node,
       fields.allow_game_friend_dms_in_platform.node,
@@ -67,9 +68,9 @@ function build(view) {
 /** Return the field for the sources of friend requests; "Everyone" includes the others. */
 function friendSources() {
   const parts = {
-    all: switchSetting("Everyone"),
-    mutual_friends: switchSetting("Friends of friends"),
-    mutual_guilds: switchSetting("Members of your guilds"),
+    all: switchSetting(t("Everyone")),
+    mutual_friends: switchSetting(t("Friends of friends")),
+    mutual_guilds: switchSetting(t("Members of your guilds")),
   };
   const group = groupSetting(parts);
   const draw = () => {

@@ -3,6 +3,7 @@
 import { BIO_MAX, GLOBAL_NAME_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { userBannerPath } from "../content/cdn_paths.js";
 import { textSetting } from "../settings/fields.js";
@@ -14,34 +15,34 @@ import { imageSetting } from "../settings/upload_field.js";
 const DEFAULT_ACCENT_COLOR = 0x0d6b62;
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const PROFILE_SCREEN = { id: "profile", label: "Profile", icon: "people", build };
+export const PROFILE_SCREEN = { id: "profile", label: t("Profile"), icon: "people", build };
 
 function build(view) {
   const { context } = view;
   const { me } = context.state;
-  const card = h("div", { class: "profile-card", role: "group", "aria-label": "Preview" });
+  const card = h("div", { class: "profile-card", role: "group", "aria-label": t("Preview") });
   const fields = {
-    avatar: imageSetting("Avatar", {
-      hint: "At least 128 by 128 pixels looks best.",
+    avatar: imageSetting(t("Avatar"), {
+      hint: t("At least 128 by 128 pixels looks best."),
       imageClass: "avatar",
       preview: value => userAvatar({ ...me, avatar: value }, me.global_name ?? me.username),
     }),
-    banner: imageSetting("Banner", {
+    banner: imageSetting(t("Banner"), {
       imageClass: "banner",
       preview: value =>
         value
           ? h("img", { src: userBannerPath({ ...me, banner: value }), alt: "", class: "banner" })
-          : h("span", { class: "muted small" }, "No banner"),
+          : h("span", { class: "muted small" }, t("No banner")),
     }),
-    global_name: textSetting("Display name", {
-      hint: "Leave it empty to use your username.",
+    global_name: textSetting(t("Display name"), {
+      hint: t("Leave it empty to use your username."),
       maxlength: GLOBAL_NAME_MAX,
       isNullable: true,
       autocomplete: "nickname",
     }),
     accent_color: accentSetting(),
-    bio: textSetting("About you", {
-      hint: `People see it in your profile. At most ${BIO_MAX} characters.`,
+    bio: textSetting(t("About you"), {
+      hint: t("People see it in your profile. At most {max} characters.", { max: BIO_MAX }),
       multiline: true,
       maxlength: BIO_MAX,
     }),
@@ -82,8 +83,8 @@ function build(view) {
     "div",
     { class: "settings-form" },
     card,
-    settingsSection("Name", fields.global_name.node, fields.bio.node),
-    settingsSection("Images", fields.avatar.node, fields.banner.node, fields.accent_color.node),
+    settingsSection(t("Name"), fields.global_name.node, fields.bio.node),
+    settingsSection(t("Images"), fields.avatar.node, fields.banner.node, fields.accent_color.node),
   );
 }
 
@@ -103,13 +104,17 @@ function bannerNode(me, { banner, accent_color: color }) {
 function accentSetting() {
   let value = null;
   const input = h("input", { type: "color", class: "color" });
-  const field = formField("Color", input, "Shown above your profile if you have no banner.");
-  const remove = h("button", { type: "button", class: "button small quiet", "aria-label": "Remove color" }, "Remove");
+  const field = formField(t("Color"), input, t("Shown above your profile if you have no banner."));
+  const remove = h(
+    "button",
+    { type: "button", class: "button small quiet", "aria-label": t("Remove color") },
+    t("Remove"),
+  );
   const text = h("span", { class: "muted small" });
   const draw = () => {
     input.value = `#${(value ?? DEFAULT_ACCENT_COLOR).toString(16).padStart(6, "0")}`;
     remove.hidden = value === null;
-    text.textContent = value === null ? "No color" : input.value;
+    text.textContent = value === null ? t("No color") : input.value;
   };
   input.addEventListener("input", () => {
     value = Number.parseInt(input.value.slice(1), 16);

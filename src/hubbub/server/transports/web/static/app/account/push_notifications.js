@@ -2,25 +2,31 @@
 
 import { fetchPushState, pushObstacle, subscribeToPush, unsubscribeFromPush } from "../network/push.js";
 import { h, setChildren } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { switchSetting } from "../settings/fields.js";
 
 const OBSTACLE_TEXTS = {
-  insecure: "Push notifications need a page that is served over HTTPS.",
-  "home-screen": "On iPhone and iPad, first add Hubbub to the home screen: open the share menu of Safari.",
-  unsupported: "This browser does not support push notifications, or blocks them in private windows.",
-  denied:
+  insecure: t("Push notifications need a page that is served over HTTPS."),
+  "home-screen": t("On iPhone and iPad, first add Hubbub to the home screen: open the share menu of Safari."),
+  unsupported: t("This browser does not support push notifications, or blocks them in private windows."),
+  denied: t(
     "This browser blocks notifications from this page. Allow them in the site settings of the browser, beside the address.",
-  disabled: "The operator of this server has disabled push notifications.",
+  ),
+  disabled: t("The operator of this server has disabled push notifications."),
 };
-const ON_TEXT = "This browser receives push notifications until you log out.";
-const DISMISSED_TEXT = "You have not allowed notifications. Switch push notifications on to be asked again.";
-const FAILED_TEXT = "The push service of this browser cannot be reached. Check the connection, or try another browser.";
-const ERROR_TEXT = "The server could not be reached. Try again.";
+const ON_TEXT = t("This browser receives push notifications until you log out.");
+const DISMISSED_TEXT = t("You have not allowed notifications. Switch push notifications on to be asked again.");
+const FAILED_TEXT = t(
+  "The push service of this browser cannot be reached. Check the connection, or try another browser.",
+);
+const ERROR_TEXT = t("The server could not be reached. Try again.");
 
 /** Return the switch with its status. */
 export function pushNotificationsField(context) {
-  const field = switchSetting("Push notifications", {
-    hint: "For messages that notify you, also while Hubbub is closed. None arrive while you use Hubbub on any device.",
+  const field = switchSetting(t("Push notifications"), {
+    hint: t(
+      "For messages that notify you, also while Hubbub is closed. None arrive while you use Hubbub on any device.",
+    ),
   });
   const status = h("div", { class: "settings-permission", role: "status" });
   const show = (isOn, text, { isPossible = true, isProblem = false } = {}) => {
@@ -38,7 +44,7 @@ export function pushNotificationsField(context) {
     }
   };
   const toggle = async isOn => {
-    show(isOn, isOn ? "Waiting for the browser…" : "", { isPossible: false });
+    show(isOn, isOn ? t("Waiting for the browser…") : "", { isPossible: false });
     try {
       await (isOn ? subscribeToPush(context) : unsubscribeFromPush(context));
     } catch (error) {

@@ -1,5 +1,6 @@
 /** The screens of the user settings. A new screen is registered here. */
 
+import { t } from "../ui/translation.js";
 import { ACCOUNT_SCREEN } from "./account.js";
 import { APPEARANCE_SCREEN } from "./appearance.js";
 import { APPS_SCREEN } from "./apps.js";
@@ -15,8 +16,8 @@ import { STATUS_SCREEN } from "./status.js";
 
 /** Screens by the heading of their group. @type {[string, import("../settings/settings_dialog.js").SettingsScreen[]][]} */
 export const ACCOUNT_GROUPS = [
-  ["You", [PROFILE_SCREEN, GUILD_NAMES_SCREEN, STATUS_SCREEN]],
-  ["Account", [ACCOUNT_SCREEN, SECURITY_SCREEN, SESSIONS_SCREEN]],
-  ["This app", [APPEARANCE_SCREEN, NOTIFICATIONS_SCREEN, LANGUAGE_SCREEN]],
-  ["Privacy", [PRIVACY_SCREEN, BLOCKED_SCREEN, APPS_SCREEN]],
+  [t("You"), [PROFILE_SCREEN, GUILD_NAMES_SCREEN, STATUS_SCREEN]],
+  [t("Account"), [ACCOUNT_SCREEN, SECURITY_SCREEN, SESSIONS_SCREEN]],
+  [t("This app"), [APPEARANCE_SCREEN, NOTIFICATIONS_SCREEN, LANGUAGE_SCREEN]],
+  [t("Privacy"), [PRIVACY_SCREEN, BLOCKED_SCREEN, APPS_SCREEN]],
 ];

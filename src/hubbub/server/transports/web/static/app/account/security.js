@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, settingsSection } from "../settings/layout.js";
 import { passkeysSection } from "./passkeys.js";
@@ -10,7 +11,7 @@ import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const SECURITY_SCREEN = { id: "security", label: "Security", icon: "shield", build };
+export const SECURITY_SCREEN = { id: "security", label: t("Security"), icon: "shield", build };
 
 function build(view) {
   const { state } = view.context;
@@ -20,23 +21,25 @@ function build(view) {
     "div",
     { class: "settings-form" },
     settingsSection(
-      "Two-factor authentication",
+      t("Two-factor authentication"),
       h(
         "p",
         null,
         isEnabled
-          ? "Two-factor authentication is on. You need a code from your authenticator to log in."
-          : [
-              "A code in addition to your password protects your account if the password is stolen. ",
-              "You need an authenticator app or a password manager that generates 6-digit codes.",
-            ],
+          ? t("Two-factor authentication is on. You need a code from your authenticator to log in.")
+          : t(
+              "A code in addition to your password protects your account if the password is stolen. You need an authenticator app or a password manager that generates 6-digit codes.",
+            ),
       ),
       h(
         "div",
         { class: "row" },
         isEnabled
-          ? actionButton("Turn off", () => turnOff(view), { danger: true, name: "Turn off two-factor authentication" })
-          : h("button", { type: "button", class: "button", onclick: () => setUp(view) }, "Set up"),
+          ? actionButton(t("Turn off"), () => turnOff(view), {
+              danger: true,
+              name: t("Turn off two-factor authentication"),
+            })
+          : h("button", { type: "button", class: "button", onclick: () => setUp(view) }, t("Set up")),
       ),
     ),
     passkeysSection(view),
@@ -54,7 +57,7 @@ function setUp(view) {
 /** Show the page with a secret for the authenticator, and the form that turns on two-factor authentication. */
 function showSetup(view, { secret, otpauth_url: url, qr_code: image }) {
   const fields = {
-    code: codeSetting("The 6-digit code that your authenticator shows."),
+    code: codeSetting(t("The 6-digit code that your authenticator shows.")),
     password: currentPasswordSetting(),
   };
   const turnOn = async event => {
@@ -69,30 +72,30 @@ function showSetup(view, { secret, otpauth_url: url, qr_code: image }) {
     } catch (error) {
       const invalid = Object.keys(fields).filter(name => name in (error.errors ?? {}));
       for (const name of invalid.reverse()) fields[name].setError(error.errors[name]._errors[0].message);
-      if (!invalid.length) showNotice(error.sentence ?? "Something went wrong. Try again.", "problem");
+      if (!invalid.length) showNotice(error.sentence ?? t("Something went wrong. Try again."), "problem");
     } finally {
       button.disabled = false;
     }
   };
   view.openPage(
-    "Set up two-factor authentication",
+    t("Set up two-factor authentication"),
     SECURITY_SCREEN.label,
     () => view.show(SECURITY_SCREEN.id),
     h(
       "form",
       { class: "settings-form", onsubmit: turnOn },
       settingsSection(
-        "1. Scan this code with your authenticator",
+        t("1. Scan this code with your authenticator"),
         qrCodeNode(image),
-        h("p", null, "If you cannot scan it, type this key:"),
+        h("p", null, t("If you cannot scan it, type this key:")),
         h("code", { class: "secret" }, secret.match(/.{1,4}/g).join(" ")),
         authenticatorLink(url),
       ),
       settingsSection(
-        "2. Enter the code that it shows",
+        t("2. Enter the code that it shows"),
         fields.code.node,
         fields.password.node,
-        h("div", { class: "row" }, h("button", { type: "submit", class: "button" }, "Turn on")),
+        h("div", { class: "row" }, h("button", { type: "submit", class: "button" }, t("Turn on"))),
       ),
     ),
   );
@@ -100,7 +103,7 @@ function showSetup(view, { secret, otpauth_url: url, qr_code: image }) {
 
 /** Return the link that opens an authenticator. `h` rejects URLs of this scheme, so the address is set here. */
 function authenticatorLink(url) {
-  const link = h("a", null, "Open in an authenticator on this device");
+  const link = h("a", null, t("Open in an authenticator on this device"));
   if (url.startsWith("otpauth://totp/")) link.setAttribute("href", url);
   return h("p", null, link);
 }
@@ -111,7 +114,7 @@ function qrCodeNode({ size, path: data }) {
   svg.setAttribute("viewBox", `0 0 ${Number(size)} ${Number(size)}`);
   svg.setAttribute("class", "qr-code");
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", "QR code with the key below");
+  svg.setAttribute("aria-label", t("QR code with the key below"));
   const path = document.createElementNS(SVG_NAMESPACE, "path");
   path.setAttribute("d", data);
   svg.append(path);
@@ -122,10 +125,10 @@ function showBackupCodes(view, codes) {
   const copy = () =>
     runAndReport(async () => {
       await navigator.clipboard.writeText(codes.join("\n"));
-      showNotice("Backup codes copied.", "done");
+      showNotice(t("Backup codes copied."), "done");
     });
   view.openPage(
-    "Save your backup codes",
+    t("Save your backup codes"),
     SECURITY_SCREEN.label,
     () => view.show(SECURITY_SCREEN.id),
     h(
@@ -134,22 +137,23 @@ function showBackupCodes(view, codes) {
       h(
         "p",
         null,
-        "Two-factor authentication is on. Each of these codes replaces a code of your authenticator once. ",
-        "Save them, because they are not shown again.",
+        t(
+          "Two-factor authentication is on. Each of these codes replaces a code of your authenticator once. Save them, because they are not shown again.",
+        ),
       ),
       h(
         "ul",
-        { class: "backup-codes", "aria-label": "Backup codes" },
+        { class: "backup-codes", "aria-label": t("Backup codes") },
         codes.map(code => h("li", null, h("code", null, code))),
       ),
       h(
         "div",
         { class: "row" },
-        navigator.clipboard ? h("button", { type: "button", class: "button", onclick: copy }, "Copy") : null,
+        navigator.clipboard ? h("button", { type: "button", class: "button", onclick: copy }, t("Copy")) : null,
         h(
           "button",
           { type: "button", class: "button quiet", onclick: () => view.show(SECURITY_SCREEN.id) },
-          "I saved them",
+          t("I saved them"),
         ),
       ),
     ),
@@ -158,14 +162,14 @@ function showBackupCodes(view, codes) {
 
 async function turnOff({ context }) {
   const isDone = await openActionDialog({
-    title: "Turn off two-factor authentication?",
-    text: "You log in with your password only.",
-    label: "Turn off",
-    fields: { password: currentPasswordSetting(), code: codeSetting("From your authenticator, or a backup code.") },
+    title: t("Turn off two-factor authentication?"),
+    text: t("You log in with your password only."),
+    label: t("Turn off"),
+    fields: { password: currentPasswordSetting(), code: codeSetting(t("From your authenticator, or a backup code.")) },
     run: ({ password, code }) =>
       context.api.request("POST", "/users/@me/mfa/totp/disable", {
         json: { password, code: code.replaceAll(" ", "") },
       }),
   });
-  if (isDone) showNotice("Two-factor authentication is off.", "done");
+  if (isDone) showNotice(t("Two-factor authentication is off."), "done");
 }

@@ -3,6 +3,7 @@
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { formatTime } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry } from "../settings/layout.js";
 import { createReload } from "../settings/content_loader.js";
@@ -30,17 +31,17 @@ const SYSTEMS = [
 const PROGRAM_NAME_MAX = 40;
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const SESSIONS_SCREEN = { id: "sessions", label: "Sessions", icon: "history", build };
+export const SESSIONS_SCREEN = { id: "sessions", label: t("Sessions"), icon: "history", build };
 
 function build(view) {
   const { api } = view.context;
   const logOutOthersButton = h(
     "button",
     { type: "button", class: "button small danger settings-more", hidden: true, onclick: () => logOutOthers() },
-    "Log out all other sessions",
+    t("Log out all other sessions"),
   );
   const list = liveList({
-    label: "Sessions",
+    label: t("Sessions"),
     emptyText: "",
     fetch: () => api.request("GET", "/auth/sessions"),
     entry: session => sessionEntry(view, session, () => list.load()),
@@ -50,20 +51,20 @@ function build(view) {
   });
   const logOutOthers = async () => {
     const isDone = await openActionDialog({
-      title: "Log out all other sessions?",
-      text: "All other devices and programs have to log in again. This one stays logged in.",
-      label: "Log out all others",
+      title: t("Log out all other sessions?"),
+      text: t("All other devices and programs have to log in again. This one stays logged in."),
+      label: t("Log out all others"),
       run: () => api.request("DELETE", "/auth/sessions"),
     });
     if (!isDone) return;
     await list.load();
-    showNotice("All your other sessions were logged out.", "done");
+    showNotice(t("All your other sessions were logged out."), "done");
     view.main.focus();
   };
   // Sessions have no events, so the list is loaded again when the user returns to the page.
   createReload(logOutOthersButton, list.load, () => {});
   return [
-    h("p", { class: "hint settings-intro" }, "Log out any session that you do not recognize."),
+    h("p", { class: "hint settings-intro" }, t("Log out any session that you do not recognize.")),
     ...list.nodes,
     logOutOthersButton,
   ];
@@ -74,27 +75,30 @@ function sessionEntry({ context, main }, session, onLoggedOut) {
   const logOut = async () => {
     const isDone = await runAndReport(() => context.api.request("DELETE", `/auth/sessions/${session.id}`));
     await onLoggedOut();
-    if (isDone) showNotice(`${name} was logged out.`, "done");
+    if (isDone) showNotice(t("{name} was logged out.", { name }), "done");
     main.focus();
   };
-  const details = [`Logged in on ${formatTime(session.created_at)}`, session.ip ? `from ${session.ip}` : null];
+  const time = formatTime(session.created_at);
+  const details = session.ip
+    ? t("Logged in on {time} from {ip}", { time, ip: session.ip })
+    : t("Logged in on {time}", { time });
   return {
     key: session.id,
     version: session.id,
     build: () =>
       listEntry({
-        title: session.current ? [name, " ", h("span", { class: "tag" }, "This session")] : name,
-        details: [details.filter(Boolean).join(" ")],
-        actions: session.current ? [] : [actionButton("Log out", logOut, { name: `Log out ${name}` })],
+        title: session.current ? [name, " ", h("span", { class: "tag" }, t("This session"))] : name,
+        details: [details],
+        actions: session.current ? [] : [actionButton(t("Log out"), logOut, { name: t("Log out {name}", { name }) })],
       }),
   };
 }
 
 /** Return the name of the browser and system that sent a User-Agent header, or the start of the header. */
 function programName(userAgent) {
-  if (!userAgent) return "Unknown program";
+  if (!userAgent) return t("Unknown program");
   const find = names => names.find(([part]) => userAgent.includes(part))?.[1];
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
   if (browser === undefined) return userAgent.split(" ")[0].slice(0, PROGRAM_NAME_MAX);
-  return system === undefined ? browser : `${browser} on ${system}`;
+  return system === undefined ? browser : t("{browser} on {system}", { browser, system });
 }

@@ -3,39 +3,40 @@
 import { CUSTOM_STATUS_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { formatTime } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { emojiSetting } from "../settings/emoji_field.js";
 import { choiceSetting, textSetting } from "../settings/fields.js";
 import { SettingsForm } from "../settings/form.js";
 import { settingsSection } from "../settings/layout.js";
 
 const STATUS_OPTIONS = [
-  ["online", "Online"],
-  ["idle", "Idle"],
-  ["dnd", "Do not disturb"],
-  ["invisible", "Invisible: others see you as offline"],
+  ["online", t("Online")],
+  ["idle", t("Idle")],
+  ["dnd", t("Do not disturb")],
+  ["invisible", t("Invisible: others see you as offline")],
 ];
 
 const MINUTE_MS = 60_000;
 const TODAY = "today";
 /** Times at which a custom status is cleared: null for never, minutes from now, or `TODAY`. */
 const END_OPTIONS = [
-  [null, "Do not clear"],
-  [30, "In 30 minutes"],
-  [60, "In 1 hour"],
-  [240, "In 4 hours"],
-  [TODAY, "At the end of today"],
+  [null, t("Do not clear")],
+  [30, t("In 30 minutes")],
+  [60, t("In 1 hour")],
+  [240, t("In 4 hours")],
+  [TODAY, t("At the end of today")],
 ];
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const STATUS_SCREEN = { id: "status", label: "Status", icon: "smile", build };
+export const STATUS_SCREEN = { id: "status", label: t("Status"), icon: "smile", build };
 
 function build(view) {
   const { context } = view;
   const fields = {
-    status: choiceSetting("Status", STATUS_OPTIONS, { hint: "Stays until you change it, on all your devices." }),
-    text: textSetting("Text", { maxlength: CUSTOM_STATUS_MAX, placeholder: "What are you doing?" }),
-    emoji: emojiSetting(view, "Emoji"),
-    end: choiceSetting("Clear", END_OPTIONS, { unknown: end => `On ${formatTime(end)}` }),
+    status: choiceSetting(t("Status"), STATUS_OPTIONS, { hint: t("Stays until you change it, on all your devices.") }),
+    text: textSetting(t("Text"), { maxlength: CUSTOM_STATUS_MAX, placeholder: t("What are you doing?") }),
+    emoji: emojiSetting(view, t("Emoji")),
+    end: choiceSetting(t("Clear"), END_OPTIONS, { unknown: end => t("On {time}", { time: formatTime(end) }) }),
   };
   const form = new SettingsForm(fields, formValues(context.state.settings), {
     save: async ({ status, ...custom }) => {
@@ -53,10 +54,10 @@ function build(view) {
   return h(
     "div",
     { class: "settings-form" },
-    settingsSection("Online status", fields.status.node),
+    settingsSection(t("Online status"), fields.status.node),
     settingsSection(
-      "Custom status",
-      h("p", { class: "hint" }, "People see it below your name."),
+      t("Custom status"),
+      h("p", { class: "hint" }, t("People see it below your name.")),
       fields.emoji.node,
       fields.text.node,
       fields.end.node,
