@@ -10,6 +10,7 @@ import { announce } from "../ui/live_region.js";
 import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { matchShortcut } from "../ui/shortcuts.js";
+import { t } from "../ui/translation.js";
 import {
   addToFolder,
   changeFolder,
@@ -27,7 +28,7 @@ const DEFAULT_COLOR = "#0d6b62";
 
 /** Return the name of a folder; without one, the names of its guilds. */
 const folderName = (folder, state) =>
-  folder.name || folder.guild_ids.map(id => state.guilds.get(id)?.name ?? "Unknown guild").join(", ");
+  folder.name || folder.guild_ids.map(id => state.guilds.get(id)?.name ?? t("Unknown guild")).join(", ");
 
 /** Store a new order of guilds and announce what changed. */
 function save(context, folders, text) {
@@ -42,39 +43,42 @@ export function openMoveMenu(anchor, context, guildId) {
   const { state } = context;
   const folders = guildFolders(state);
   const folder = folderOf(folders, guildId),
-    name = state.guilds.get(guildId)?.name ?? "Unknown guild";
-  openMenu(anchor, `Move ${name}`, [
-    { label: "Move up", icon: "up", onClick: () => moveGuild(context, guildId, -1) },
-    { label: "Move down", icon: "down", onClick: () => moveGuild(context, guildId, 1) },
+    name = state.guilds.get(guildId)?.name ?? t("Unknown guild");
+  openMenu(anchor, t("Move {name}", { name }), [
+    { label: t("Move up"), icon: "up", onClick: () => moveGuild(context, guildId, -1) },
+    { label: t("Move down"), icon: "down", onClick: () => moveGuild(context, guildId, 1) },
     ...folders
       .filter(other => other.id !== null && other !== folder)
       .map(other => ({
-        label: `Move to ${folderName(other, state)}`,
+        label: t("Move to {name}", { name: folderName(other, state) }),
         icon: "inbox",
-        onClick: () => save(context, addToFolder(folders, guildId, other.id), `${name} is in the folder now.`),
+        onClick: () =>
+          save(context, addToFolder(folders, guildId, other.id), t("{name} is in the folder now.", { name })),
       })),
     {
-      label: "New folder",
+      label: t("New folder"),
       icon: "plus",
       onClick: async () => {
         const changed = createFolder(folders, guildId);
-        if (await save(context, changed, "Folder created.")) openFolderDialog(context, folderOf(changed, guildId).id);
+        if (await save(context, changed, t("Folder created.")))
+          openFolderDialog(context, folderOf(changed, guildId).id);
       },
     },
     folder !== null && {
-      label: "Remove from folder",
+      label: t("Remove from folder"),
       icon: "close",
-      onClick: () => save(context, removeFromFolder(folders, guildId), `${name} is outside of folders now.`),
+      onClick: () =>
+        save(context, removeFromFolder(folders, guildId), t("{name} is outside of folders now.", { name })),
     },
   ]);
 }
 
 function moveGuild(context, guildId, step) {
-  const name = context.state.guilds.get(guildId)?.name ?? "The guild";
+  const name = context.state.guilds.get(guildId)?.name ?? t("The guild");
   return save(
     context,
     stepGuild(guildFolders(context.state), guildId, step),
-    `${name} moved ${step < 0 ? "up" : "down"}.`,
+    step < 0 ? t("{name} moved up.", { name }) : t("{name} moved down.", { name }),
   );
 }
 
@@ -86,21 +90,22 @@ export function openFolderMenu(anchor, context, folderId) {
   if (folder === undefined) return;
   const name = folderName(folder, state);
   const channels = folder.guild_ids.flatMap(id => state.channelsOf(id));
-  const move = step => save(context, stepEntry(folders, folderKey(folder), step), `${name} moved.`);
+  const move = step => save(context, stepEntry(folders, folderKey(folder), step), t("{name} moved.", { name }));
   openMenu(anchor, name, [
-    { label: "Edit folder", icon: "edit", onClick: () => openFolderDialog(context, folderId) },
+    { label: t("Edit folder"), icon: "edit", onClick: () => openFolderDialog(context, folderId) },
     {
-      label: "Mark all as read",
+      label: t("Mark all as read"),
       icon: "check",
       onClick: () => runAndReport(() => markChannelsRead(context, channels)),
     },
-    { label: "Move up", icon: "up", onClick: () => move(-1) },
-    { label: "Move down", icon: "down", onClick: () => move(1) },
+    { label: t("Move up"), icon: "up", onClick: () => move(-1) },
+    { label: t("Move down"), icon: "down", onClick: () => move(1) },
     {
-      label: "Remove folder",
+      label: t("Remove folder"),
       icon: "bin",
       danger: true,
-      onClick: () => save(context, dissolveFolder(folders, folderId), "Folder removed. Its guilds stay in the list."),
+      onClick: () =>
+        save(context, dissolveFolder(folders, folderId), t("Folder removed. Its guilds stay in the list.")),
     },
   ]);
 }
@@ -108,13 +113,13 @@ export function openFolderMenu(anchor, context, folderId) {
 /** Open the dialog with the name and color of a folder. */
 function openFolderDialog(context, folderId) {
   const folder = guildFolders(context.state).find(other => other.id === folderId);
-  openDialog("Folder", close => {
+  openDialog(t("Folder"), close => {
     const name = formField(
-      "Name",
+      t("Name"),
       h("input", { type: "text", maxlength: FOLDER_NAME_MAX, value: folder.name ?? "", dir: "auto", autofocus: true }),
     );
     const hex = folder.color === null ? DEFAULT_COLOR : `#${folder.color.toString(16).padStart(6, "0")}`;
-    const color = formField("Color", h("input", { type: "color", value: hex }));
+    const color = formField(t("Color"), h("input", { type: "color", value: hex }));
     const submit = async event => {
       event.preventDefault();
       const changes = {
@@ -133,7 +138,7 @@ function openFolderDialog(context, folderId) {
       { class: "stack", onsubmit: submit },
       name.node,
       color.node,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Save")),
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))),
     );
   });
 }
@@ -175,7 +180,7 @@ export function makeGuildsMovable(list, context) {
     save(
       context,
       dropEntry(guildFolders(context.state), dragged, item.dataset.move, place),
-      "Order of guilds changed.",
+      t("Order of guilds changed."),
     );
   });
   list.addEventListener("dragend", () => {
@@ -189,7 +194,7 @@ export function makeGuildsMovable(list, context) {
     if (step === undefined || item === null) return;
     event.preventDefault();
     const key = item.dataset.move;
-    if (key.startsWith("folder-")) save(context, stepEntry(guildFolders(context.state), key, step), "Folder moved.");
+    if (key.startsWith("folder-")) save(context, stepEntry(guildFolders(context.state), key, step), t("Folder moved."));
     else moveGuild(context, key, step);
   });
 }

@@ -6,6 +6,7 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { guildIcon } from "../content/avatars.js";
 import { openAddGuild } from "./join_dialogs.js";
 import { openGuildMenu } from "./menu.js";
@@ -25,7 +26,7 @@ class GuildList extends LayoutPart {
 
   begin() {
     this.list = h("ul", { class: "rail-list" });
-    this.replaceChildren(h("nav", { class: "rail", "aria-label": "Guilds" }, this.list));
+    this.replaceChildren(h("nav", { class: "rail", "aria-label": t("Guilds") }, this.list));
     const prepareMoves = async () => {
       for (const name of ["pointerover", "focusin"]) this.list.removeEventListener(name, prepareMoves);
       (await loadFolders())?.makeGuildsMovable(this.list, this.context);
@@ -49,7 +50,7 @@ class GuildList extends LayoutPart {
         build: () =>
           this.#item(
             "/app",
-            "Direct messages",
+            t("Direct messages"),
             guildId === null,
             badgeCount > 0,
             badgeCount,
@@ -77,7 +78,7 @@ class GuildList extends LayoutPart {
     const isUnread = folder.collapsed && counts.some(count => count.isUnread),
       mentionCount = folder.collapsed ? counts.reduce((sum, count) => sum + count.mentionCount, 0) : 0;
     const hasCurrent = folder.collapsed && folder.guild_ids.includes(currentGuildId);
-    const name = folder.name || guilds.map(guild => guild.name ?? "Unknown guild").join(", ");
+    const name = folder.name || guilds.map(guild => guild.name ?? t("Unknown guild")).join(", ");
     return {
       key: folderKey(folder),
       version: JSON.stringify([
@@ -117,7 +118,7 @@ class GuildList extends LayoutPart {
           type: "button",
           class: "avatar square folder",
           "aria-expanded": String(!folder.collapsed),
-          "aria-label": `Folder ${name}${mentionSuffix(isUnread, mentionCount)}`,
+          "aria-label": unreadLabel(t("Folder {name}", { name }), isUnread, mentionCount),
           title: name,
           style: color ? { "--folder": color } : {},
           dataset: { focus: "folder" },
@@ -146,7 +147,7 @@ class GuildList extends LayoutPart {
     const { isUnread, mentionCount } = this.#countUnread(guild);
     const isCurrent = guild.id === currentGuildId;
     const version = `${isCurrent} ${isUnread} ${mentionCount} ${guild.name} ${guild.icon} ${guild.unavailable} ${className}`;
-    const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
+    const name = guild.unavailable ? t("{name}, unavailable", { name: guild.name ?? t("Unknown guild") }) : guild.name;
     return {
       key: guild.id,
       version,
@@ -180,7 +181,7 @@ class GuildList extends LayoutPart {
         {
           href: path,
           "aria-current": isCurrent ? "page" : null,
-          "aria-label": name + mentionSuffix(isUnread, mentionCount),
+          "aria-label": unreadLabel(name, isUnread, mentionCount),
           title: name,
           dataset: { focus: path },
           ...attributes,
@@ -201,8 +202,8 @@ class GuildList extends LayoutPart {
         {
           type: "button",
           class: "avatar square tool",
-          "aria-label": "Mentions",
-          title: "Mentions",
+          "aria-label": t("Mentions"),
+          title: t("Mentions"),
           onclick: onClick,
         },
         icon("mention"),
@@ -220,8 +221,8 @@ class GuildList extends LayoutPart {
         {
           type: "button",
           class: "avatar square add",
-          "aria-label": "Join or create a guild",
-          title: "Join or create a guild",
+          "aria-label": t("Join or create a guild"),
+          title: t("Join or create a guild"),
           onclick: onClick,
         },
         icon("plus"),
@@ -232,10 +233,10 @@ class GuildList extends LayoutPart {
 
 const loadFolders = () => loadModule(() => import("./guild_folders.js"));
 
-/** Return the end of the accessible name of an entry. */
-function mentionSuffix(isUnread, mentionCount) {
-  if (mentionCount) return `, ${mentionCount} ${mentionCount === 1 ? "mention" : "mentions"}`;
-  return isUnread ? ", unread" : "";
+/** Return the accessible name of an entry: its name, with the number of mentions or the mark of unread messages. */
+function unreadLabel(name, isUnread, mentionCount) {
+  if (mentionCount) return tn("{name}, {count} mention", "{name}, {count} mentions", mentionCount, { name });
+  return isUnread ? t("{name}, unread", { name }) : name;
 }
 
 const countBadge = mentionCount =>

@@ -8,6 +8,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
+import { t, tn } from "../ui/translation.js";
 import { userAvatar, guildIcon } from "../content/avatars.js";
 
 const INVITE_CODE_PATTERN = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
@@ -15,11 +16,11 @@ const INVITE_CODE_PATTERN = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
 /** Open the dialog that joins a guild by invite or creates one. */
 export function openAddGuild(context) {
   const { api } = context;
-  openDialog("Join or create a guild", close => {
+  openDialog(t("Join or create a guild"), close => {
     const invite = formField(
-      "Invite link",
+      t("Invite link"),
       h("input", { type: "text", placeholder: `${context.webUrl}/invite/…`, autocomplete: "off", autofocus: true }),
-      "Paste an invite link or code.",
+      t("Paste an invite link or code."),
     );
     const preview = h("div", { class: "search-results" });
     const lookUp = async event => {
@@ -28,7 +29,7 @@ export function openAddGuild(context) {
       setChildren(preview);
       const code = INVITE_CODE_PATTERN.exec(invite.input.value.trim())?.[1];
       if (code === undefined) {
-        invite.setError("This is not a valid invite.");
+        invite.setError(t("This is not a valid invite."));
         return;
       }
       try {
@@ -36,10 +37,10 @@ export function openAddGuild(context) {
         setChildren(preview, invitePreview(context, code, foundInvite, close, invite));
         preview.querySelector("button").focus();
       } catch (error) {
-        invite.setError(error.status === 404 ? "This invite is invalid or has expired." : error.sentence);
+        invite.setError(error.status === 404 ? t("This invite is invalid or has expired.") : error.sentence);
       }
     };
-    const name = formField("New guild name", h("input", { type: "text", maxlength: GUILD_NAME_MAX, dir: "auto" }));
+    const name = formField(t("New guild name"), h("input", { type: "text", maxlength: GUILD_NAME_MAX, dir: "auto" }));
     const createGuild = async event => {
       event.preventDefault();
       try {
@@ -50,7 +51,7 @@ export function openAddGuild(context) {
         name.setError(error.sentence);
       }
     };
-    findFeatureObstacle(api, "guild_creation", "Creating guilds is switched off on this server.").then(reason => {
+    findFeatureObstacle(api, "guild_creation", t("Creating guilds is switched off on this server.")).then(reason => {
       if (reason === null) return;
       name.setError(reason);
       /** @type {HTMLInputElement} */ for (const element of name.node.closest("form").elements) element.disabled = true;
@@ -60,7 +61,7 @@ export function openAddGuild(context) {
         "form",
         { class: "stack", onsubmit: lookUp },
         invite.node,
-        h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Look up")),
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Look up"))),
       ),
       preview,
       h("hr"),
@@ -68,7 +69,7 @@ export function openAddGuild(context) {
         "form",
         { class: "stack", onsubmit: createGuild },
         name.node,
-        h("div", { class: "row end" }, h("button", { type: "submit", class: "button quiet" }, "Create guild")),
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button quiet" }, t("Create guild"))),
       ),
     ];
   });
@@ -96,12 +97,10 @@ function invitePreview(context, code, invite, close, inviteField) {
     h(
       "div",
       { class: "tight" },
-      h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "Conversation")),
-      memberCount
-        ? h("p", { class: "muted small" }, `${memberCount} ${memberCount === 1 ? "member" : "members"}`)
-        : null,
+      h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? t("Conversation"))),
+      memberCount ? h("p", { class: "muted small" }, tn("{count} member", "{count} members", memberCount)) : null,
     ),
-    h("button", { type: "button", class: "button", onclick: accept }, "Accept invite"),
+    h("button", { type: "button", class: "button", onclick: accept }, t("Accept invite")),
   );
 }
 
@@ -114,12 +113,12 @@ export function openNewConversation(context) {
     if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
     context.go(channelPath(channel));
   };
-  const emptyText = "You have no friends yet. You can message guild members from the member list.";
+  const emptyText = t("You have no friends yet. You can message guild members from the member list.");
   chooseFriends(
     context,
-    "New message",
+    t("New message"),
     friendsOf(state),
-    { legend: "Select one friend, or several for a group", label: "Start conversation", emptyText },
+    { legend: t("Select one friend, or several for a group"), label: t("Start conversation"), emptyText },
     startConversation,
   );
 }
@@ -134,9 +133,9 @@ export function openAddPeople(context, channel) {
   const addableFriends = friendsOf(state).filter(friend => !recipients.has(friend.id));
   chooseFriends(
     context,
-    "Add people",
+    t("Add people"),
     addableFriends,
-    { legend: "Friends to add", label: "Add", emptyText: "All your friends are already in this group." },
+    { legend: t("Friends to add"), label: t("Add"), emptyText: t("All your friends are already in this group.") },
     add,
   );
 }

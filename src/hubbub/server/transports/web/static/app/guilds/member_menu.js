@@ -4,6 +4,7 @@ import { ChannelType } from "../network/enums.js";
 import { confirmAction } from "../ui/dialogs.js";
 import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 import { openDirectMessage, openProfile, relationshipActions } from "../users/profile.js";
 import { memberModerationItems } from "../settings/members.js";
 
@@ -11,13 +12,13 @@ import { memberModerationItems } from "../settings/members.js";
 export function openMemberMenu(anchor, context, userId) {
   const { state, guildId, me } = context;
   const user = state.user(userId) ?? state.relationships.get(userId)?.user;
-  const name = user ? state.displayName(user, guildId) : "User";
+  const name = user ? state.displayName(user, guildId) : t("User");
   const channel = state.channels.get(context.channelId);
   const isGroupOwner = channel?.type === ChannelType.GROUP_DM && channel.owner_id === me.id;
   openMenu(anchor, name, [
-    { label: "Show profile", icon: "people", onClick: () => openProfile(context, userId) },
+    { label: t("Show profile"), icon: "people", onClick: () => openProfile(context, userId) },
     userId !== me.id && {
-      label: "Send message",
+      label: t("Send message"),
       icon: "send",
       onClick: () => openDirectMessage(context, userId),
     },
@@ -29,7 +30,7 @@ export function openMemberMenu(anchor, context, userId) {
     })),
     isGroupOwner &&
       userId !== me.id && {
-        label: "Remove from group",
+        label: t("Remove from group"),
         icon: "leave",
         danger: true,
         onClick: () => removeFromGroup(context, channel, name, userId),
@@ -39,6 +40,13 @@ export function openMemberMenu(anchor, context, userId) {
 }
 
 async function removeFromGroup({ api }, channel, name, userId) {
-  if (!(await confirmAction(`Remove ${name} from the group?`, "You can add them again later.", "Remove"))) return;
+  if (
+    !(await confirmAction(
+      t("Remove {name} from the group?", { name }),
+      t("You can add them again later."),
+      t("Remove"),
+    ))
+  )
+    return;
   await runAndReport(() => api.request("DELETE", `/channels/${channel.id}/recipients/${userId}`));
 }

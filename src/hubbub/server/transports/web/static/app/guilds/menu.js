@@ -9,6 +9,7 @@ import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
+import { t } from "../ui/translation.js";
 import { guildNotificationItems } from "./mutes.js";
 
 /** Members with one of these permissions can open the settings. */
@@ -46,22 +47,26 @@ export function openGuildMenu(anchor, context, guildId) {
     state.can(channelInView.id, Permissions.CREATE_INSTANT_INVITE);
   const inviteChannel = canInviteToView ? channelInView : firstInvitableChannel;
   openMenu(anchor, guild.name, [
-    inviteChannel && { label: "Invite people", icon: "invite", onClick: () => openInviteLink(context, inviteChannel) },
+    inviteChannel && {
+      label: t("Invite people"),
+      icon: "invite",
+      onClick: () => openInviteLink(context, inviteChannel),
+    },
     state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && {
-      label: "Create channel",
+      label: t("Create channel"),
       icon: "plus",
       onClick: () => openNewChannel(context, guildId),
     },
     state.permissionsInGuild(guildId) & SETTINGS_PERMISSIONS && {
-      label: "Guild settings",
+      label: t("Guild settings"),
       icon: "settings",
       onClick: () => openSettings(context, guildId),
     },
-    { label: "Mark all as read", icon: "check", onClick: () => markAllRead(context, guildId) },
+    { label: t("Mark all as read"), icon: "check", onClick: () => markAllRead(context, guildId) },
     ...guildNotificationItems(context, anchor, guild),
-    { label: "Move…", icon: "move", onClick: () => openMoves(anchor, context, guildId) },
+    { label: t("Move…"), icon: "move", onClick: () => openMoves(anchor, context, guildId) },
     guild.owner_id !== context.me.id && {
-      label: "Leave guild",
+      label: t("Leave guild"),
       icon: "leave",
       danger: true,
       onClick: () => leave(context, guild),
@@ -80,17 +85,17 @@ async function openSettings(context, guildId) {
 /** Open the dialog that creates an invite to a channel and shows its link. */
 export function openInviteLink(context, channel) {
   const { api, webUrl } = context;
-  openDialog(`Invite people to #${channel.name}`, () => {
+  openDialog(t("Invite people to #{name}", { name: channel.name }), () => {
     const link = h("input", { type: "text", readonly: true, value: "…" });
-    const linkField = formField("Invite link", link, "Anyone with this link can join.");
+    const linkField = formField(t("Invite link"), link, t("Anyone with this link can join."));
     const maxAgeSelect = h(
       "select",
       null,
       [
-        ["604800", "7 days"],
-        ["86400", "1 day"],
-        ["1800", "30 minutes"],
-        ["0", "Never"],
+        ["604800", t("7 days")],
+        ["86400", t("1 day")],
+        ["1800", t("30 minutes")],
+        ["0", t("Never")],
       ].map(([value, label]) => h("option", { value }, label)),
     );
     const create = () =>
@@ -103,7 +108,7 @@ export function openInviteLink(context, channel) {
     const copy = () =>
       runAndReport(async () => {
         await navigator.clipboard.writeText(link.value);
-        showNotice("Link copied.", "done");
+        showNotice(t("Link copied."), "done");
       });
     maxAgeSelect.addEventListener("change", create);
     create();
@@ -111,8 +116,8 @@ export function openInviteLink(context, channel) {
       "div",
       { class: "stack" },
       linkField.node,
-      formField("Expires after", maxAgeSelect).node,
-      h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, "Copy link")),
+      formField(t("Expires after"), maxAgeSelect).node,
+      h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, t("Copy link"))),
     );
   });
 }
@@ -128,6 +133,9 @@ function markAllRead(context, guildId) {
 }
 
 async function leave(context, guild) {
-  if (!(await confirmAction(`Leave ${guild.name}?`, "You need an invite to join again.", "Leave"))) return;
+  if (
+    !(await confirmAction(t("Leave {name}?", { name: guild.name }), t("You need an invite to join again."), t("Leave")))
+  )
+    return;
   if (await runAndReport(() => context.api.request("DELETE", `/users/@me/guilds/${guild.id}`))) context.go("/app");
 }

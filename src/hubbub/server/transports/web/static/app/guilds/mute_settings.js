@@ -2,18 +2,19 @@
 
 import { PRIVATE_SETTINGS } from "../state/notification_rules.js";
 import { formatTime, formatTimeOfDay } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 
 /** Length of a mute that lasts until the user ends it. */
 const NO_END = -1;
 
 /** Lengths of mutes in seconds, with their labels. */
 export const MUTE_LENGTHS = [
-  [900, "For 15 minutes"],
-  [3_600, "For 1 hour"],
-  [10_800, "For 3 hours"],
-  [28_800, "For 8 hours"],
-  [86_400, "For 24 hours"],
-  [NO_END, "Until I turn it off"],
+  [900, t("For 15 minutes")],
+  [3_600, t("For 1 hour")],
+  [10_800, t("For 3 hours")],
+  [28_800, t("For 8 hours")],
+  [86_400, t("For 24 hours")],
+  [NO_END, t("Until I turn it off")],
 ];
 
 /** Change the notification settings of a channel if the target has one, else those of a guild. */
@@ -31,10 +32,10 @@ export function muteChanges(seconds) {
   return { muted: true, mute_config: seconds === NO_END ? null : { selected_time_window: seconds } };
 }
 
-/** Return the end of a mute as a text that starts with "until". */
+/** Return the formatted end of a mute, or null for a mute that lasts until the user ends it. */
 export function muteEndText(settings) {
   const end = settings.mute_config?.end_time;
-  if (!end) return "until you turn it off";
+  if (!end) return null;
   const isToday = new Date(end).toDateString() === new Date().toDateString();
-  return `until ${isToday ? formatTimeOfDay(end) : formatTime(end)}`;
+  return isToday ? formatTimeOfDay(end) : formatTime(end);
 }

@@ -4,6 +4,7 @@ import { channelNotificationSettings, guildNotificationSettings, isMuteActive } 
 import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
 import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
 
@@ -26,20 +27,25 @@ function notificationItems(context, anchor, target, settings, name) {
   const mute = seconds =>
     runAndReport(async () => {
       await updateNotificationSettings(context, target, muteChanges(seconds));
-      showNotice(seconds === null ? `${name} is no longer muted.` : `${name} is muted.`, "done");
+      showNotice(
+        seconds === null ? t("{name} is no longer muted.", { name }) : t("{name} is muted.", { name }),
+        "done",
+      );
     });
   const openLengths = () =>
     openMenu(
       anchor,
-      `Mute ${name}`,
+      t("Mute {name}", { name }),
       MUTE_LENGTHS.map(([seconds, label]) => ({ label, onClick: () => mute(seconds) })),
     );
+  const time = isMuted ? muteEndText(settings) : null;
+  const unmuteLabel = time === null ? t("Unmute (until you turn it off)") : t("Unmute (until {time})", { time });
   return [
     isMuted
-      ? { label: `Unmute (${muteEndText(settings)})`, icon: "bell", onClick: () => mute(null) }
-      : { label: "Mute…", icon: "bell_off", onClick: openLengths },
+      ? { label: unmuteLabel, icon: "bell", onClick: () => mute(null) }
+      : { label: t("Mute…"), icon: "bell_off", onClick: openLengths },
     {
-      label: "Notification settings",
+      label: t("Notification settings"),
       icon: "bell",
       onClick: () => openNotificationDialog(context, target, name),
     },

@@ -9,6 +9,7 @@ import {
   isMuteActive,
 } from "../state/notification_rules.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { choiceSetting, switchSetting } from "../settings/fields.js";
 import { openActionDialog } from "../settings/form.js";
 import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
@@ -16,9 +17,16 @@ import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } fr
 const { ALL_MESSAGES, ONLY_MENTIONS, NOTHING, INHERIT } = NotificationLevel;
 
 const LEVEL_LABELS = new Map([
-  [ALL_MESSAGES, "All messages"],
-  [ONLY_MENTIONS, "Only mentions"],
-  [NOTHING, "Nothing"],
+  [ALL_MESSAGES, t("All messages")],
+  [ONLY_MENTIONS, t("Only mentions")],
+  [NOTHING, t("Nothing")],
+]);
+
+/** Labels of the levels in a label of another choice. */
+const INHERITED_LEVEL_LABELS = new Map([
+  [ALL_MESSAGES, t("all messages")],
+  [ONLY_MENTIONS, t("only mentions")],
+  [NOTHING, t("nothing")],
 ]);
 
 /** Value of the mute field that changes nothing. */
@@ -37,23 +45,23 @@ export function openNotificationSettings(context, target, name) {
     ...(channel
       ? {}
       : {
-          suppress_everyone: switchSetting("Suppress @everyone and @here"),
-          suppress_roles: switchSetting("Suppress mentions of roles"),
-          mobile_push: switchSetting("Push notifications", {
-            hint: "In browsers in which you switched them on in the user settings.",
+          suppress_everyone: switchSetting(t("Suppress @everyone and @here")),
+          suppress_roles: switchSetting(t("Suppress mentions of roles")),
+          mobile_push: switchSetting(t("Push notifications"), {
+            hint: t("In browsers in which you switched them on in the user settings."),
           }),
         }),
   };
   for (const [key, field] of Object.entries(fields)) if (key !== "mute") field.write(settings[key]);
   return openActionDialog({
-    title: `Notifications: ${name}`,
-    label: "Save",
+    title: t("Notifications: {name}", { name }),
+    label: t("Save"),
     danger: false,
     fields,
     run: async ({ mute, ...changes }) => {
       if (mute !== UNCHANGED) Object.assign(changes, muteChanges(mute));
       await updateNotificationSettings(context, target, changes);
-      showNotice("Notification settings saved.", "done");
+      showNotice(t("Notification settings saved."), "done");
     },
   });
 }
@@ -62,23 +70,26 @@ function levelField(state, target, channel) {
   const inherited = channel
     ? inheritedLevel(state, channel)
     : (state.guilds.get(target.guildId)?.default_message_notifications ?? ALL_MESSAGES);
-  const origin = channel === undefined ? "Default of the guild" : isPrivate(channel) ? "Default" : "Same as its parent";
-  return choiceSetting("Notify me about", [
-    [INHERIT, `${origin} (${LEVEL_LABELS.get(inherited).toLowerCase()})`],
+  const origin =
+    channel === undefined ? t("Default of the guild") : isPrivate(channel) ? t("Default") : t("Same as its parent");
+  return choiceSetting(t("Notify me about"), [
+    [INHERIT, `${origin} (${INHERITED_LEVEL_LABELS.get(inherited)})`],
     ...LEVEL_LABELS,
   ]);
 }
 
+const mutedText = time => (time === null ? t("Muted until you turn it off") : t("Muted until {time}", { time }));
+
 function muteField(settings) {
   const isMuted = isMuteActive(settings);
   const field = choiceSetting(
-    "Mute",
+    t("Mute"),
     [
-      [UNCHANGED, isMuted ? `Muted ${muteEndText(settings)}` : "Not muted"],
-      ...(isMuted ? [[null, "Unmute"]] : []),
+      [UNCHANGED, isMuted ? mutedText(muteEndText(settings)) : t("Not muted")],
+      ...(isMuted ? [[null, t("Unmute")]] : []),
       ...MUTE_LENGTHS,
     ],
-    { hint: "While muted, only mentions of your name are counted, and nothing notifies you." },
+    { hint: t("While muted, only mentions of your name are counted, and nothing notifies you.") },
   );
   field.write(UNCHANGED);
   return field;
