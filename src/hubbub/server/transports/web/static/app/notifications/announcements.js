@@ -2,6 +2,7 @@
 
 import { h, icon, reconcile } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 
 const REFRESH_MS = 5 * 60_000;
 /** Longest delay of a browser timer. */
@@ -9,7 +10,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Create the list of banners; it is read at the start, after each new session and every five minutes. */
 export function createAnnouncements(context) {
-  const node = h("div", { class: "announcements", role: "region", "aria-label": "Announcements", hidden: true });
+  const node = h("div", { class: "announcements", role: "region", "aria-label": t("Announcements"), hidden: true });
   let announcements = [];
   let timer = 0;
 
@@ -40,7 +41,7 @@ export function createAnnouncements(context) {
         {
           type: "button",
           class: "icon-button",
-          "aria-label": "Dismiss this announcement",
+          "aria-label": t("Dismiss this announcement"),
           onclick: () => dismiss(announcement.id),
         },
         icon("close"),
