@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 def test_every_action_of_the_audit_log_has_a_label() -> None:
     source = (PACKAGE_DIR / "static/app/settings/audit_texts.js").read_text()
-    labeled = re.findall(r'\[AuditLogAction\.(\w+), "', source)
+    labeled = re.findall(r'\[AuditLogAction\.(\w+), t\("', source)
     assert sorted(labeled) == sorted(AuditLogAction.__members__)
 
 

@@ -2,6 +2,7 @@
 
 import { AuditLogAction, OverwriteType } from "../generated/enums.js";
 import { formatTime } from "../ui/times.js";
+import { t, tn } from "../ui/translation.js";
 import {
   DURATION_KEYS,
   HIDDEN_KEYS,
@@ -57,16 +58,16 @@ export class AuditNames {
     const details = [
       name,
       options.role_name ?? (options.type === String(OverwriteType.MEMBER) ? this.userName(options.id) : null),
-      options.count ? `${options.count} times` : null,
-      options.members_removed ? `${options.members_removed} members` : null,
-      place === null || place === name ? null : `in ${place}`,
+      options.count ? tn("{count} time", "{count} times", Number(options.count)) : null,
+      options.members_removed ? tn("{count} member", "{count} members", Number(options.members_removed)) : null,
+      place === null || place === name ? null : t("in {place}", { place }),
     ];
     return details.filter(Boolean).join(" · ");
   }
 
   /** Return the text of one item of a list: its name, the name of the object with its ID, or its properties. */
   itemText(item) {
-    if (typeof item === "string" && ID_PATTERN.test(item)) return this.findName(item) ?? "unknown";
+    if (typeof item === "string" && ID_PATTERN.test(item)) return this.findName(item) ?? t("unknown");
     if (item === null || typeof item !== "object") return String(item);
     if (item.id === this.guildId) return "@everyone";
     const name = item.name ?? item.title ?? item.label ?? this.findName(item.id) ?? this.findName(item.channel_id);
@@ -80,19 +81,20 @@ export class AuditNames {
 
   /** Return the text of a changed value. */
   valueText(key, value) {
-    if (value === undefined || value === null || value === "") return "none";
-    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (value === undefined || value === null || value === "") return t("none");
+    if (typeof value === "boolean") return value ? t("yes") : t("no");
     if (VALUE_LABELS.get(key)?.has(value)) return VALUE_LABELS.get(key).get(value);
-    if (key === "actions") return joinTexts(value.map(({ type }) => ACTION_TEXTS.get(type)?.label ?? "unknown action"));
+    if (key === "actions")
+      return joinTexts(value.map(({ type }) => ACTION_TEXTS.get(type)?.label ?? t("unknown action")));
     if (key === "features")
-      return value.map(feature => feature.toLowerCase().replaceAll("_", " ")).join(", ") || "none";
+      return value.map(feature => feature.toLowerCase().replaceAll("_", " ")).join(", ") || t("none");
     if (key === "permissions" || key === "allow" || key === "deny") return permissionNames(value);
     if (key === "$add" || key === "$remove") return value.map(role => role.name).join(", ");
-    if (COLOR_PATTERN.test(key)) return value ? `#${Number(value).toString(16).padStart(6, "0")}` : "none";
-    if (DURATION_KEYS.has(key)) return value ? formatDuration(value) : "none";
-    if (Array.isArray(value)) return shorten(joinTexts(value.map(item => this.itemText(item)))) || "none";
-    if (typeof value === "object") return shorten(this.itemText(value)) || "none";
-    if (String(key).endsWith("_id")) return this.findName(String(value)) ?? "unknown";
+    if (COLOR_PATTERN.test(key)) return value ? `#${Number(value).toString(16).padStart(6, "0")}` : t("none");
+    if (DURATION_KEYS.has(key)) return value ? formatDuration(value) : t("none");
+    if (Array.isArray(value)) return shorten(joinTexts(value.map(item => this.itemText(item)))) || t("none");
+    if (typeof value === "object") return shorten(this.itemText(value)) || t("none");
+    if (String(key).endsWith("_id")) return this.findName(String(value)) ?? t("unknown");
     if (TIME_PATTERN.test(value)) return formatTime(value);
     return shorten(String(value));
   }
@@ -115,7 +117,7 @@ function isEmpty(value) {
 function permissionNames(value) {
   const bits = BigInt(value);
   const names = [...PERMISSION_LABELS].filter(([bit]) => bits & bit).map(([, label]) => label);
-  return names.join(", ") || "none";
+  return names.join(", ") || t("none");
 }
 
 /** Return a text for each changed property that is shown to users. */
@@ -132,11 +134,17 @@ function changeText(names, { key, old_value: before, new_value: after }) {
   const label = keyLabel(key);
   if (key === "$add" || key === "$remove") return `${label}: ${names.valueText(key, after)}`;
   if (key === "permissions" || key === "allow" || key === "deny") return permissionChanges(label, before, after);
-  if (IMAGE_KEYS.has(key)) return `${label} ${isEmpty(before) ? "added" : isEmpty(after) ? "removed" : "changed"}`;
+  if (IMAGE_KEYS.has(key)) return imageChange(label, before, after);
   if (Array.isArray(before) && Array.isArray(after)) return listChanges(names, key, before, after);
   if (before === undefined) return `${label}: ${names.valueText(key, after)}`;
-  if (after === undefined) return `${label}: was ${names.valueText(key, before)}`;
-  return `${label}: from ${names.valueText(key, before)} to ${names.valueText(key, after)}`;
+  const old = names.valueText(key, before);
+  if (after === undefined) return t("{label}: was {before}", { label, before: old });
+  return t("{label}: from {before} to {after}", { label, before: old, after: names.valueText(key, after) });
+}
+
+function imageChange(label, before, after) {
+  if (isEmpty(before)) return t("{label} added", { label });
+  return isEmpty(after) ? t("{label} removed", { label }) : t("{label} changed", { label });
 }
 
 function listChanges(names, key, before, after) {
@@ -147,16 +155,16 @@ function listChanges(names, key, before, after) {
   const added = without(after, before),
     removed = without(before, after);
   const parts = [];
-  if (added.length) parts.push(`added ${names.valueText(key, added)}`);
-  if (removed.length) parts.push(`removed ${names.valueText(key, removed)}`);
-  return `${keyLabel(key)}: ${parts.join("; ") || "order changed"}`;
+  if (added.length) parts.push(t("added {names}", { names: names.valueText(key, added) }));
+  if (removed.length) parts.push(t("removed {names}", { names: names.valueText(key, removed) }));
+  return `${keyLabel(key)}: ${parts.join("; ") || t("order changed")}`;
 }
 
 function permissionChanges(label, before, after) {
   const old = BigInt(before ?? 0),
     current = BigInt(after ?? 0);
   const parts = [];
-  if (current & ~old) parts.push(`added ${permissionNames(current & ~old)}`);
-  if (old & ~current) parts.push(`removed ${permissionNames(old & ~current)}`);
-  return `${label}: ${parts.join("; ") || "unchanged"}`;
+  if (current & ~old) parts.push(t("added {names}", { names: permissionNames(current & ~old) }));
+  if (old & ~current) parts.push(t("removed {names}", { names: permissionNames(old & ~current) }));
+  return `${label}: ${parts.join("; ") || t("unchanged")}`;
 }

@@ -7,6 +7,7 @@ import { runAndReport } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { ComponentType } from "../generated/enums.js";
+import { t, tn } from "../ui/translation.js";
 import { AuditNames, changeTexts } from "./audit_changes.js";
 import { AUDIT_GROUPS, AUDIT_LABELS } from "./audit_texts.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
@@ -19,7 +20,7 @@ const NEW_ENTRIES_DELAY_MS = 300;
 const KEPT_DAYS = 45;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const AUDIT_LOG_SCREEN = { id: "audit-log", label: "Audit log", icon: "history", build };
+export const AUDIT_LOG_SCREEN = { id: "audit-log", label: t("Audit log"), icon: "history", build };
 
 function build(view) {
   const { context, guildId } = view;
@@ -28,7 +29,7 @@ function build(view) {
     view.onChange(
       () => view.access.findDenialReason(Permissions.VIEW_AUDIT_LOG) === null && view.show(AUDIT_LOG_SCREEN.id),
     );
-    return lockedNotice(`You cannot see the audit log. ${denialReason}`);
+    return lockedNotice(t("You cannot see the audit log. {reason}", { reason: denialReason }));
   }
   /** Listed entries, the newest first. */
   let entries = [];
@@ -37,20 +38,20 @@ function build(view) {
   const filters = { user_id: undefined, target_id: undefined, action_type: undefined };
   let requestCount = 0,
     timer;
-  const list = h("ul", { class: "settings-list audit-log", "aria-label": "Audit log" });
-  const status = h("p", { class: "muted", role: "status" }, "Loading…");
+  const list = h("ul", { class: "settings-list audit-log", "aria-label": t("Audit log") });
+  const status = h("p", { class: "muted", role: "status" }, t("Loading…"));
   const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
-    "Show more",
+    t("Show more"),
   );
   const draw = () => {
     const isFiltered = Object.values(filters).some(value => value !== undefined);
     status.textContent = entries.length
       ? ""
       : isFiltered
-        ? "No entries match these filters."
-        : `Nothing happened in the last ${KEPT_DAYS} days.`;
+        ? t("No entries match these filters.")
+        : t("Nothing happened in the last {count} days.", { count: KEPT_DAYS });
     const names = new AuditNames(view, users);
     reconcile(
       list,
@@ -106,7 +107,11 @@ function build(view) {
     });
   fetchPage(true);
   return [
-    h("p", { class: "hint settings-intro" }, `Shows what moderators and apps did in the last ${KEPT_DAYS} days.`),
+    h(
+      "p",
+      { class: "hint settings-intro" },
+      t("Shows what moderators and apps did in the last {count} days.", { count: KEPT_DAYS }),
+    ),
     h("div", { class: "settings-tools audit-filters" }, filterControls(view, setFilter)),
     status,
     list,
@@ -117,14 +122,14 @@ function build(view) {
 function filterControls(view, setFilter) {
   const userPicker = (label, filterName) =>
     entityPicker(label, {
-      placeholder: "Anyone",
+      placeholder: t("Anyone"),
       find: query => findGuildEntities(view, ComponentType.USER_SELECT, query),
       onChoose: choice => setFilter(filterName, choice?.value),
     });
   const select = h(
     "select",
     { id: "audit-action", onchange: () => setFilter("action_type", select.value || undefined) },
-    h("option", { value: "" }, "All actions"),
+    h("option", { value: "" }, t("All actions")),
     AUDIT_GROUPS.map(([title, actions]) =>
       h(
         "optgroup",
@@ -134,15 +139,15 @@ function filterControls(view, setFilter) {
     ),
   );
   return [
-    userPicker("Done by", "user_id"),
-    userPicker("Done to", "target_id"),
-    h("div", { class: "field" }, h("label", { for: "audit-action" }, "Action"), select),
+    userPicker(t("Done by"), "user_id"),
+    userPicker(t("Done to"), "target_id"),
+    h("div", { class: "field" }, h("label", { for: "audit-action" }, t("Action")), select),
   ];
 }
 
 function auditEntry(entry, names) {
   const user = entry.user_id === null ? undefined : names.user(entry.user_id);
-  const name = entry.user_id === null ? "Hubbub" : (names.userName(entry.user_id) ?? "Unknown user");
+  const name = entry.user_id === null ? "Hubbub" : (names.userName(entry.user_id) ?? t("Unknown user"));
   const changes = changeTexts(names, entry.changes ?? []);
   const target = names.describeTarget(entry);
   const text = h(
@@ -151,10 +156,10 @@ function auditEntry(entry, names) {
     h(
       "p",
       { class: "settings-entry-title", dir: "auto" },
-      AUDIT_LABELS.get(entry.action_type) ?? `Action ${entry.action_type}`,
+      AUDIT_LABELS.get(entry.action_type) ?? t("Action {type}", { type: entry.action_type }),
     ),
     target ? h("p", { dir: "auto" }, target) : null,
-    entry.reason ? h("p", { class: "small", dir: "auto" }, `Reason: ${entry.reason}`) : null,
+    entry.reason ? h("p", { class: "small", dir: "auto" }, t("Reason: {reason}", { reason: entry.reason })) : null,
     h(
       "p",
       { class: "muted small" },
@@ -166,7 +171,7 @@ function auditEntry(entry, names) {
       ? h(
           "details",
           { class: "audit-changes" },
-          h("summary", { class: "small" }, changes.length === 1 ? "1 change" : `${changes.length} changes`),
+          h("summary", { class: "small" }, tn("{count} change", "{count} changes", changes.length)),
           h(
             "ul",
             null,

@@ -5,6 +5,7 @@ import { RULES_MAX_BY_TRIGGER, RULE_NAME_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { ACTION_TEXTS, openRule } from "./auto_moderation_rule.js";
 import { choiceSetting, textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
@@ -15,17 +16,17 @@ const { KEYWORD, KEYWORD_PRESET, MENTION_SPAM, SPAM, MEMBER_PROFILE } = AutoMode
 
 /** Labels of the trigger types. @type {Map<number, string>} */
 const TRIGGER_TEXTS = new Map([
-  [KEYWORD, "Words and patterns that you list"],
-  [KEYWORD_PRESET, "Commonly flagged words"],
-  [MENTION_SPAM, "Too many mentions"],
-  [SPAM, "Spam"],
-  [MEMBER_PROFILE, "Names of members"],
+  [KEYWORD, t("Words and patterns that you list")],
+  [KEYWORD_PRESET, t("Commonly flagged words")],
+  [MENTION_SPAM, t("Too many mentions")],
+  [SPAM, t("Spam")],
+  [MEMBER_PROFILE, t("Names of members")],
 ]);
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const AUTO_MODERATION_SCREEN = {
   id: "auto-moderation",
-  label: "Auto moderation",
+  label: t("Auto moderation"),
   icon: "filter",
   build: view => build(view),
 };
@@ -35,7 +36,7 @@ function build(view, focusedId = null) {
   const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
   if (denialReason !== null) {
     view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(AUTO_MODERATION_SCREEN.id));
-    return lockedNotice(`You cannot see the rules. ${denialReason}`);
+    return lockedNotice(t("You cannot see the rules. {reason}", { reason: denialReason }));
   }
   const load = () => context.api.request("GET", `/guilds/${guildId}/auto-moderation/rules`);
   return loadContent(view, AUTO_MODERATION_SCREEN.label, load, rules => buildList(view, rules, load, focusedId));
@@ -43,11 +44,11 @@ function build(view, focusedId = null) {
 
 function buildList(view, loadedRules, load, focusedId) {
   let rules = loadedRules;
-  const list = h("ul", { class: "settings-list", "aria-label": "Rules" });
+  const list = h("ul", { class: "settings-list", "aria-label": t("Rules") });
   const status = h("p", { class: "muted", role: "status" });
   const edit = rule => openRule(view, rule, () => view.setContent(AUTO_MODERATION_SCREEN.label, build(view, rule.id)));
   const draw = () => {
-    status.textContent = rules.length ? "" : "There are no rules yet. Create one to block words or spam.";
+    status.textContent = rules.length ? "" : t("There are no rules yet. Create one to block words or spam.");
     reconcile(
       list,
       rules.map(rule => ruleEntry(rule, () => edit(rule))),
@@ -57,7 +58,7 @@ function buildList(view, loadedRules, load, focusedId) {
     "button",
     { type: "button", class: "button small", onclick: () => create(view, rules, edit) },
     icon("plus"),
-    "Create rule",
+    t("Create rule"),
   );
   const reload = createReload(list, load, found => {
     rules = found;
@@ -73,7 +74,7 @@ function buildList(view, loadedRules, load, focusedId) {
     h(
       "p",
       { class: "hint settings-intro" },
-      "Rules check messages before they are sent. Members who manage the guild are exempt.",
+      t("Rules check messages before they are sent. Members who manage the guild are exempt."),
     ),
     h("div", { class: "settings-tools" }, createButton),
     status,
@@ -87,15 +88,18 @@ function focusRule(list, id) {
 }
 
 function ruleEntry(rule, onEdit) {
-  const actions = rule.actions.map(({ type }) => ACTION_TEXTS.get(type)?.label ?? `action ${type}`);
+  const actions = rule.actions.map(({ type }) => ACTION_TEXTS.get(type)?.label ?? t("action {type}", { type }));
   return {
     key: rule.id,
     version: JSON.stringify(rule),
     build: () =>
       listEntry({
-        title: [rule.name, rule.enabled ? null : h("span", { class: "tag" }, "Off")],
-        details: [TRIGGER_TEXTS.get(rule.trigger_type) ?? `Type ${rule.trigger_type}`, actions.join(" · ")],
-        actions: [actionButton("Edit", onEdit, { name: `Edit ${rule.name}` })],
+        title: [rule.name, rule.enabled ? null : h("span", { class: "tag" }, t("Off"))],
+        details: [
+          TRIGGER_TEXTS.get(rule.trigger_type) ?? t("Type {type}", { type: rule.trigger_type }),
+          actions.join(" · "),
+        ],
+        actions: [actionButton(t("Edit"), onEdit, { name: t("Edit {name}", { name: rule.name }) })],
       }),
   };
 }
@@ -109,21 +113,23 @@ function availableTriggers(rules) {
 async function create(view, rules, edit) {
   const options = availableTriggers(rules);
   if (!options.length) {
-    showNotice("The guild has the maximum number of rules. Edit or delete one of them.");
+    showNotice(t("The guild has the maximum number of rules. Edit or delete one of them."));
     return;
   }
   const exhausted = [...TRIGGER_TEXTS].filter(([type]) => !options.some(([option]) => option === type));
   let rule = null;
   const isDone = await openActionDialog({
-    title: "Create rule",
-    text: "The rule is off until you turn it on.",
-    label: "Create",
+    title: t("Create rule"),
+    text: t("The rule is off until you turn it on."),
+    label: t("Create"),
     danger: false,
     fields: {
-      name: textSetting("Name", { maxlength: RULE_NAME_MAX, required: true }),
-      trigger_type: choiceSetting("Reacts to", options, {
+      name: textSetting(t("Name"), { maxlength: RULE_NAME_MAX, required: true }),
+      trigger_type: choiceSetting(t("Reacts to"), options, {
         hint: exhausted.length
-          ? `Already used: ${exhausted.map(([type, label]) => `${label} (${RULES_MAX_BY_TRIGGER[type]})`).join(", ")}.`
+          ? t("Already used: {names}.", {
+              names: exhausted.map(([type, label]) => `${label} (${RULES_MAX_BY_TRIGGER[type]})`).join(", "),
+            })
           : undefined,
       }),
     },
@@ -139,6 +145,6 @@ async function create(view, rules, edit) {
     },
   });
   if (!isDone) return;
-  showNotice(`${rule.name} was created.`, "done");
+  showNotice(t("{name} was created.", { name: rule.name }), "done");
   edit(rule);
 }

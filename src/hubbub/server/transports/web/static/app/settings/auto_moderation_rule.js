@@ -24,6 +24,7 @@ import {
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
 import {
@@ -45,31 +46,31 @@ const { KEYWORD, KEYWORD_PRESET, MENTION_SPAM, MEMBER_PROFILE } = AutoModeration
 
 /** Labels and explanations of the actions. @type {Map<number, {label: string, hint: string}>} */
 export const ACTION_TEXTS = new Map([
-  [BLOCK_MESSAGE, { label: "Block the message", hint: "It is not sent. Its author is notified." }],
-  [SEND_ALERT_MESSAGE, { label: "Send an alert", hint: "The content and its author are posted in a channel." }],
-  [TIMEOUT, { label: "Time out the member", hint: "They can read, but not write, react or speak." }],
+  [BLOCK_MESSAGE, { label: t("Block the message"), hint: t("It is not sent. Its author is notified.") }],
+  [SEND_ALERT_MESSAGE, { label: t("Send an alert"), hint: t("The content and its author are posted in a channel.") }],
+  [TIMEOUT, { label: t("Time out the member"), hint: t("They can read, but not write, react or speak.") }],
   [
     BLOCK_MEMBER_INTERACTION,
-    { label: "Quarantine the member", hint: "They cannot write, react or speak until they change their name." },
+    { label: t("Quarantine the member"), hint: t("They cannot write, react or speak until they change their name.") },
   ],
 ]);
 
 /** Word lists of the platform, as pairs of type and label. */
 const PRESET_TEXTS = [
-  [AutoModerationKeywordPresetType.PROFANITY, "Swear words"],
-  [AutoModerationKeywordPresetType.SEXUAL_CONTENT, "Sexual content"],
-  [AutoModerationKeywordPresetType.SLURS, "Insults and slurs"],
+  [AutoModerationKeywordPresetType.PROFANITY, t("Swear words")],
+  [AutoModerationKeywordPresetType.SEXUAL_CONTENT, t("Sexual content")],
+  [AutoModerationKeywordPresetType.SLURS, t("Insults and slurs")],
 ];
 
 /** Lengths of a timeout in seconds. */
 const DURATION_OPTIONS = [
-  [60, "1 minute"],
-  [300, "5 minutes"],
-  [600, "10 minutes"],
-  [3_600, "1 hour"],
-  [86_400, "1 day"],
-  [604_800, "1 week"],
-  [TIMEOUT_SECONDS_MAX, "4 weeks"],
+  [60, t("1 minute")],
+  [300, t("5 minutes")],
+  [600, t("10 minutes")],
+  [3_600, t("1 hour")],
+  [86_400, t("1 day")],
+  [604_800, t("1 week")],
+  [TIMEOUT_SECONDS_MAX, t("4 weeks")],
 ];
 
 /** Duration that is chosen before the user selects one. */
@@ -90,22 +91,22 @@ export function openRule(view, loadedRule, goBack) {
     isDeletedHere = false;
   const actions = actionsSetting(view, rule.trigger_type);
   const fields = {
-    name: textSetting("Name", { maxlength: RULE_NAME_MAX }),
-    enabled: switchSetting("Turned on"),
+    name: textSetting(t("Name"), { maxlength: RULE_NAME_MAX }),
+    enabled: switchSetting(t("Turned on")),
     trigger_metadata: groupSetting(triggerFields(rule.trigger_type)),
     actions,
-    exempt_roles: entitiesSetting(view, "Exempt roles", {
+    exempt_roles: entitiesSetting(view, t("Exempt roles"), {
       type: ComponentType.ROLE_SELECT,
       max: EXEMPT_ROLES_MAX,
-      placeholder: "No roles",
+      placeholder: t("No roles"),
     }),
     ...(rule.trigger_type === MEMBER_PROFILE
       ? {}
       : {
-          exempt_channels: entitiesSetting(view, "Exempt channels", {
+          exempt_channels: entitiesSetting(view, t("Exempt channels"), {
             type: ComponentType.CHANNEL_SELECT,
             max: EXEMPT_CHANNELS_MAX,
-            placeholder: "No channels",
+            placeholder: t("No channels"),
           }),
         }),
   };
@@ -127,7 +128,9 @@ export function openRule(view, loadedRule, goBack) {
       ...(isLocked
         ? [
             lockedNotice(
-              `This rule times out members. You can rename it, turn it off or remove the timeout. ${denialReason}`,
+              t("This rule times out members. You can rename it, turn it off or remove the timeout. {reason}", {
+                reason: denialReason,
+              }),
             ),
           ]
         : []),
@@ -138,7 +141,7 @@ export function openRule(view, loadedRule, goBack) {
   };
   const leave = () => {
     goBack();
-    if (!isDeletedHere) showNotice(`${rule.name} was deleted by someone else.`);
+    if (!isDeletedHere) showNotice(t("{name} was deleted by someone else.", { name: rule.name }));
   };
   const load = () =>
     context.api.request("GET", path).catch(error => {
@@ -162,27 +165,30 @@ export function openRule(view, loadedRule, goBack) {
   });
   drawAccess();
   const remove = () => removeRule(view, rule, path, () => (isDeletedHere = true), goBack);
-  view.openPage(rule.name, "All rules", goBack, [
+  view.openPage(rule.name, t("All rules"), goBack, [
     notice,
     h(
       "div",
       { class: "settings-form" },
-      settingsSection("Rule", fields.name.node, fields.enabled.node),
+      settingsSection(t("Rule"), fields.name.node, fields.enabled.node),
       hasTriggerFields(rule.trigger_type)
-        ? settingsSection("Reacts to", fields.trigger_metadata.node)
-        : settingsSection("Reacts to", h("p", null, "Messages that look like spam. There is nothing to choose.")),
-      settingsSection("Actions", actions.node),
-      settingsSection("Exceptions", fields.exempt_roles.node, fields.exempt_channels?.node),
-      settingsSection("Delete", h("div", { class: "row" }, actionButton("Delete rule", remove, { danger: true }))),
+        ? settingsSection(t("Reacts to"), fields.trigger_metadata.node)
+        : settingsSection(t("Reacts to"), h("p", null, t("Messages that look like spam. There is nothing to choose."))),
+      settingsSection(t("Actions"), actions.node),
+      settingsSection(t("Exceptions"), fields.exempt_roles.node, fields.exempt_channels?.node),
+      settingsSection(
+        t("Delete"),
+        h("div", { class: "row" }, actionButton(t("Delete rule"), remove, { danger: true })),
+      ),
     ),
   ]);
 }
 
 async function removeRule(view, rule, path, onDelete, goBack) {
   const isDone = await openActionDialog({
-    title: `Delete ${rule.name}?`,
-    text: "Messages are no longer checked by this rule. This cannot be undone.",
-    label: "Delete rule",
+    title: t("Delete {name}?", { name: rule.name }),
+    text: t("Messages are no longer checked by this rule. This cannot be undone."),
+    label: t("Delete rule"),
     run: async () => {
       onDelete();
       await view.context.api.request("DELETE", path);
@@ -190,7 +196,7 @@ async function removeRule(view, rule, path, onDelete, goBack) {
   });
   if (!isDone) return;
   goBack();
-  showNotice(`${rule.name} was deleted.`, "done");
+  showNotice(t("{name} was deleted.", { name: rule.name }), "done");
 }
 
 const hasTriggerFields = type => Object.keys(triggerFields(type)).length > 0;
@@ -199,35 +205,44 @@ const hasTriggerFields = type => Object.keys(triggerFields(type)).length > 0;
 function triggerFields(type) {
   if (type === KEYWORD || type === MEMBER_PROFILE)
     return {
-      keyword_filter: linesSetting("Words and phrases", {
-        hint:
-          `One per line, up to ${KEYWORDS_MAX} of ${KEYWORD_LENGTH_MAX} characters. ` +
-          "“cat” matches the word, “cat*” its start, “*cat*” any part.",
+      keyword_filter: linesSetting(t("Words and phrases"), {
+        hint: t(
+          "One per line, up to {max} of {lengthMax} characters. “cat” matches the word, “cat*” its start, “*cat*” any part.",
+          {
+            max: KEYWORDS_MAX,
+            lengthMax: KEYWORD_LENGTH_MAX,
+          },
+        ),
       }),
-      regex_patterns: linesSetting("Regular expressions", {
-        hint: `One per line, up to ${REGEX_PATTERNS_MAX} of ${REGEX_PATTERN_LENGTH_MAX} characters each.`,
+      regex_patterns: linesSetting(t("Regular expressions"), {
+        hint: t("One per line, up to {max} of {lengthMax} characters each.", {
+          max: REGEX_PATTERNS_MAX,
+          lengthMax: REGEX_PATTERN_LENGTH_MAX,
+        }),
         class: "code-input",
       }),
-      allow_list: linesSetting("Allowed words and phrases", {
-        hint: `They do not trigger the rule. One per line, up to ${ALLOW_LIST_MAX}.`,
+      allow_list: linesSetting(t("Allowed words and phrases"), {
+        hint: t("They do not trigger the rule. One per line, up to {max}.", { max: ALLOW_LIST_MAX }),
       }),
     };
   if (type === KEYWORD_PRESET)
     return {
       presets: presetsSetting(),
-      allow_list: linesSetting("Allowed words and phrases", {
-        hint: `They do not trigger the rule. One per line, up to ${PRESET_ALLOW_LIST_MAX}.`,
+      allow_list: linesSetting(t("Allowed words and phrases"), {
+        hint: t("They do not trigger the rule. One per line, up to {max}.", { max: PRESET_ALLOW_LIST_MAX }),
       }),
     };
   if (type === MENTION_SPAM)
     return {
-      mention_total_limit: numberSetting("Mentions in a message", {
-        hint: `More different users and roles than this trigger the rule. At most ${MENTION_TOTAL_LIMIT_MAX}.`,
+      mention_total_limit: numberSetting(t("Mentions in a message"), {
+        hint: t("More different users and roles than this trigger the rule. At most {max}.", {
+          max: MENTION_TOTAL_LIMIT_MAX,
+        }),
         min: "0",
         max: String(MENTION_TOTAL_LIMIT_MAX),
       }),
-      mention_raid_protection_enabled: switchSetting("Detect mention raids", {
-        hint: "Many members mention others within a short time.",
+      mention_raid_protection_enabled: switchSetting(t("Detect mention raids"), {
+        hint: t("Many members mention others within a short time."),
       }),
     };
   return {};
@@ -241,7 +256,7 @@ function presetsSetting() {
     node: h(
       "fieldset",
       { class: "field" },
-      h("legend", null, "Word lists"),
+      h("legend", null, t("Word lists")),
       switches.map(({ field }) => field.node),
       error,
     ),
@@ -263,8 +278,8 @@ function presetsSetting() {
 function metadataFields(view, type) {
   if (type === BLOCK_MESSAGE)
     return {
-      custom_message: textSetting("Message to the author", {
-        hint: "Optional. Explain what is not allowed.",
+      custom_message: textSetting(t("Message to the author"), {
+        hint: t("Optional. Explain what is not allowed."),
         maxlength: CUSTOM_MESSAGE_MAX,
         isNullable: true,
       }),
@@ -273,15 +288,17 @@ function metadataFields(view, type) {
     const permissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES;
     const choices = channelOptions(view, permissions, channel => ALERT_CHANNEL_TYPES.includes(channel.type));
     return {
-      channel_id: choiceSetting("Alert channel", [[null, "Choose a channel"], ...choices], {
-        hint: "Only channels in which you can write.",
-        unknown: id => `#${view.context.state.channels.get(id)?.name ?? "unknown"}`,
+      channel_id: choiceSetting(t("Alert channel"), [[null, t("Choose a channel")], ...choices], {
+        hint: t("Only channels in which you can write."),
+        unknown: id => `#${view.context.state.channels.get(id)?.name ?? t("unknown")}`,
       }),
     };
   }
   if (type === TIMEOUT)
     return {
-      duration_seconds: choiceSetting("Duration", DURATION_OPTIONS, { unknown: seconds => `${seconds} seconds` }),
+      duration_seconds: choiceSetting(t("Duration"), DURATION_OPTIONS, {
+        unknown: seconds => tn("{count} second", "{count} seconds", seconds),
+      }),
     };
   return {};
 }
@@ -330,7 +347,7 @@ function actionsSetting(view, triggerType) {
       const [index, inner] = Object.entries(errors).find(([key]) => key !== "_errors") ?? [];
       const part = enabledParts()[Number(index)];
       if (part !== undefined && inner.metadata !== undefined) setFieldErrors(part.details, inner.metadata);
-      else showError(errors._errors?.length ? "Choose at least one action." : firstErrorMessage(errors));
+      else showError(errors._errors?.length ? t("Choose at least one action.") : firstErrorMessage(errors));
     },
     setDisabled(disabled) {
       for (const { toggle, details } of parts) for (const field of [toggle, details]) field.setDisabled(disabled);

@@ -3,6 +3,7 @@
 import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
@@ -10,23 +11,23 @@ import { actionButton, listEntry, lockedNotice } from "./layout.js";
 const PAGE_SIZE = 100;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const BANS_SCREEN = { id: "bans", label: "Bans", icon: "block", build };
+export const BANS_SCREEN = { id: "bans", label: t("Bans"), icon: "block", build };
 
 function build(view) {
   const { context, guildId, access } = view;
   const denialReason = access.findDenialReason(Permissions.BAN_MEMBERS);
-  if (denialReason !== null) return lockedNotice(`You cannot see the bans. ${denialReason}`);
+  if (denialReason !== null) return lockedNotice(t("You cannot see the bans. {reason}", { reason: denialReason }));
   /** Listed bans by user ID. */
   const bans = new Map();
-  const list = h("ul", { class: "settings-list", "aria-label": "Bans" });
-  const status = h("p", { class: "muted", role: "status" }, "Loading…");
+  const list = h("ul", { class: "settings-list", "aria-label": t("Bans") });
+  const status = h("p", { class: "muted", role: "status" }, t("Loading…"));
   const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
-    "Show more",
+    t("Show more"),
   );
   const draw = () => {
-    status.textContent = bans.size ? "" : "There are no bans. You can ban members under “Members”.";
+    status.textContent = bans.size ? "" : t("There are no bans. You can ban members under “Members”.");
     setChildren(
       list,
       [...bans.values()].map(ban => banEntry(view, ban, () => bans.delete(ban.user.id) && draw())),
@@ -48,20 +49,23 @@ function banEntry({ context, guildId }, ban, onUnbanned) {
   const name = ban.user.global_name || ban.user.username;
   const unban = async () => {
     const isDone = await openActionDialog({
-      title: `Lift the ban on ${name}?`,
-      text: "They can join again with an invite.",
-      label: "Lift ban",
+      title: t("Lift the ban on {name}?", { name }),
+      text: t("They can join again with an invite."),
+      label: t("Lift ban"),
       danger: false,
       run: () => context.api.request("DELETE", `/guilds/${guildId}/bans/${ban.user.id}`),
     });
     if (!isDone) return;
     onUnbanned();
-    showNotice(`${name} can join again.`, "done");
+    showNotice(t("{name} can join again.", { name }), "done");
   };
   return listEntry({
     mark: userAvatar(ban.user, name),
     title: name,
-    details: [`@${ban.user.username}`, ban.reason ? `Reason: ${ban.reason}` : "No reason given"],
-    actions: [actionButton("Lift ban", unban, { name: `Lift ban on ${name}` })],
+    details: [
+      `@${ban.user.username}`,
+      ban.reason ? t("Reason: {reason}", { reason: ban.reason }) : t("No reason given"),
+    ],
+    actions: [actionButton(t("Lift ban"), unban, { name: t("Lift ban on {name}", { name }) })],
   });
 }

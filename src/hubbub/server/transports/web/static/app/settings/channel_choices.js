@@ -1,9 +1,11 @@
 /** Channels of a guild as options of a choice. */
 
 import { ChannelType, isThread, isVoice } from "../network/enums.js";
+import { t } from "../ui/translation.js";
 
 /** Return the name of a channel with a mark of its kind: text or voice. */
-export const channelLabel = channel => (isVoice(channel) ? `${channel.name} (voice)` : `#${channel.name}`);
+export const channelLabel = channel =>
+  isVoice(channel) ? t("{name} (voice)", { name: channel.name }) : `#${channel.name}`;
 
 /**
  * Return the channels in which the user has all of the permission bits, as pairs of ID and name. Categories, threads and

@@ -5,6 +5,7 @@ import { CHANNEL_NAME_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
+import { t } from "../ui/translation.js";
 import { CHANNEL_TYPES, categoryOptions, hasAnnouncements } from "./channel_fields.js";
 import { normalizeOverwrites, withOverwrite, withPrivacy } from "./channel_overwrites.js";
 import { choiceSetting, showFieldNotice, switchSetting, textSetting } from "./fields.js";
@@ -30,12 +31,12 @@ export async function openChannelCreation(context, guildId, parentId = null) {
       (type !== ChannelType.GUILD_CATEGORY || parentId === null),
   );
   const type = choiceSetting(
-    "Type",
+    t("Type"),
     types.map(([value, label]) => [value, label]),
     // `draw` replaces the hint with the explanation of the chosen type.
     { hint: " " },
   );
-  const parent = choiceSetting("Category", categoryOptions(state, guildId));
+  const parent = choiceSetting(t("Category"), categoryOptions(state, guildId));
   const privacy = privacySetting({ context, guildId, guild });
   const draw = () => {
     type.node.querySelector(".hint").textContent = types.find(([value]) => value === type.read())[2];
@@ -47,11 +48,11 @@ export async function openChannelCreation(context, guildId, parentId = null) {
   draw();
   let created = null;
   await openActionDialog({
-    title: "Create channel",
-    label: "Create",
+    title: t("Create channel"),
+    label: t("Create"),
     danger: false,
     fields: {
-      name: textSetting("Name", { maxlength: CHANNEL_NAME_MAX, required: true, autofocus: true }),
+      name: textSetting(t("Name"), { maxlength: CHANNEL_NAME_MAX, required: true, autofocus: true }),
       type,
       parent_id: parent,
       permission_overwrites: privacy,
@@ -94,15 +95,22 @@ function privateOverwrites({ state }, guild, inherited, targets) {
 
 /** Return the field for privacy. Its value is null, or the IDs of the roles and members who can see the channel. */
 function privacySetting(view) {
-  const privateSwitch = switchSetting("Private", { hint: "Only the roles and members that you choose can see it." });
+  const privateSwitch = switchSetting(t("Private"), {
+    hint: t("Only the roles and members that you choose can see it."),
+  });
   const picker = createPicker({
-    label: "Who can see it",
-    placeholder: "Roles and members",
+    label: t("Who can see it"),
+    placeholder: t("Roles and members"),
     min: 0,
     max: PRIVATE_TARGETS_MAX,
     find: async query => (await findTargets(view, query)).filter(({ value }) => value !== view.guildId),
   });
-  const targets = h("div", { class: "field", hidden: true }, h("p", { class: "label" }, "Who can see it"), picker.node);
+  const targets = h(
+    "div",
+    { class: "field", hidden: true },
+    h("p", { class: "label" }, t("Who can see it")),
+    picker.node,
+  );
   privateSwitch.node.addEventListener("change", () => {
     targets.hidden = !privateSwitch.read();
   });

@@ -3,6 +3,7 @@
 import { ChannelType, Permissions, isForum, isVoice } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { channelFields, channelValues } from "./channel_fields.js";
 import { normalizeOverwrites, overwritableBits, overwritesSetting, saveOverwrites } from "./channel_overwrites.js";
 import { SettingsForm, openActionDialog } from "./form.js";
@@ -53,8 +54,10 @@ function buildPage(view, channelId, find, regions, goBack) {
       denialReason = access.channelDenialReason(Permissions.MANAGE_CHANNELS, channelId),
       rolesDenialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channelId);
     const texts = [
-      denialReason === null ? null : `You cannot change this channel. ${denialReason}`,
-      rolesDenialReason === null ? null : `You cannot change its permissions. ${rolesDenialReason}`,
+      denialReason === null ? null : t("You cannot change this channel. {reason}", { reason: denialReason }),
+      rolesDenialReason === null
+        ? null
+        : t("You cannot change its permissions. {reason}", { reason: rolesDenialReason }),
     ].filter(Boolean);
     notice.replaceChildren(...texts.map(text => lockedNotice(text)));
     for (const field of [...Object.values(general), ...Object.values(posts)]) field.setDisabled(denialReason !== null);
@@ -65,7 +68,7 @@ function buildPage(view, channelId, find, regions, goBack) {
     const current = find();
     if (current === undefined) {
       goBack();
-      if (!isDeletedHere) showNotice(`${name} was deleted by someone else.`);
+      if (!isDeletedHere) showNotice(t("{name} was deleted by someone else.", { name }));
       return;
     }
     if (kind === "channels" && (id === channelId || id === current.parent_id || id === null)) {
@@ -78,12 +81,12 @@ function buildPage(view, channelId, find, regions, goBack) {
   });
   drawAccess();
   const tabs = [
-    { label: "Overview", content: [generalSections(channel, general), deletion] },
-    isForum(channel) && { label: "Posts", content: postSections(general, posts) },
-    { label: "Permissions", content: overwrites.node },
-    { label: "View as", content: preview.node, onShow: preview.draw },
+    { label: t("Overview"), content: [generalSections(channel, general), deletion] },
+    isForum(channel) && { label: t("Posts"), content: postSections(general, posts) },
+    { label: t("Permissions"), content: overwrites.node },
+    { label: t("View as"), content: preview.node, onShow: preview.draw },
   ].filter(Boolean);
-  view.openPage(channel.name, "All channels", goBack, [notice, settingsTabs("Channel", tabs)]);
+  view.openPage(channel.name, t("All channels"), goBack, [notice, settingsTabs(t("Channel"), tabs)]);
 }
 
 /** Send the changes of the channel, then those of its overwrites; return the stored values, or undefined. */
@@ -101,31 +104,31 @@ async function save({ context }, channelId, { permission_overwrites: overwrites,
 
 function generalSections(channel, fields) {
   const nodes = names => names.filter(name => name in fields).map(name => fields[name].node);
-  if (channel.type === ChannelType.GUILD_CATEGORY) return settingsSection("Category", nodes(["name"]));
+  if (channel.type === ChannelType.GUILD_CATEGORY) return settingsSection(t("Category"), nodes(["name"]));
   return [
-    settingsSection("Channel", nodes(["name", "type", "topic", "parent_id"])),
+    settingsSection(t("Channel"), nodes(["name", "type", "topic", "parent_id"])),
     isVoice(channel)
-      ? settingsSection("Voice and video", nodes(["bitrate", "user_limit", "video_quality_mode", "rtc_region"]))
+      ? settingsSection(t("Voice and video"), nodes(["bitrate", "user_limit", "video_quality_mode", "rtc_region"]))
       : null,
-    settingsSection("Safety", nodes(["rate_limit_per_user", "nsfw", ...(isForum(channel) ? [] : ["flags"])])),
+    settingsSection(t("Safety"), nodes(["rate_limit_per_user", "nsfw", ...(isForum(channel) ? [] : ["flags"])])),
     isVoice(channel) || isForum(channel)
       ? null
-      : settingsSection("Threads", nodes(["default_auto_archive_duration", "default_thread_rate_limit_per_user"])),
+      : settingsSection(t("Threads"), nodes(["default_auto_archive_duration", "default_thread_rate_limit_per_user"])),
   ];
 }
 
 function postSections(general, posts) {
   return [
-    settingsSection("Tags", posts.available_tags.node),
+    settingsSection(t("Tags"), posts.available_tags.node),
     settingsSection(
-      "New posts",
+      t("New posts"),
       posts.default_reaction_emoji.node,
       general.default_auto_archive_duration.node,
       general.default_thread_rate_limit_per_user.node,
       general.flags.node,
     ),
     settingsSection(
-      "List of posts",
+      t("List of posts"),
       posts.default_sort_order.node,
       posts.default_forum_layout?.node,
       posts.default_tag_setting.node,
@@ -138,22 +141,22 @@ function deletionDenialReason(guild, channel) {
   const isRequired =
     (guild.features ?? []).includes("COMMUNITY") &&
     [guild.rules_channel_id, guild.public_updates_channel_id].includes(channel.id);
-  return isRequired ? "A community guild needs this channel for its rules or updates." : null;
+  return isRequired ? t("A community guild needs this channel for its rules or updates.") : null;
 }
 
 function drawDeletion(node, view, channel, denialReason, onDelete) {
   const isCategory = channel.type === ChannelType.GUILD_CATEGORY,
     reason = denialReason ?? deletionDenialReason(view.guild, channel),
-    label = isCategory ? "Delete category" : "Delete channel";
+    label = isCategory ? t("Delete category") : t("Delete channel");
   const version = `${channel.name} ${reason}`;
   if (node.dataset.version === version) return;
   node.dataset.version = version;
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Delete ${channel.name}?`,
+      title: t("Delete {name}?", { name: channel.name }),
       text: isCategory
-        ? "Its channels stay and have no category afterwards. This cannot be undone."
-        : "All messages and threads in it are deleted. This cannot be undone.",
+        ? t("Its channels stay and have no category afterwards. This cannot be undone.")
+        : t("All messages and threads in it are deleted. This cannot be undone."),
       label,
       run: async () => {
         onDelete();
@@ -162,11 +165,11 @@ function drawDeletion(node, view, channel, denialReason, onDelete) {
     });
     if (!isDone) return;
     view.context.state.apply("CHANNEL_DELETE", { id: channel.id, guild_id: view.guildId });
-    showNotice(`${channel.name} was deleted.`, "done");
+    showNotice(t("{name} was deleted.", { name: channel.name }), "done");
   };
   node.replaceChildren(
     settingsSection(
-      "Delete",
+      t("Delete"),
       h("div", { class: "row" }, actionButton(label, remove, { danger: true, denialReason: reason })),
       reason === null ? null : h("p", { class: "hint" }, reason),
     ),

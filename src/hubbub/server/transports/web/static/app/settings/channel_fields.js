@@ -14,6 +14,7 @@ import { ForumLayout, VideoQualityMode } from "../generated/enums.js";
 import { ChannelFlags, ChannelType, isForum, isVoice } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { choiceSetting, numberSetting, showFieldNotice, switchSetting, textSetting } from "./fields.js";
 
 /** Step of the bitrate slider in bits per second. */
@@ -21,42 +22,42 @@ const BITRATE_STEP = 8_000;
 
 /** Channel types that can be created, with label and explanation. */
 export const CHANNEL_TYPES = [
-  [ChannelType.GUILD_TEXT, "Text", "Messages, files and threads."],
-  [ChannelType.GUILD_VOICE, "Voice", "Talk, share video and a screen."],
-  [ChannelType.GUILD_FORUM, "Forum", "Posts with tags, each with its own conversation."],
-  [ChannelType.GUILD_MEDIA, "Media", "A forum for images and videos."],
-  [ChannelType.GUILD_ANNOUNCEMENT, "Announcement", "News that other guilds can follow."],
-  [ChannelType.GUILD_STAGE_VOICE, "Stage", "A few speakers and an audience."],
-  [ChannelType.GUILD_CATEGORY, "Category", "A group of channels."],
+  [ChannelType.GUILD_TEXT, t("Text"), t("Messages, files and threads.")],
+  [ChannelType.GUILD_VOICE, t("Voice"), t("Talk, share video and a screen.")],
+  [ChannelType.GUILD_FORUM, t("Forum"), t("Posts with tags, each with its own conversation.")],
+  [ChannelType.GUILD_MEDIA, t("Media"), t("A forum for images and videos.")],
+  [ChannelType.GUILD_ANNOUNCEMENT, t("Announcement"), t("News that other guilds can follow.")],
+  [ChannelType.GUILD_STAGE_VOICE, t("Stage"), t("A few speakers and an audience.")],
+  [ChannelType.GUILD_CATEGORY, t("Category"), t("A group of channels.")],
 ];
 
 /** Waiting times of slow mode in seconds. */
 const SLOW_MODE_OPTIONS = [
-  [0, "Off"],
-  [5, "5 seconds"],
-  [10, "10 seconds"],
-  [15, "15 seconds"],
-  [30, "30 seconds"],
-  [60, "1 minute"],
-  [120, "2 minutes"],
-  [300, "5 minutes"],
-  [600, "10 minutes"],
-  [900, "15 minutes"],
-  [1800, "30 minutes"],
-  [3600, "1 hour"],
-  [7200, "2 hours"],
-  [21600, "6 hours"],
+  [0, t("Off")],
+  [5, t("5 seconds")],
+  [10, t("10 seconds")],
+  [15, t("15 seconds")],
+  [30, t("30 seconds")],
+  [60, t("1 minute")],
+  [120, t("2 minutes")],
+  [300, t("5 minutes")],
+  [600, t("10 minutes")],
+  [900, t("15 minutes")],
+  [1800, t("30 minutes")],
+  [3600, t("1 hour")],
+  [7200, t("2 hours")],
+  [21600, t("6 hours")],
 ];
 /** Minutes without activity until a thread is archived. */
 const ARCHIVE_OPTIONS = [
-  [null, "Default"],
-  [60, "1 hour"],
-  [1440, "1 day"],
-  [4320, "3 days"],
-  [10080, "1 week"],
+  [null, t("Default")],
+  [60, t("1 hour")],
+  [1440, t("1 day")],
+  [4320, t("3 days")],
+  [10080, t("1 week")],
 ];
 const VIDEO_OPTIONS = [
-  [VideoQualityMode.AUTO, "Automatic"],
+  [VideoQualityMode.AUTO, t("Automatic")],
   [VideoQualityMode.FULL, "720p"],
 ];
 
@@ -69,16 +70,16 @@ export function categoryOptions(state, guildId) {
     .channelsOf(guildId)
     .filter(channel => channel.type === ChannelType.GUILD_CATEGORY)
     .sort((a, b) => a.position - b.position);
-  return [[null, "No category"], ...categories.map(category => [category.id, category.name])];
+  return [[null, t("No category")], ...categories.map(category => [category.id, category.name])];
 }
 
 /** Return a field for a bitrate in bits per second. */
 function bitrateSetting(max) {
   const input = h("input", { type: "range", min: BITRATE_MIN, max, step: BITRATE_STEP });
-  const field = formField("Bitrate", input, "A higher bitrate sounds better and needs a faster connection.");
+  const field = formField(t("Bitrate"), input, t("A higher bitrate sounds better and needs a faster connection."));
   const output = h("output", { class: "muted small" });
   const draw = () => {
-    const text = `${Number(input.value) / 1000} kbps`;
+    const text = t("{count} kbps", { count: Number(input.value) / 1000 });
     output.textContent = text;
     input.setAttribute("aria-valuetext", text);
   };
@@ -102,18 +103,18 @@ function bitrateSetting(max) {
 
 /** Flags that users can set: the flag, the channels that can have it, label and explanation. */
 const FLAG_SWITCHES = [
-  [ChannelFlags.REQUIRE_TAG, isForum, "Require a tag", "Every new post needs at least one tag."],
+  [ChannelFlags.REQUIRE_TAG, isForum, t("Require a tag"), t("Every new post needs at least one tag.")],
   [
     ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS,
     ({ type }) => type === ChannelType.GUILD_MEDIA,
-    "Hide download options",
-    "Clients do not offer to download the media.",
+    t("Hide download options"),
+    t("Clients do not offer to download the media."),
   ],
   [
     ChannelFlags.IS_SPOILER_CHANNEL,
     ({ type }) => type !== ChannelType.GUILD_STAGE_VOICE,
-    "Hide media as spoilers",
-    "Images and videos are shown after a click. Not possible in age-restricted channels.",
+    t("Hide media as spoilers"),
+    t("Images and videos are shown after a click. Not possible in age-restricted channels."),
   ],
 ];
 
@@ -163,7 +164,7 @@ function bitrateMax(channel, guild) {
 export function channelFields(view, channel, regions) {
   const { guild, guildId, context } = view,
     { type } = channel;
-  const name = { name: textSetting("Name", { maxlength: CHANNEL_NAME_MAX }) };
+  const name = { name: textSetting(t("Name"), { maxlength: CHANNEL_NAME_MAX }) };
   if (type === ChannelType.GUILD_CATEGORY) return name;
   const isText = type === ChannelType.GUILD_TEXT || type === ChannelType.GUILD_ANNOUNCEMENT;
   const hasTopic = isText || isForum(channel) || type === ChannelType.GUILD_STAGE_VOICE;
@@ -171,28 +172,28 @@ export function channelFields(view, channel, regions) {
     ...name,
     ...(isText && hasAnnouncements(guild)
       ? {
-          type: choiceSetting("Type", [
-            [ChannelType.GUILD_TEXT, "Text"],
-            [ChannelType.GUILD_ANNOUNCEMENT, "Announcement"],
+          type: choiceSetting(t("Type"), [
+            [ChannelType.GUILD_TEXT, t("Text")],
+            [ChannelType.GUILD_ANNOUNCEMENT, t("Announcement")],
           ]),
         }
       : {}),
-    parent_id: choiceSetting("Category", categoryOptions(context.state, guildId)),
+    parent_id: choiceSetting(t("Category"), categoryOptions(context.state, guildId)),
     ...(hasTopic
       ? {
-          topic: textSetting(isForum(channel) ? "Guidelines" : "Topic", {
+          topic: textSetting(isForum(channel) ? t("Guidelines") : t("Topic"), {
             multiline: true,
             isNullable: true,
             maxlength: isForum(channel) ? FORUM_TOPIC_MAX : TOPIC_MAX,
           }),
         }
       : {}),
-    rate_limit_per_user: choiceSetting("Slow mode", SLOW_MODE_OPTIONS, {
+    rate_limit_per_user: choiceSetting(t("Slow mode"), SLOW_MODE_OPTIONS, {
       hint: isForum(channel)
-        ? "How long members wait between two posts."
-        : "How long members wait between two messages. Members with “Bypass slow mode” do not wait.",
+        ? t("How long members wait between two posts.")
+        : t("How long members wait between two messages. Members with “Bypass slow mode” do not wait."),
     }),
-    nsfw: switchSetting("Age-restricted", { hint: "Members confirm that they are adults before they see it." }),
+    nsfw: switchSetting(t("Age-restricted"), { hint: t("Members confirm that they are adults before they see it.") }),
     ...(isVoice(channel) ? voiceFields(channel, guild, regions) : threadFields(channel)),
     flags: flagsSetting(channel),
   };
@@ -202,17 +203,22 @@ function voiceFields(channel, guild, regions) {
   const max = channel.type === ChannelType.GUILD_VOICE ? VOICE_USER_LIMIT_MAX : STAGE_USER_LIMIT_MAX;
   return {
     bitrate: bitrateSetting(bitrateMax(channel, guild)),
-    user_limit: numberSetting("User limit", { hint: `At most ${max}. 0 for no limit.`, min: "0", max }),
-    video_quality_mode: choiceSetting("Video quality", VIDEO_OPTIONS),
-    rtc_region: choiceSetting("Region", [[null, "Automatic"], ...regions.map(region => [region.id, region.name])]),
+    user_limit: numberSetting(t("User limit"), { hint: t("At most {max}. 0 for no limit.", { max }), min: "0", max }),
+    video_quality_mode: choiceSetting(t("Video quality"), VIDEO_OPTIONS),
+    rtc_region: choiceSetting(t("Region"), [
+      [null, t("Automatic")],
+      ...regions.map(region => [region.id, region.name]),
+    ]),
   };
 }
 
 function threadFields(channel) {
-  const noun = isForum(channel) ? "posts" : "threads";
+  const [archiveLabel, slowModeLabel] = isForum(channel)
+    ? [t("Close inactive posts after"), t("Slow mode in new posts")]
+    : [t("Close inactive threads after"), t("Slow mode in new threads")];
   return {
-    default_auto_archive_duration: choiceSetting(`Close inactive ${noun} after`, ARCHIVE_OPTIONS),
-    default_thread_rate_limit_per_user: choiceSetting(`Slow mode in new ${noun}`, SLOW_MODE_OPTIONS),
+    default_auto_archive_duration: choiceSetting(archiveLabel, ARCHIVE_OPTIONS),
+    default_thread_rate_limit_per_user: choiceSetting(slowModeLabel, SLOW_MODE_OPTIONS),
   };
 }
 

@@ -5,6 +5,7 @@ import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
 import { h, setChildren } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
+import { t } from "../ui/translation.js";
 import { choiceSetting, showFieldNotice, switchSetting } from "./fields.js";
 import { actionButton } from "./layout.js";
 import { permissionList } from "./permission_list.js";
@@ -115,14 +116,16 @@ function bitDenialReason(access, channel, bit) {
     overwrite => ownIds.has(overwrite.id) && BigInt(overwrite.allow) & Permissions.MANAGE_ROLES,
   );
   if (access.has(Permissions.ADMINISTRATOR) || managesByOverwrite) return null;
-  if (bit === Permissions.MANAGE_ROLES) return "Only administrators can change this.";
-  return access.has(bit) || access.state.can(channel.id, bit) ? null : "You can only change permissions that you have.";
+  if (bit === Permissions.MANAGE_ROLES) return t("Only administrators can change this.");
+  return access.has(bit) || access.state.can(channel.id, bit)
+    ? null
+    : t("You can only change permissions that you have.");
 }
 
 const STATES = [
-  ["deny", "Deny"],
-  ["neutral", "Neutral"],
-  ["allow", "Allow"],
+  ["deny", t("Deny")],
+  ["neutral", t("Neutral")],
+  ["allow", t("Allow")],
 ];
 let rowCount = 0;
 
@@ -190,8 +193,8 @@ export function overwritesSetting(view, findChannel) {
     draw();
     node.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  const privacy = switchSetting(isCategory ? "Private category" : "Private channel", {
-    hint: "Only members and roles that you allow to view it can see it.",
+  const privacy = switchSetting(isCategory ? t("Private category") : t("Private channel"), {
+    hint: t("Only members and roles that you allow to view it can see it."),
   });
   privacy.node.addEventListener("change", event => {
     event.stopPropagation();
@@ -200,8 +203,8 @@ export function overwritesSetting(view, findChannel) {
   const sync = h("div", { class: "sync-state" });
   const targets = h("div", { class: "overwrite-target" });
   const adder = createPicker({
-    label: "Add role or member",
-    placeholder: "Add role or member",
+    label: t("Add role or member"),
+    placeholder: t("Add role or member"),
     find: async query =>
       (await findTargets(view, query)).filter(({ value: id }) => !value.some(other => other.id === id)),
     onCommit: ([choice]) => {
@@ -246,11 +249,13 @@ export function overwritesSetting(view, findChannel) {
       h(
         "p",
         { class: "small" },
-        isSynced ? `Same permissions as the category ${parent.name}.` : `Different from the category ${parent.name}.`,
+        isSynced
+          ? t("Same permissions as the category {name}.", { name: parent.name })
+          : t("Different from the category {name}.", { name: parent.name }),
       ),
       isSynced
         ? null
-        : actionButton("Sync with category", () => set(normalizeOverwrites(parent.permission_overwrites)), {
+        : actionButton(t("Sync with category"), () => set(normalizeOverwrites(parent.permission_overwrites)), {
             denialReason,
           }),
     );
@@ -261,7 +266,7 @@ export function overwritesSetting(view, findChannel) {
     const version = JSON.stringify([options, targetId, denialReason]);
     if (targets.dataset.version === version) return;
     targets.dataset.version = version;
-    const select = choiceSetting("Permissions of", options);
+    const select = choiceSetting(t("Permissions of"), options);
     select.write(targetId);
     select.node.addEventListener("change", event => {
       event.stopPropagation();
@@ -274,12 +279,9 @@ export function overwritesSetting(view, findChannel) {
       set(value.filter(({ id }) => id !== targetId));
       targets.querySelector("select").focus();
     };
-    const label = targetId === guildId ? "Clear" : "Remove";
-    setChildren(
-      targets,
-      select.node,
-      actionButton(label, remove, { denialReason, name: `${label} these permissions` }),
-    );
+    const [label, name] =
+      targetId === guildId ? [t("Clear"), t("Clear these permissions")] : [t("Remove"), t("Remove these permissions")];
+    setChildren(targets, select.node, actionButton(label, remove, { denialReason, name }));
   };
   const draw = () => {
     const channel = findChannel();
@@ -327,7 +329,7 @@ function sortedTargets({ access, context, guildId }, overwrites) {
     .filter(({ type }) => type === OverwriteType.MEMBER)
     .map(({ id }) => {
       const user = context.state.user(id);
-      return [id, user === undefined ? `Member ${id}` : `@${context.state.displayName(user, guildId)}`];
+      return [id, user === undefined ? t("Member {id}", { id }) : `@${context.state.displayName(user, guildId)}`];
     })
     .sort((a, b) => a[1].localeCompare(b[1]));
   return [...roles, ...members];

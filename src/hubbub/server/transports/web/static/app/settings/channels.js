@@ -5,6 +5,7 @@ import { channelPermissions } from "../state/permissions.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { channelIconName } from "../content/avatars.js";
 import { openChannelCreation } from "./channel_creation.js";
 import { openChannel } from "./channel_editor.js";
@@ -18,7 +19,7 @@ import { SORTING_HINT, makeSortable, moveHandle } from "./sortable_list.js";
 const TYPE_LABELS = new Map(CHANNEL_TYPES.map(([type, label]) => [type, label]));
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const CHANNELS_SCREEN = { id: "channels", label: "Channels", icon: "hash", build };
+export const CHANNELS_SCREEN = { id: "channels", label: t("Channels"), icon: "hash", build };
 
 function build(view, focusedId = null) {
   const { context, guildId } = view,
@@ -29,26 +30,28 @@ function build(view, focusedId = null) {
   let viewer = null;
   const find = id => state.channels.get(id);
   const moves = new TreeMoves(find);
-  const list = h("ul", { class: "settings-list channel-tree", "aria-label": "Channels" });
+  const list = h("ul", { class: "settings-list channel-tree", "aria-label": t("Channels") });
   const notice = h("div", { class: "settings-access" });
   const createButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => create(null) },
     icon("plus"),
-    "Create channel",
+    t("Create channel"),
   );
   const edit = id => view.requestPage(() => openChannel(view, id, () => showList(view, id)));
   const create = async parentId => {
     const created = await openChannelCreation(context, guildId, parentId);
     if (created === null) return;
-    showNotice(`${created.name} was created.`, "done");
+    showNotice(t("{name} was created.", { name: created.name }), "done");
     if (!form.isDirty) openChannel(view, created.id, () => showList(view, created.id));
   };
   const draw = () => {
     const access = view.access,
       denialReason = access.findDenialReason(Permissions.MANAGE_CHANNELS);
     notice.replaceChildren(
-      ...(denialReason === null ? [] : [lockedNotice(`You cannot create or move channels. ${denialReason}`)]),
+      ...(denialReason === null
+        ? []
+        : [lockedNotice(t("You cannot create or move channels. {reason}", { reason: denialReason }))]),
     );
     createButton.disabled = denialReason !== null;
     const options = { view, access, denialReason, viewer, edit, create };
@@ -108,7 +111,7 @@ function build(view, focusedId = null) {
   return [
     notice,
     h("div", { class: "settings-tools" }, createButton, picker),
-    h("p", { class: "hint sorting-hint" }, `${SORTING_HINT} Moving a channel keeps its permissions.`),
+    h("p", { class: "hint sorting-hint" }, `${SORTING_HINT} ${t("Moving a channel keeps its permissions.")}`),
     list,
     status,
   ];
@@ -132,9 +135,15 @@ async function saveOrder({ context, guildId }, tree, find) {
 function describePlace(tree, id, find) {
   const { name } = find(id);
   const categories = tree.slice(1).map(([groupId]) => groupId);
-  if (categories.includes(id)) return `${name}: category ${categories.indexOf(id) + 1} of ${categories.length}.`;
+  if (categories.includes(id)) {
+    const place = categories.indexOf(id) + 1;
+    return t("{name}: category {place} of {count}.", { name, place, count: categories.length });
+  }
   const [groupId, ids] = tree.find(([, group]) => group.includes(id));
-  return `${name}: ${ids.indexOf(id) + 1} of ${ids.length} in ${groupId === null ? "no category" : find(groupId).name}.`;
+  const values = { name, place: ids.indexOf(id) + 1, count: ids.length };
+  return groupId === null
+    ? t("{name}: {place} of {count} in no category.", values)
+    : t("{name}: {place} of {count} in {category}.", { ...values, category: find(groupId).name });
 }
 
 /** Return whether members without roles cannot see a channel. */
@@ -148,18 +157,21 @@ function entry(channel, { details, iconName, isNested, extra = [] }, { view, acc
   );
   const isPrivate = isHiddenFromEveryone(view.guild, channel);
   const summary = viewer === null ? null : accessSummary(view.guild, viewer, channel);
-  const label = canEdit ? "Edit" : "View";
+  const { name } = channel;
+  const [label, accessibleName] = canEdit
+    ? [t("Edit"), t("Edit {name}", { name })]
+    : [t("View"), t("View {name}", { name })];
   return {
     key: channel.id,
     version: JSON.stringify([channel.name, channel.type, details, isNested, isPrivate, summary, label, denialReason]),
     build: () => {
-      const button = actionButton(label, () => edit(channel.id), { name: `${label} ${channel.name}` });
+      const button = actionButton(label, () => edit(channel.id), { name: accessibleName });
       button.dataset.focus = "edit";
       const node = listEntry({
         mark: [moveHandle(channel.name, denialReason), icon(iconName)],
         title: [
           channel.name,
-          isPrivate ? h("span", { class: "tag" }, "Private") : null,
+          isPrivate ? h("span", { class: "tag" }, t("Private")) : null,
           summary === null
             ? null
             : h("span", { class: `tag access${summary === HIDDEN_SUMMARY ? " hidden-tag" : ""}` }, summary),
@@ -176,14 +188,21 @@ function entry(channel, { details, iconName, isNested, extra = [] }, { view, acc
 }
 
 function categoryEntry(category, count, options) {
-  const add = iconButton("plus", `Create channel in ${category.name}`, () => options.create(category.id), {
-    disabled: options.denialReason !== null,
-  });
-  const details = [count === 0 ? "No channels" : count === 1 ? "1 channel" : `${count} channels`];
+  const add = iconButton(
+    "plus",
+    t("Create channel in {name}", { name: category.name }),
+    () => options.create(category.id),
+    {
+      disabled: options.denialReason !== null,
+    },
+  );
+  const details = [count === 0 ? t("No channels") : tn("{count} channel", "{count} channels", count)];
   return entry(category, { details, iconName: "down", isNested: false, extra: [add] }, options);
 }
 
 function channelEntry(channel, isNested, options) {
-  const details = [[TYPE_LABELS.get(channel.type), channel.nsfw ? "age-restricted" : null].filter(Boolean).join(" · ")];
+  const details = [
+    [TYPE_LABELS.get(channel.type), channel.nsfw ? t("age-restricted") : null].filter(Boolean).join(" · "),
+  ];
   return entry(channel, { details, iconName: channelIconName(channel), isNested }, options);
 }

@@ -7,6 +7,7 @@ import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { createPicker } from "../ui/picker.js";
+import { t } from "../ui/translation.js";
 import { channelIconName, userAvatar } from "../content/avatars.js";
 import { findGuildEntities } from "./entity_picker.js";
 import { SettingsForm } from "./form.js";
@@ -23,7 +24,7 @@ function commandDenialReason(access, command, entries, applicationEntries) {
   const missing =
     access.findDenialReason(Permissions.MANAGE_GUILD) ?? access.findDenialReason(Permissions.MANAGE_ROLES);
   if (missing !== null || command === null || canUse(access, command, entries, applicationEntries)) return missing;
-  return "You cannot use this command yourself.";
+  return t("You cannot use this command yourself.");
 }
 
 /** Return whether the user can use a command (spec/webhooks-and-interactions.md#5.5), regardless of the channel. */
@@ -106,7 +107,7 @@ export async function openCommandPermissions(view, { application, target, entrie
       const integrations = await context.api.request("GET", `/guilds/${guildId}/integrations`);
       if (notice.isConnected && !integrations.some(({ id }) => id === application.id)) {
         view.show("integrations");
-        showNotice(`${application.name} was removed by someone else.`);
+        showNotice(t("{name} was removed by someone else.", { name: application.name }));
       }
     });
   draw();
@@ -142,8 +143,8 @@ function permissionsSetting(view, members) {
   let entries = [],
     isDisabled = false;
   const error = h("p", { class: "error", role: "alert", hidden: true });
-  const people = h("ul", { class: "settings-list", "aria-label": "Roles and members" });
-  const channels = h("ul", { class: "settings-list", "aria-label": "Channels" });
+  const people = h("ul", { class: "settings-list", "aria-label": t("Roles and members") });
+  const channels = h("ul", { class: "settings-list", "aria-label": t("Channels") });
   const set = changed => {
     entries = changed;
     draw();
@@ -192,21 +193,21 @@ function permissionsSetting(view, members) {
     });
     return picker;
   };
-  const personPicker = createEntryPicker("Add role or member", ComponentType.MENTIONABLE_SELECT, id =>
+  const personPicker = createEntryPicker(t("Add role or member"), ComponentType.MENTIONABLE_SELECT, id =>
     view.guild.roles.some(role => role.id === id) ? ROLE : USER,
   );
-  const channelPicker = createEntryPicker("Add channel", ComponentType.CHANNEL_SELECT, () => CHANNEL);
+  const channelPicker = createEntryPicker(t("Add channel"), ComponentType.CHANNEL_SELECT, () => CHANNEL);
   return {
     node: h(
       "div",
       { class: "settings-form command-permissions" },
       error,
-      settingsSection("Roles and members", people, personPicker.node),
-      settingsSection("Channels", channels, channelPicker.node),
+      settingsSection(t("Roles and members"), people, personPicker.node),
+      settingsSection(t("Channels"), channels, channelPicker.node),
       h(
         "p",
         { class: "hint" },
-        `At most ${COMMAND_PERMISSIONS_MAX} entries. Administrators can always use the command.`,
+        t("At most {max} entries. Administrators can always use the command.", { max: COMMAND_PERMISSIONS_MAX }),
       ),
     ),
     read: () => entries,
@@ -229,19 +230,19 @@ function permissionsSetting(view, members) {
 function describeTarget(view, members, { id, type }) {
   const { access, guildId, context } = view;
   if (type === CHANNEL) {
-    if (id === allChannelsId(guildId)) return { mark: icon("hash"), name: "All channels", denialReason: null };
+    if (id === allChannelsId(guildId)) return { mark: icon("hash"), name: t("All channels"), denialReason: null };
     const channel = context.state.channels.get(id);
-    if (channel === undefined) return { mark: icon("hash"), name: "Unknown channel", denialReason: null };
+    if (channel === undefined) return { mark: icon("hash"), name: t("Unknown channel"), denialReason: null };
     return { mark: icon(channelIconName(channel)), name: channel.name, denialReason: null };
   }
   if (type === ROLE) {
     if (id === guildId) return { mark: colorSwatch(colorsOf(access.everyone)), name: "@everyone", denialReason: null };
     const role = access.roles.find(other => other.id === id);
-    if (role === undefined) return { mark: null, name: "Unknown role", denialReason: null };
+    if (role === undefined) return { mark: null, name: t("Unknown role"), denialReason: null };
     return { mark: colorSwatch(colorsOf(role)), name: role.name, denialReason: access.roleDenialReason(role) };
   }
   const member = members.get(id);
-  if (member === undefined) return { mark: null, name: "Unknown member", denialReason: null };
+  if (member === undefined) return { mark: null, name: t("Unknown member"), denialReason: null };
   const name = member.nick || member.user.global_name || member.user.username;
   return { mark: userAvatar(member.user, name), name, denialReason: null };
 }
@@ -249,11 +250,11 @@ function describeTarget(view, members, { id, type }) {
 function entryRow(view, members, { id, type, permission }, isDisabled, setEntry) {
   const { mark, name, denialReason } = describeTarget(view, members, { id, type });
   const isFixed = id === view.guildId || id === allChannelsId(view.guildId);
-  const options = [...(isFixed ? [[null, "Default"]] : []), [true, "Allowed"], [false, "Not allowed"]];
+  const options = [...(isFixed ? [[null, t("Default")]] : []), [true, t("Allowed")], [false, t("Not allowed")]];
   const select = h(
     "select",
     {
-      "aria-label": `Permission of ${name}`,
+      "aria-label": t("Permission of {name}", { name }),
       disabled: isDisabled || denialReason !== null,
       title: denialReason,
       onchange: () => {
@@ -265,7 +266,7 @@ function entryRow(view, members, { id, type, permission }, isDisabled, setEntry)
     options.map(([, label], index) => h("option", { value: index }, label)),
   );
   select.value = String(options.findIndex(([value]) => value === permission));
-  const remove = iconButton("bin", `Remove ${name}`, () => setEntry(id, type, null), {
+  const remove = iconButton("bin", t("Remove {name}", { name }), () => setEntry(id, type, null), {
     disabled: isDisabled || denialReason !== null,
   });
   return h(

@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { SettingsForm } from "./form.js";
 import { lockedNotice, viewOnlyNotice } from "./layout.js";
 
@@ -17,14 +18,14 @@ const CONTENT_RELOAD_DELAY_MS = 300;
  * @param {(data: any) => any} build returns the content; can call `view.useForm` and `view.onChange`
  */
 export function loadContent(view, title, load, build) {
-  const status = h("p", { class: "muted", role: "status" }, "Loading…");
+  const status = h("p", { class: "muted", role: "status" }, t("Loading…"));
   runAndReport(async () => {
     try {
       const data = await load();
       // The user may have opened another screen.
       if (status.isConnected) view.setContent(title, build(data));
     } catch (error) {
-      status.textContent = "This could not be loaded. Open the screen again.";
+      status.textContent = t("This could not be loaded. Open the screen again.");
       throw error;
     }
   });

@@ -11,6 +11,7 @@ import {
 } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { formatByteLimit } from "../ui/formats.js";
+import { t } from "../ui/translation.js";
 import { emojiPath } from "../content/cdn_paths.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
@@ -19,15 +20,15 @@ import { openActionDialog } from "./form.js";
 import { IMAGE_TYPES, readDataUrl, uploadSetting } from "./upload_field.js";
 
 const IMAGE_HINT = [
-  `PNG, JPEG, GIF or WebP, at most ${formatByteLimit(EMOJI_BYTES_MAX)}.`,
-  `Best: a square of ${EMOJI_SIDE} × ${EMOJI_SIDE} pixels.`,
+  t("PNG, JPEG, GIF or WebP, at most {size}.", { size: formatByteLimit(EMOJI_BYTES_MAX) }),
+  t("Best: a square of {side} × {side} pixels.", { side: EMOJI_SIDE }),
 ].join(" ");
-const NAME_HINT = `${EMOJI_NAME_MIN} to ${EMOJI_NAME_MAX} letters, digits and underscores.`;
+const NAME_HINT = t("{min} to {max} letters, digits and underscores.", { min: EMOJI_NAME_MIN, max: EMOJI_NAME_MAX });
 
 const PREVIEW_SIDE_PIXELS = 96;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const EMOJI_SCREEN = { id: "emoji", label: "Emoji", icon: "smile", build };
+export const EMOJI_SCREEN = { id: "emoji", label: t("Emoji"), icon: "smile", build };
 
 const maxOf = guild => slotsMax(guild, EMOJIS_MAX_BY_TIER, "MORE_EMOJI", EMOJIS_MAX_WITH_MORE_EMOJI);
 const countOf = (emojis, isAnimated) => emojis.filter(emoji => emoji.animated === isAnimated).length;
@@ -35,15 +36,19 @@ const countOf = (emojis, isAnimated) => emojis.filter(emoji => emoji.animated ==
 function build(view) {
   let knownEmojis = view.guild.emojis;
   return expressionScreen(view, {
-    label: "Emoji",
-    emptyText: "There are no emoji yet. Add an image that members can use in messages.",
-    addLabel: "Add emoji",
+    label: t("Emoji"),
+    emptyText: t("There are no emoji yet. Add an image that members can use in messages."),
+    addLabel: t("Add emoji"),
     path: ({ guildId }) => `/guilds/${guildId}/emojis`,
     listOf: emojis => emojis,
     idOf: emoji => emoji.id,
     nameOf: emoji => `:${emoji.name}:`,
     slotsText: (guild, emojis) =>
-      `${countOf(emojis, false)} of ${maxOf(guild)} emoji, ${countOf(emojis, true)} of ${maxOf(guild)} animated emoji`,
+      t("{count} of {max} emoji, {animatedCount} of {max} animated emoji", {
+        count: countOf(emojis, false),
+        animatedCount: countOf(emojis, true),
+        max: maxOf(guild),
+      }),
     isFull: (guild, emojis) => [false, true].every(isAnimated => countOf(emojis, isAnimated) >= maxOf(guild)),
     mark: (_view, emoji) =>
       h("img", {
@@ -53,7 +58,7 @@ function build(view) {
         loading: "lazy",
       }),
     details: ({ access }, emoji) => [rolesText(access, emoji)],
-    tag: emoji => (emoji.animated ? "Animated" : null),
+    tag: emoji => (emoji.animated ? t("Animated") : null),
     create,
     edit,
     isChange: ({ guild }) => {
@@ -67,15 +72,15 @@ function build(view) {
 function rolesText(access, emoji) {
   if (!emoji.roles.length) return null;
   const names = access.roles.filter(role => emoji.roles.includes(role.id)).map(role => role.name);
-  return `Only for ${names.join(", ") || "deleted roles"}`;
+  return names.length ? t("Only for {names}", { names: names.join(", ") }) : t("Only for deleted roles");
 }
 
-const nameSetting = () => textSetting("Name", { hint: NAME_HINT, maxlength: EMOJI_NAME_MAX, required: true });
+const nameSetting = () => textSetting(t("Name"), { hint: NAME_HINT, maxlength: EMOJI_NAME_MAX, required: true });
 const rolesSetting = view =>
-  entitiesSetting(view, "Roles", {
+  entitiesSetting(view, t("Roles"), {
     type: ComponentType.ROLE_SELECT,
-    hint: "Only members with one of these roles can use it. Without roles, everyone can.",
-    placeholder: "Everyone",
+    hint: t("Only members with one of these roles can use it. Without roles, everyone can."),
+    placeholder: t("Everyone"),
     // A picker with a maximum of 1 would replace the choice instead of adding to it.
     max: Math.max(2, view.guild.roles.length),
   });
@@ -89,18 +94,18 @@ function nameFromFile({ name }) {
 async function create(view) {
   let created = null;
   const name = nameSetting();
-  const image = uploadSetting("Image", {
+  const image = uploadSetting(t("Image"), {
     hint: IMAGE_HINT,
     accept: IMAGE_TYPES,
     bytesMax: EMOJI_BYTES_MAX,
-    preview: url => h("img", { class: "expression-image", src: url, alt: "Preview" }),
+    preview: url => h("img", { class: "expression-image", src: url, alt: t("Preview") }),
     onChoose: file => {
       if (!name.read()) name.write(nameFromFile(file));
     },
   });
   await openActionDialog({
-    title: "Add emoji",
-    label: "Add",
+    title: t("Add emoji"),
+    label: t("Add"),
     danger: false,
     fields: { image, name, roles: rolesSetting(view) },
     run: async values => {
@@ -116,8 +121,8 @@ function edit(view, emoji) {
   fields.name.write(emoji.name);
   fields.roles.write(emoji.roles);
   return openActionDialog({
-    title: `Edit :${emoji.name}:`,
-    label: "Save",
+    title: t("Edit :{name}:", { name: emoji.name }),
+    label: t("Save"),
     danger: false,
     fields,
     run: json => view.context.api.request("PATCH", `/guilds/${view.guildId}/emojis/${emoji.id}`, { json }),

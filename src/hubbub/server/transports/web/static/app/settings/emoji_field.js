@@ -2,9 +2,10 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { customEmojiImage } from "../content/markdown.js";
-import { showFieldNotice } from "./fields.js";
+import { labelInSentence, showFieldNotice } from "./fields.js";
 
 /** Return the emoji of a tag, reaction or sound as a node. */
 export function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
@@ -54,10 +55,14 @@ export function emojiSetting(view, label, { hint } = {}) {
   };
   const draw = () =>
     controls.replaceChildren(
-      emojiButton(view, value ?? {}, `Choose ${label.toLowerCase()}`, set, isDisabled),
+      emojiButton(view, value ?? {}, t("Choose {label}", { label: labelInSentence(label) }), set, isDisabled),
       ...(value === null
         ? []
-        : [iconButton("close", `Remove ${label.toLowerCase()}`, () => set(null), { disabled: isDisabled })]),
+        : [
+            iconButton("close", t("Remove {name}", { name: labelInSentence(label) }), () => set(null), {
+              disabled: isDisabled,
+            }),
+          ]),
     );
   return {
     node,

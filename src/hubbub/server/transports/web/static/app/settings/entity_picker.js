@@ -4,6 +4,7 @@ import { ComponentType } from "../generated/enums.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
+import { t } from "../ui/translation.js";
 import { defaultEntityChoices, findEntityChoices } from "../components/entity_choices.js";
 import { firstErrorMessage } from "./fields.js";
 
@@ -78,7 +79,7 @@ export function entityPicker(label, { placeholder, find, onChoose, disabled = fa
       onChoose(choice);
     },
   });
-  const clear = iconButton("close", `Clear: ${label}`, () => {
+  const clear = iconButton("close", t("Clear: {label}", { label }), () => {
     picker.set([]);
     clear.hidden = true;
     picker.button.focus();

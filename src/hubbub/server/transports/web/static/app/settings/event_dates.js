@@ -5,6 +5,7 @@ import { lowestIdAt } from "../network/ids.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { actionButton, listEntry, settingsSection } from "./layout.js";
 
 const DAY_MS = 86_400_000;
@@ -58,8 +59,8 @@ function nextTimes({ scheduled_start_time: nextTime, recurrence_rule: rule }) {
  * @returns {{node: HTMLElement, draw: (event: any, denialReason: string | null) => void}}
  */
 export function eventDates(view, path, onChange) {
-  const list = h("ul", { class: "settings-list", "aria-label": "Next dates" });
-  const node = settingsSection("Next dates", h("p", { class: "hint" }, "Skip single dates of the event."), list);
+  const list = h("ul", { class: "settings-list", "aria-label": t("Next dates") });
+  const node = settingsSection(t("Next dates"), h("p", { class: "hint" }, t("Skip single dates of the event.")), list);
   const setSkipped = (timeMs, exception, isSkipped) =>
     runAndReport(async () => {
       const { api } = view.context;
@@ -70,7 +71,7 @@ export function eventDates(view, path, onChange) {
         const json = { is_canceled: isSkipped };
         await api.request("PATCH", `${path}/exceptions/${exception.event_exception_id}`, { json });
       }
-      showNotice(isSkipped ? "The date is skipped." : "The date was restored.", "done");
+      showNotice(isSkipped ? t("The date is skipped.") : t("The date was restored."), "done");
       await onChange();
       /** @type {any} */ (list.querySelector(`[data-time="${timeMs}"]`))?.focus();
     });
@@ -79,13 +80,18 @@ export function eventDates(view, path, onChange) {
     const exception = event.guild_scheduled_event_exceptions?.find(other => other.event_exception_id === id);
     const isSkipped = exception?.is_canceled ?? false,
       time = timeElement(Date.parse(exception?.scheduled_start_time ?? "") || timeMs, "f");
-    const label = isSkipped ? "Restore" : "Skip";
+    const [label, name] = isSkipped
+      ? [t("Restore"), t("Restore {time}", { time: time.textContent })]
+      : [t("Skip"), t("Skip {time}", { time: time.textContent })];
     const button = actionButton(label, () => setSkipped(timeMs, exception, !isSkipped), {
       denialReason,
-      name: `${label} ${time.textContent}`,
+      name,
     });
     button.dataset.time = String(timeMs);
-    return listEntry({ title: [time, isSkipped ? h("span", { class: "tag" }, "Skipped") : null], actions: [button] });
+    return listEntry({
+      title: [time, isSkipped ? h("span", { class: "tag" }, t("Skipped")) : null],
+      actions: [button],
+    });
   };
   return {
     node,

@@ -5,6 +5,7 @@ import { EVENT_DESCRIPTION_MAX, EVENT_LOCATION_MAX, EVENT_NAME_MAX } from "../ge
 import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { eventImagePath } from "../content/cdn_paths.js";
 import { channelOptions } from "./channel_choices.js";
 import { weekdayOf } from "./event_dates.js";
@@ -29,22 +30,22 @@ export const NO_REPETITION = "none";
  * @type {{name: string, label: string, createRule: (start: Date) => any}[]}
  */
 const REPETITIONS = [
-  { name: NO_REPETITION, label: "Does not repeat", createRule: () => null },
-  { name: "daily", label: "Every day", createRule: () => ({ frequency: DAILY }) },
-  { name: "workdays", label: "Monday to Friday", createRule: () => ({ frequency: DAILY, by_weekday: WORKDAYS }) },
+  { name: NO_REPETITION, label: t("Does not repeat"), createRule: () => null },
+  { name: "daily", label: t("Every day"), createRule: () => ({ frequency: DAILY }) },
+  { name: "workdays", label: t("Monday to Friday"), createRule: () => ({ frequency: DAILY, by_weekday: WORKDAYS }) },
   {
     name: "weekly",
-    label: "Every week",
+    label: t("Every week"),
     createRule: start => ({ frequency: WEEKLY, by_weekday: [weekdayOf(start)] }),
   },
   {
     name: "biweekly",
-    label: "Every other week",
+    label: t("Every other week"),
     createRule: start => ({ frequency: WEEKLY, interval: 2, by_weekday: [weekdayOf(start)] }),
   },
   {
     name: "monthly",
-    label: "Every month, on the same weekday",
+    label: t("Every month, on the same weekday"),
     createRule: start => ({
       frequency: MONTHLY,
       by_n_weekday: [{ n: Math.ceil(start.getUTCDate() / 7), day: weekdayOf(start) }],
@@ -52,7 +53,7 @@ const REPETITIONS = [
   },
   {
     name: "yearly",
-    label: "Every year",
+    label: t("Every year"),
     createRule: start => ({
       frequency: YEARLY,
       by_month: [start.getUTCMonth() + 1],
@@ -80,7 +81,7 @@ const findRepetition = name => REPETITIONS.find(repetition => repetition.name ==
 export function repetitionText({ recurrence_rule: rule }) {
   if (!rule) return null;
   const name = repetitionOf(rule);
-  return name === CUSTOM ? "Repeats" : findRepetition(name).label;
+  return name === CUSTOM ? t("Repeats") : findRepetition(name).label;
 }
 
 /** Return a field for a date and time in the user's time zone; the value is an ISO 8601 timestamp in UTC, or null. */
@@ -109,7 +110,10 @@ function localTime(date) {
 
 /** Return the field for the location of an event that is not in a channel. */
 function locationSetting() {
-  const field = textSetting("Location", { hint: "A place, an address or a link.", maxlength: EVENT_LOCATION_MAX });
+  const field = textSetting(t("Location"), {
+    hint: t("A place, an address or a link."),
+    maxlength: EVENT_LOCATION_MAX,
+  });
   return {
     ...field,
     read: () => (field.read() ? { location: field.read() } : null),
@@ -121,28 +125,28 @@ function placeOptions(view) {
   const { state } = view.context;
   const isPossible = channel =>
     isVoice(channel) && (channel.type === ChannelType.GUILD_VOICE || state.can(channel.id, STAGE_PERMISSIONS));
-  return [[null, "Somewhere else"], ...channelOptions(view, JOIN_PERMISSIONS, isPossible)];
+  return [[null, t("Somewhere else")], ...channelOptions(view, JOIN_PERMISSIONS, isPossible)];
 }
 
 /** Return the fields of an event by their name in requests. */
 export function eventFields(view, event) {
   const repetitions = REPETITIONS.map(({ name, label }) => [name, label]);
-  if (repetitionOf(event.recurrence_rule) === CUSTOM) repetitions.push([CUSTOM, "Custom"]);
+  if (repetitionOf(event.recurrence_rule) === CUSTOM) repetitions.push([CUSTOM, t("Custom")]);
   const fields = {
-    name: textSetting("Name", { maxlength: EVENT_NAME_MAX, required: true }),
-    channel_id: choiceSetting("Where", placeOptions(view)),
+    name: textSetting(t("Name"), { maxlength: EVENT_NAME_MAX, required: true }),
+    channel_id: choiceSetting(t("Where"), placeOptions(view)),
     entity_metadata: locationSetting(),
-    scheduled_start_time: timeSetting("Start", { hint: "In your time zone." }),
-    scheduled_end_time: timeSetting("End", { hint: "Required for events somewhere else." }),
-    recurrence_rule: choiceSetting("Repeats", repetitions),
-    description: textSetting("Description", { multiline: true, isNullable: true, maxlength: EVENT_DESCRIPTION_MAX }),
-    image: imageSetting("Cover image", {
-      hint: "Best: 800 × 320 pixels.",
+    scheduled_start_time: timeSetting(t("Start"), { hint: t("In your time zone.") }),
+    scheduled_end_time: timeSetting(t("End"), { hint: t("Required for events somewhere else.") }),
+    recurrence_rule: choiceSetting(t("Repeats"), repetitions),
+    description: textSetting(t("Description"), { multiline: true, isNullable: true, maxlength: EVENT_DESCRIPTION_MAX }),
+    image: imageSetting(t("Cover image"), {
+      hint: t("Best: 800 × 320 pixels."),
       imageClass: "banner",
       preview: value =>
         value
           ? h("img", { src: eventImagePath({ ...event, image: value }), alt: "", class: "banner" })
-          : h("span", { class: "small" }, "No image"),
+          : h("span", { class: "small" }, t("No image")),
     }),
   };
   const draw = () => {

@@ -3,6 +3,7 @@
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, viewOnlyNotice } from "./layout.js";
 import { liveList } from "./live_list.js";
@@ -67,9 +68,15 @@ export function expressionScreen(view, kind) {
         ? [viewOnlyNotice(denialReason)]
         : denialReason === null
           ? []
-          : [h("p", { class: "hint" }, `You can only change what exists. To add something: ${denialReason}`)]),
+          : [
+              h(
+                "p",
+                { class: "hint" },
+                t("You can only change what exists. To add something: {reason}", { reason: denialReason }),
+              ),
+            ]),
     );
-    const fullReason = denialReason === null && kind.isFull(view.guild, items) ? "There is no free slot." : null;
+    const fullReason = denialReason === null && kind.isFull(view.guild, items) ? t("There is no free slot.") : null;
     addButton.disabled = denialReason !== null || fullReason !== null;
     addButton.title = denialReason ?? fullReason ?? "";
     const text = [kind.slotsText(view.guild, items), fullReason].filter(Boolean).join(". ");
@@ -85,25 +92,25 @@ export function expressionScreen(view, kind) {
   const create = async () => {
     const created = await kind.create(view);
     if (created === null) return;
-    showNotice(`${kind.nameOf(created)} was added.`, "done");
+    showNotice(t("{name} was added.", { name: kind.nameOf(created) }), "done");
     await list.load();
     list.focus(kind.idOf(created));
   };
   const edit = async item => {
     if (!(await kind.edit(view, item))) return;
-    showNotice("Changes saved.", "done");
+    showNotice(t("Changes saved."), "done");
     await list.load();
     list.focus(kind.idOf(item));
   };
   const remove = async item => {
     const isDone = await openActionDialog({
-      title: `Delete ${kind.nameOf(item)}?`,
-      text: "Messages that use it show only its name. This cannot be undone.",
-      label: "Delete",
+      title: t("Delete {name}?", { name: kind.nameOf(item) }),
+      text: t("Messages that use it show only its name. This cannot be undone."),
+      label: t("Delete"),
       run: () => context.api.request("DELETE", `${kind.path(view)}/${kind.idOf(item)}`),
     });
     if (!isDone) return;
-    showNotice(`${kind.nameOf(item)} was deleted.`, "done");
+    showNotice(t("{name} was deleted.", { name: kind.nameOf(item) }), "done");
     await list.load();
     (addButton.disabled ? view.main : addButton).focus();
   };
@@ -118,15 +125,15 @@ function expressionEntry(view, kind, item, { edit, remove }) {
   const denialReason = expressionDenialReason(view.access, item),
     name = kind.nameOf(item),
     details = [
-      item.user ? `Added by ${item.user.global_name || item.user.username}` : null,
+      item.user ? t("Added by {name}", { name: item.user.global_name || item.user.username }) : null,
       ...kind.details(view, item),
     ];
   const buttons = () => {
-    const editButton = actionButton("Edit", () => edit(item), { denialReason, name: `Edit ${name}` });
+    const editButton = actionButton(t("Edit"), () => edit(item), { denialReason, name: t("Edit {name}", { name }) });
     editButton.dataset.focus = "edit";
     return [
       editButton,
-      actionButton("Delete", () => remove(item), { danger: true, denialReason, name: `Delete ${name}` }),
+      actionButton(t("Delete"), () => remove(item), { danger: true, denialReason, name: t("Delete {name}", { name }) }),
     ];
   };
   return {

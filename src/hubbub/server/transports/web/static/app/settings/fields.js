@@ -4,6 +4,7 @@ import { REASON_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 
 /**
  * A field of a settings form.
@@ -170,7 +171,7 @@ export function groupSetting(fields, attributes = { class: "settings-group" }) {
 
 /** Return the field for the reason of an action, which the audit log shows. */
 export const reasonSetting = () =>
-  textSetting("Reason", { hint: "Optional. The audit log shows it.", maxlength: REASON_MAX, isNullable: true });
+  textSetting(t("Reason"), { hint: t("Optional. The audit log shows it."), maxlength: REASON_MAX, isNullable: true });
 
 /** Show the errors of the API at a field, or at its parts. */
 export function setFieldErrors(field, errors) {
@@ -182,8 +183,15 @@ export function setFieldErrors(field, errors) {
 export function firstErrorMessage(node) {
   if (Array.isArray(node?._errors) && node._errors.length) return String(node._errors[0].message);
   const inner = Object.values(node ?? {}).find(value => typeof value === "object");
-  return inner ? firstErrorMessage(inner) : "This value is not valid.";
+  return inner ? firstErrorMessage(inner) : t("This value is not valid.");
 }
+
+/** Return a label as part of a sentence: it starts with a small letter, except in languages that write nouns with a capital. */
+export const labelInSentence = label =>
+  CAPITAL_NOUN_LANGUAGES.has(document.documentElement.lang.split("-")[0]) ? label : label.toLowerCase();
+
+/** Languages that write every noun with a capital letter. */
+const CAPITAL_NOUN_LANGUAGES = new Set(["de"]);
 
 /** Show the error of a field as a notice; for fields that have no element for errors. */
 export function showFieldNotice(text) {

@@ -3,6 +3,7 @@
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { setFieldErrors } from "./fields.js";
 
 /** @import { SettingsField } from "./fields.js" */
@@ -167,7 +168,7 @@ export function openActionDialog({ title, text, label, fields = {}, danger = tru
           h(
             "div",
             { class: "row end" },
-            h("button", { type: "button", class: "button quiet", onclick: close }, "Cancel"),
+            h("button", { type: "button", class: "button quiet", onclick: close }, t("Cancel")),
             button,
           ),
         );

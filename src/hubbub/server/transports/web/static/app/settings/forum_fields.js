@@ -5,36 +5,37 @@ import { FORUM_TAGS_MAX, FORUM_TAG_NAME_MAX } from "../generated/limits.js";
 import { ChannelType } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { emojiButton, emojiSetting } from "./emoji_field.js";
 import { choiceSetting } from "./fields.js";
-import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
+import { SORTING_HINT, describePlace, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
 const SORT_OPTIONS = [
-  [null, "Default"],
-  [SortOrder.LATEST_ACTIVITY, "Latest activity"],
-  [SortOrder.CREATION_DATE, "Newest posts"],
+  [null, t("Default")],
+  [SortOrder.LATEST_ACTIVITY, t("Latest activity")],
+  [SortOrder.CREATION_DATE, t("Newest posts")],
 ];
 const LAYOUT_OPTIONS = [
-  [ForumLayout.DEFAULT, "Default"],
-  [ForumLayout.LIST, "List"],
-  [ForumLayout.GRID, "Gallery"],
+  [ForumLayout.DEFAULT, t("Default")],
+  [ForumLayout.LIST, t("List")],
+  [ForumLayout.GRID, t("Gallery")],
 ];
 const MATCH_OPTIONS = [
-  [null, "Default"],
-  ["match_some", "Any of the chosen tags"],
-  ["match_all", "All of the chosen tags"],
+  [null, t("Default")],
+  ["match_some", t("Any of the chosen tags")],
+  ["match_all", t("All of the chosen tags")],
 ];
 
 /** Return the fields of a forum or media channel by their name in the request. */
 export function forumFields(view, channel) {
   return {
     available_tags: tagsSetting(view),
-    default_reaction_emoji: emojiSetting(view, "Default reaction", { hint: "Offered first on each post." }),
-    default_sort_order: choiceSetting("Sort posts by", SORT_OPTIONS),
+    default_reaction_emoji: emojiSetting(view, t("Default reaction"), { hint: t("Offered first on each post.") }),
+    default_sort_order: choiceSetting(t("Sort posts by"), SORT_OPTIONS),
     ...(channel.type === ChannelType.GUILD_FORUM
-      ? { default_forum_layout: choiceSetting("Layout", LAYOUT_OPTIONS) }
+      ? { default_forum_layout: choiceSetting(t("Layout"), LAYOUT_OPTIONS) }
       : {}),
-    default_tag_setting: choiceSetting("Filter by", MATCH_OPTIONS, { hint: "When members choose several tags." }),
+    default_tag_setting: choiceSetting(t("Filter by"), MATCH_OPTIONS, { hint: t("When members choose several tags.") }),
   };
 }
 
@@ -46,14 +47,14 @@ function tagsSetting(view) {
   let tags = [],
     isDisabled = false,
     writeCount = 0;
-  const list = h("ul", { class: "settings-list", "aria-label": "Tags" });
+  const list = h("ul", { class: "settings-list", "aria-label": t("Tags") });
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const note = h("p", { class: "muted small" });
   const addButton = h(
     "button",
     { type: "button", class: "button small quiet", onclick: () => addTag() },
     icon("plus"),
-    "Add tag",
+    t("Add tag"),
   );
   const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
   const set = changed => {
@@ -77,10 +78,10 @@ function tagsSetting(view) {
     addButton.disabled = isDisabled || tags.length >= FORUM_TAGS_MAX;
     note.textContent =
       tags.length >= FORUM_TAGS_MAX
-        ? `A forum has at most ${FORUM_TAGS_MAX} tags.`
+        ? t("A forum has at most {max} tags.", { max: FORUM_TAGS_MAX })
         : tags.length
           ? SORTING_HINT
-          : "There are no tags yet. Tags help members to find posts.";
+          : t("There are no tags yet. Tags help members to find posts.");
     reconcile(
       list,
       tags.map(tag => ({
@@ -96,7 +97,7 @@ function tagsSetting(view) {
     write: set,
     step: (key, direction) => setOrder(stepId(keys(), key, direction)),
     place: (key, other, isAfter) => setOrder(placeId(keys(), key, other, isAfter)),
-    describe: key => `${tags.find(tag => tag.key === key).name}: ${keys().indexOf(key) + 1} of ${tags.length}.`,
+    describe: key => describePlace(tags.find(tag => tag.key === key).name, keys().indexOf(key), tags.length),
   });
   return {
     node: h("div", { class: "field" }, note, list, error, h("div", { class: "row" }, addButton), status),
@@ -140,19 +141,20 @@ function tagRow(view, tag, isDisabled, change, remove) {
     onchange: () => change(tag.key, { moderated: moderatedInput.checked }),
   });
   moderatedInput.checked = tag.moderated;
-  const handle = moveHandle(tag.name, isDisabled ? "You cannot change the tags." : null);
-  const emoji = emojiButton(view, tag, "Emoji", chosen => change(tag.key, chosen), isDisabled);
-  const removeButton = iconButton("bin", "Remove", () => remove(tag.key), { disabled: isDisabled });
+  const handle = moveHandle(tag.name, isDisabled ? t("You cannot change the tags.") : null);
+  const emoji = emojiButton(view, tag, t("Emoji"), chosen => change(tag.key, chosen), isDisabled);
+  const removeButton = iconButton("bin", t("Remove"), () => remove(tag.key), { disabled: isDisabled });
   const setLabels = text => {
-    handle.setAttribute("aria-label", `Move ${text || "tag"}`);
-    emoji.setAttribute("aria-label", `Emoji of ${text || "tag"}`);
-    removeButton.setAttribute("aria-label", `Remove ${text || "tag"}`);
+    const name = text || t("tag");
+    handle.setAttribute("aria-label", t("Move {name}", { name }));
+    emoji.setAttribute("aria-label", t("Emoji of {name}", { name }));
+    removeButton.setAttribute("aria-label", t("Remove {name}", { name }));
   };
   const nameInput = h("input", {
     type: "text",
     maxlength: FORUM_TAG_NAME_MAX,
-    "aria-label": "Tag name",
-    placeholder: "Tag name",
+    "aria-label": t("Tag name"),
+    placeholder: t("Tag name"),
     dir: "auto",
     value: tag.name,
     disabled: isDisabled,
@@ -168,7 +170,7 @@ function tagRow(view, tag, isDisabled, change, remove) {
     handle,
     emoji,
     nameInput,
-    h("label", { class: "choice small" }, moderatedInput, "Moderators only"),
+    h("label", { class: "choice small" }, moderatedInput, t("Moderators only")),
     removeButton,
   );
 }

@@ -3,6 +3,7 @@
 import { compareIds } from "../network/ids.js";
 import { Permissions } from "../network/enums.js";
 import { guildPermissions } from "../state/permissions.js";
+import { t } from "../ui/translation.js";
 import { PERMISSION_LABELS } from "./permission_texts.js";
 
 /** Snapshot of the user's access to a guild. It does not follow changes: create a new object after each change. */
@@ -27,23 +28,23 @@ export class GuildSettingsAccess {
 
   /** Return null if the user has a permission, or a sentence that names the missing one. */
   findDenialReason(bits) {
-    return this.has(bits) ? null : `You need the permission “${PERMISSION_LABELS.get(bits)}”.`;
+    return this.has(bits) ? null : t("You need the permission “{name}”.", { name: PERMISSION_LABELS.get(bits) });
   }
 
   /** Return null if the user has a permission in a channel, or a sentence that names the missing one. */
   channelDenialReason(bits, channelId) {
     if (this.state.can(channelId, bits)) return null;
-    return `You need the permission “${PERMISSION_LABELS.get(bits)}” in this channel.`;
+    return t("You need the permission “{name}” in this channel.", { name: PERMISSION_LABELS.get(bits) });
   }
 
   /** Return null if the user has a permission and outranks a member, or the sentence with the reason. */
   memberDenialReason(bits, member) {
     const missing = this.findDenialReason(bits);
     if (missing !== null) return missing;
-    if (member.user.id === this.me.id) return "You cannot do this to yourself.";
-    if (member.user.id === this.guild.owner_id) return "The owner of the guild cannot be changed by others.";
+    if (member.user.id === this.me.id) return t("You cannot do this to yourself.");
+    if (member.user.id === this.guild.owner_id) return t("The owner of the guild cannot be changed by others.");
     if (!this.isOwner && !outranks(this.#topRole(this.member), this.#topRole(member)))
-      return "This member's highest role is not below yours.";
+      return t("This member's highest role is not below yours.");
     return null;
   }
 
@@ -56,7 +57,7 @@ export class GuildSettingsAccess {
   /** Return null if the user may time out a member, or the reason. */
   timeoutDenialReason(member) {
     if (guildPermissions(this.guild, member) & Permissions.ADMINISTRATOR && member.user.id !== this.guild.owner_id)
-      return "Administrators cannot be timed out.";
+      return t("Administrators cannot be timed out.");
     return this.memberDenialReason(Permissions.MODERATE_MEMBERS, member);
   }
 
@@ -65,7 +66,7 @@ export class GuildSettingsAccess {
     const missing = this.findDenialReason(Permissions.MANAGE_ROLES);
     if (missing !== null) return missing;
     if (this.isOwner || outranks(this.#topRole(this.member), role)) return null;
-    return "This role is not below your highest role.";
+    return t("This role is not below your highest role.");
   }
 
   /** Roles from the highest to the lowest, without @everyone. */

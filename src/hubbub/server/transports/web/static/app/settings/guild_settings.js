@@ -1,6 +1,7 @@
 /** The dialog with the settings of a guild, and its screens in groups. */
 
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { AUDIT_LOG_SCREEN } from "./audit_log.js";
 import { AUTO_MODERATION_SCREEN } from "./auto_moderation.js";
 import { BANS_SCREEN } from "./bans.js";
@@ -48,7 +49,7 @@ const WATCHED_KINDS = new Set([
 /** Screens by the heading of their group in the navigation. @type {[string, import("./settings_dialog.js").SettingsScreen[]][]} */
 const GROUPS = [
   [
-    "Guild",
+    t("Guild"),
     [
       OVERVIEW_SCREEN,
       GUILD_TAG_SCREEN,
@@ -59,9 +60,12 @@ const GROUPS = [
       SOUNDBOARD_SCREEN,
     ],
   ],
-  ["Members", [MEMBERS_SCREEN, INVITES_SCREEN, VANITY_URL_SCREEN, JOIN_FORM_SCREEN, JOIN_REQUESTS_SCREEN, BANS_SCREEN]],
   [
-    "Community",
+    t("Members"),
+    [MEMBERS_SCREEN, INVITES_SCREEN, VANITY_URL_SCREEN, JOIN_FORM_SCREEN, JOIN_REQUESTS_SCREEN, BANS_SCREEN],
+  ],
+  [
+    t("Community"),
     [
       EVENTS_SCREEN,
       STAGES_SCREEN,
@@ -72,9 +76,9 @@ const GROUPS = [
       WIDGET_SCREEN,
     ],
   ],
-  ["Integrations", [INTEGRATIONS_SCREEN, WEBHOOKS_SCREEN]],
-  ["Moderation", [AUTO_MODERATION_SCREEN, SAFETY_SCREEN, AUDIT_LOG_SCREEN]],
-  ["Ownership", [OWNERSHIP_SCREEN]],
+  [t("Integrations"), [INTEGRATIONS_SCREEN, WEBHOOKS_SCREEN]],
+  [t("Moderation"), [AUTO_MODERATION_SCREEN, SAFETY_SCREEN, AUDIT_LOG_SCREEN]],
+  [t("Ownership"), [OWNERSHIP_SCREEN]],
 ];
 
 /** Open the settings of a guild at a screen; see `SettingsDialog.open` for the case without a screen ID. */
@@ -90,7 +94,7 @@ class GuildSettings extends SettingsDialog {
   isDeletingGuild = false;
 
   constructor(context, guildId) {
-    super(context, "Guild settings", GROUPS);
+    super(context, t("Guild settings"), GROUPS);
     this.guildId = guildId;
   }
 
@@ -110,7 +114,7 @@ class GuildSettings extends SettingsDialog {
   onStateChange(detail) {
     if (detail.kind === "guilds" && this.guild === undefined) {
       this.box.close();
-      if (!this.isDeletingGuild) showNotice("You are no longer a member of this guild.");
+      if (!this.isDeletingGuild) showNotice(t("You are no longer a member of this guild."));
       return;
     }
     if (detail.guildId !== this.guildId || !WATCHED_KINDS.has(detail.kind)) return;

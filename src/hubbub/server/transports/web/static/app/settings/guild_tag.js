@@ -3,13 +3,14 @@
 import { GUILD_TAG_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { guildTagBadgePath } from "../content/cdn_paths.js";
 import { textSetting } from "./fields.js";
 import { imageSetting } from "./upload_field.js";
 import { loadForm } from "./content_loader.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const GUILD_TAG_SCREEN = { id: "guild-tag", label: "Guild tag", icon: "tag", build };
+export const GUILD_TAG_SCREEN = { id: "guild-tag", label: t("Guild tag"), icon: "tag", build };
 
 function build(view) {
   const { context, guildId } = view;
@@ -18,27 +19,29 @@ function build(view) {
     viewDenialReason: () => null,
     changeDenialReason: () => {
       const hasTags = (view.guild.features ?? []).includes("GUILD_TAGS");
-      return hasTags ? view.access.findDenialReason(Permissions.MANAGE_GUILD) : "Tags are not available in this guild.";
+      return hasTags
+        ? view.access.findDenialReason(Permissions.MANAGE_GUILD)
+        : t("Tags are not available in this guild.");
     },
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PATCH", path, { json: changes }),
     createFields: () => ({
-      tag: textSetting("Tag", {
-        hint: `Up to ${GUILD_TAG_MAX} characters. An empty tag removes the tag and its badge.`,
+      tag: textSetting(t("Tag"), {
+        hint: t("Up to {max} characters. An empty tag removes the tag and its badge.", { max: GUILD_TAG_MAX }),
         isNullable: true,
         maxlength: GUILD_TAG_MAX,
         class: "short-input",
       }),
-      badge: imageSetting("Badge", {
-        hint: "A small square image.",
+      badge: imageSetting(t("Badge"), {
+        hint: t("A small square image."),
         preview: badge =>
           badge === null
-            ? h("span", { class: "muted small" }, "No badge")
+            ? h("span", { class: "muted small" }, t("No badge"))
             : h("img", { src: guildTagBadgePath(guildId, badge), alt: "" }),
       }),
     }),
     layout: fields => [
-      h("p", { class: "hint" }, "Members can choose to show the tag beside their name, in all guilds."),
+      h("p", { class: "hint" }, t("Members can choose to show the tag beside their name, in all guilds.")),
       fields.tag.node,
       fields.badge.node,
     ],

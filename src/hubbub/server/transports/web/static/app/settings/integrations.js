@@ -4,6 +4,7 @@ import { CommandType } from "../generated/enums.js";
 import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
 import { entriesByTarget, openCommandPermissions } from "./command_permissions.js";
 import { openActionDialog } from "./form.js";
@@ -11,7 +12,7 @@ import { actionButton, listEntry, lockedNotice, settingsSection, statusLine } fr
 import { liveList } from "./live_list.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const INTEGRATIONS_SCREEN = { id: "integrations", label: "Apps", icon: "apps", build };
+export const INTEGRATIONS_SCREEN = { id: "integrations", label: t("Apps"), icon: "apps", build };
 
 function build(view, focusedId = null) {
   const { context, guildId } = view;
@@ -27,7 +28,7 @@ function build(view, focusedId = null) {
     const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
     if (denialReason !== null) {
       list = null;
-      content.replaceChildren(lockedNotice(`You cannot see the apps. ${denialReason}`));
+      content.replaceChildren(lockedNotice(t("You cannot see the apps. {reason}", { reason: denialReason })));
       return;
     }
     if (list !== null) {
@@ -35,14 +36,18 @@ function build(view, focusedId = null) {
       return;
     }
     list = liveList({
-      label: "Apps",
-      emptyText: "There are no apps in this guild yet.",
+      label: t("Apps"),
+      emptyText: t("There are no apps in this guild yet."),
       fetch: () => context.api.request("GET", `/guilds/${guildId}/integrations`),
       entry: integration => integrationEntry(view, integration, { open, remove }),
     });
     if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || view.main.focus());
     content.replaceChildren(
-      h("p", { class: "hint settings-intro" }, "Apps are added with their install link. Their developers publish it."),
+      h(
+        "p",
+        { class: "hint settings-intro" },
+        t("Apps are added with their install link. Their developers publish it."),
+      ),
       ...list.nodes,
     );
   };
@@ -64,18 +69,25 @@ function integrationEntry(view, integration, { open, remove }) {
     key: integration.id,
     version: JSON.stringify(integration),
     build: () => {
-      const commands = actionButton("Commands", () => open(integration), { name: `Commands of ${application.name}` });
+      const commands = actionButton(t("Commands"), () => open(integration), {
+        name: t("Commands of {name}", { name: application.name }),
+      });
       commands.dataset.focus = "edit";
       return listEntry({
         mark: appIcon(application),
         title: application.name,
         details: [
           application.description || null,
-          application.bot ? `Bot: @${application.bot.username}` : "Commands only, without a bot",
+          application.bot
+            ? t("Bot: @{username}", { username: application.bot.username })
+            : t("Commands only, without a bot"),
         ],
         actions: [
           commands,
-          actionButton("Remove", () => remove(integration), { danger: true, name: `Remove ${application.name}` }),
+          actionButton(t("Remove"), () => remove(integration), {
+            danger: true,
+            name: t("Remove {name}", { name: application.name }),
+          }),
         ],
       });
     },
@@ -85,14 +97,14 @@ function integrationEntry(view, integration, { open, remove }) {
 /** Ask whether to remove an app, and remove it. Resolve to whether it was removed. */
 async function confirmRemoval({ context, guildId }, { id, application }) {
   const isDone = await openActionDialog({
-    title: `Remove ${application.name}?`,
+    title: t("Remove {name}?", { name: application.name }),
     text: application.bot
-      ? "Its bot leaves the guild, its role is deleted, and its commands stop working here."
-      : "Its commands stop working here.",
-    label: "Remove app",
+      ? t("Its bot leaves the guild, its role is deleted, and its commands stop working here.")
+      : t("Its commands stop working here."),
+    label: t("Remove app"),
     run: () => context.api.request("DELETE", `/guilds/${guildId}/integrations/${id}`),
   });
-  if (isDone) showNotice(`${application.name} was removed.`, "done");
+  if (isDone) showNotice(t("{name} was removed.", { name: application.name }), "done");
   return isDone;
 }
 
@@ -105,8 +117,8 @@ const commandName = command =>
 
 /** Return the text with the number of permission entries of a command. */
 function entriesText(entries) {
-  if (!entries.length) return "No permissions set: the defaults of the app apply";
-  return entries.length === 1 ? "1 permission set" : `${entries.length} permissions set`;
+  if (!entries.length) return t("No permissions set: the defaults of the app apply");
+  return tn("{count} permission set", "{count} permissions set", entries.length);
 }
 
 /** Show the page with the commands of an app; `goBack` shows the list of apps again. */
@@ -114,8 +126,8 @@ function openIntegration(view, integration, goBack, focusedId = null) {
   const { context, guildId } = view,
     { id, application } = integration;
   let isRemovedHere = false;
-  const list = h("ul", { class: "settings-list", "aria-label": "Commands" });
-  const status = statusLine("Loading…");
+  const list = h("ul", { class: "settings-list", "aria-label": t("Commands") });
+  const status = statusLine(t("Loading…"));
   const reopen = targetId => openIntegration(view, integration, goBack, targetId);
   const load = () =>
     runAndReport(async () => {
@@ -126,8 +138,8 @@ function openIntegration(view, integration, goBack, focusedId = null) {
         {
           id: application.id,
           command: null,
-          name: "All commands",
-          details: "Applies to commands without permissions of their own.",
+          name: t("All commands"),
+          details: t("Applies to commands without permissions of their own."),
         },
         ...found.application_commands.map(command => ({
           id: command.id,
@@ -136,14 +148,16 @@ function openIntegration(view, integration, goBack, focusedId = null) {
           details: command.description_localized ?? command.description,
         })),
       ];
-      status.textContent = found.application_commands.length ? "" : "This app has no commands in this guild.";
+      status.textContent = found.application_commands.length ? "" : t("This app has no commands in this guild.");
       setChildren(
         list,
         targets.map(target => {
           const entries = entriesById.get(target.id) ?? [];
           const edit = () =>
             openCommandPermissions(view, { application, target, entriesById }, () => reopen(target.id));
-          const button = actionButton("Permissions", edit, { name: `Permissions of ${target.name}` });
+          const button = actionButton(t("Permissions"), edit, {
+            name: t("Permissions of {name}", { name: target.name }),
+          });
           button.dataset.target = target.id;
           return listEntry({
             title: target.name,
@@ -160,7 +174,7 @@ function openIntegration(view, integration, goBack, focusedId = null) {
       const integrations = await context.api.request("GET", `/guilds/${guildId}/integrations`);
       if (!list.isConnected || isRemovedHere || integrations.some(other => other.id === id)) return;
       goBack(id);
-      showNotice(`${application.name} was removed by someone else.`);
+      showNotice(t("{name} was removed by someone else.", { name: application.name }));
     });
   const remove = async () => {
     isRemovedHere = true;
@@ -173,18 +187,18 @@ function openIntegration(view, integration, goBack, focusedId = null) {
     else if (kind === "integrations") checkRemoval();
     else if (kind === "auditLog") load();
   });
-  view.openPage(application.name, "All apps", () => goBack(id), [
+  view.openPage(application.name, t("All apps"), () => goBack(id), [
     h(
       "div",
       { class: "settings-form" },
       h(
         "div",
         null,
-        h("p", { class: "hint settings-intro" }, "Choose who can use the commands, and in which channels."),
+        h("p", { class: "hint settings-intro" }, t("Choose who can use the commands, and in which channels.")),
         status,
         list,
       ),
-      settingsSection("Remove", h("div", { class: "row" }, actionButton("Remove app", remove, { danger: true }))),
+      settingsSection(t("Remove"), h("div", { class: "row" }, actionButton(t("Remove app"), remove, { danger: true }))),
     ),
   ]);
   load();

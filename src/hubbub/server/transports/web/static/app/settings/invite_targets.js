@@ -6,15 +6,18 @@ import { formField } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { formatByteLimit } from "../ui/formats.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { openActionDialog } from "./form.js";
 import { fileSizeError } from "./upload_field.js";
 
 /** First line of the CSV file. */
 const HEADER = "user_id";
-const USERS_HINT = [
-  `Optional. User IDs, one per line, at most ${TARGET_USERS_MAX.toLocaleString()};`,
-  `or a CSV file of at most ${formatByteLimit(TARGET_USERS_FILE_BYTES_MAX)}.`,
-].join(" ");
+const USERS_HINT = tn(
+  "Optional. User IDs, one per line, at most {count}; or a CSV file of at most {size}.",
+  "Optional. User IDs, one per line, at most {count}; or a CSV file of at most {size}.",
+  TARGET_USERS_MAX,
+  { size: formatByteLimit(TARGET_USERS_FILE_BYTES_MAX) },
+);
 
 /** Return the file that the API takes, from a text with one user ID per line. */
 export const targetUsersFile = text => new File([`${HEADER}\n${text}\n`], "users.csv", { type: "text/csv" });
@@ -32,7 +35,7 @@ export function targetUsersSetting(label) {
     accept: ".csv,.txt,text/csv,text/plain",
     class: "visually-hidden",
     tabindex: "-1",
-    "aria-label": "File with user IDs",
+    "aria-label": t("File with user IDs"),
   });
   input.addEventListener("change", async () => {
     const [file] = input.files;
@@ -46,7 +49,7 @@ export function targetUsersSetting(label) {
   const choose = h(
     "button",
     { type: "button", class: "button small quiet", onclick: () => input.click() },
-    "Choose file",
+    t("Choose file"),
   );
   field.node.append(h("div", { class: "row" }, choose, input));
   return {
@@ -81,19 +84,19 @@ export function openTargetUsers(view, invite) {
       path = `/invites/${invite.code}/target-users`;
     const text = await fetchTargets(context, path);
     const denialReason = changeDenialReason(access, invite);
-    const users = targetUsersSetting("Only for these users");
+    const users = targetUsersSetting(t("Only for these users"));
     users.write(text);
     users.setDisabled(denialReason !== null);
     const count = text === null ? 0 : text.split("\n").length;
     const isDone = await openActionDialog({
-      title: `Users of ${invite.code}`,
+      title: t("Users of {code}", { code: invite.code }),
       text: [
         count === 0
-          ? "Everyone with the link can use it."
-          : `Only ${count === 1 ? "1 user" : `${count} users`} can use it.`,
+          ? t("Everyone with the link can use it.")
+          : tn("Only {count} user can use it.", "Only {count} users can use it.", count),
         denialReason === null ? null : ` ${denialReason}`,
       ],
-      label: "Save",
+      label: t("Save"),
       danger: false,
       isLocked: denialReason !== null,
       fields: { target_users_file: users },
@@ -102,7 +105,7 @@ export function openTargetUsers(view, invite) {
           form: changed === null ? {} : { target_users_file: targetUsersFile(changed) },
         }),
     });
-    if (isDone) showNotice("Changes saved.", "done");
+    if (isDone) showNotice(t("Changes saved."), "done");
   });
 }
 

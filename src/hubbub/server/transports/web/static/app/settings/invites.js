@@ -5,6 +5,7 @@ import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { relativeTime } from "../ui/times.js";
+import { t, tn } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
@@ -13,7 +14,7 @@ import { openTargetUsers } from "./invite_targets.js";
 import { liveList } from "./live_list.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const INVITES_SCREEN = { id: "invites", label: "Invites", icon: "invite", build };
+export const INVITES_SCREEN = { id: "invites", label: t("Invites"), icon: "invite", build };
 
 /** Return why the user cannot see the invites, or null. */
 function listDenialReason(access) {
@@ -29,7 +30,7 @@ function build(view) {
     "button",
     { type: "button", class: "button small", onclick: () => add() },
     icon("plus"),
-    "Create invite",
+    t("Create invite"),
   );
   const add = async () => {
     const invite = await openInviteCreation(view);
@@ -46,19 +47,19 @@ function build(view) {
     const denialReason = listDenialReason(view.access);
     if (denialReason !== null) {
       list = null;
-      content.replaceChildren(lockedNotice(`You cannot see the invites. ${denialReason}`));
+      content.replaceChildren(lockedNotice(t("You cannot see the invites. {reason}", { reason: denialReason })));
       return;
     }
     const canInvite = invitableChannels(view).length > 0;
     createButton.disabled = !canInvite;
-    createButton.title = canInvite ? "" : "You need the permission “Create invites” in a channel.";
+    createButton.title = canInvite ? "" : t("You need the permission “Create invites” in a channel.");
     if (list !== null) {
       list.draw();
       return;
     }
     list = liveList({
-      label: "Invites",
-      emptyText: "There are no invites yet. Create one and share its link.",
+      label: t("Invites"),
+      emptyText: t("There are no invites yet. Create one and share its link."),
       fetch: () => context.api.request("GET", `/guilds/${guildId}/invites`),
       entry: invite => inviteEntry(view, invite, afterChange),
     });
@@ -80,7 +81,7 @@ const linkOf = ({ webUrl }, invite) => `${webUrl}/invite/${invite.code}`;
 function copyLink(context, invite) {
   return runAndReport(async () => {
     await navigator.clipboard.writeText(linkOf(context, invite));
-    showNotice("Link copied.", "done");
+    showNotice(t("Link copied."), "done");
   });
 }
 
@@ -90,28 +91,37 @@ function revocationDenialReason(access, invite) {
   return access.channelDenialReason(Permissions.MANAGE_CHANNELS, invite.channel?.id);
 }
 
-const usesText = ({ uses, max_uses: max }) => (max ? `${uses} of ${max} uses` : uses === 1 ? "1 use" : `${uses} uses`);
+const usesText = ({ uses, max_uses: max }) =>
+  max ? t("{uses} of {max} uses", { uses, max }) : tn("{count} use", "{count} uses", uses);
 
 /** Return the texts about an invite; absent ones are null. */
 function describe(invite) {
   const inviter = invite.inviter ? invite.inviter.global_name || invite.inviter.username : null;
-  const origin = [invite.channel ? `#${invite.channel.name}` : null, inviter ? `created by ${inviter}` : null];
+  const origin = [
+    invite.channel ? `#${invite.channel.name}` : null,
+    inviter ? t("created by {name}", { name: inviter }) : null,
+  ];
   const uses = invite.uses === undefined ? null : usesText(invite);
-  const expiry = invite.expires_at ? `expires ${relativeTime(Date.parse(invite.expires_at))}` : "never expires";
+  const expiry = invite.expires_at
+    ? t("expires {time}", { time: relativeTime(Date.parse(invite.expires_at)) })
+    : t("never expires");
   return [
     origin.filter(Boolean).join(" · "),
     [uses, expiry].filter(Boolean).join(" · "),
-    invite.temporary ? "Temporary: members without a role leave when they go offline" : null,
-    invite.roles?.length ? `Gives ${invite.roles.map(role => role.name).join(", ")}` : null,
+    invite.temporary ? t("Temporary: members without a role leave when they go offline") : null,
+    invite.roles?.length ? t("Gives {names}", { names: invite.roles.map(role => role.name).join(", ") }) : null,
     targetText(invite),
   ];
 }
 
 /** Return the text about the stream or activity that an invite opens, or null. */
 function targetText({ target_type: type, target_user: user, target_application: application }) {
-  if (type === InviteTargetType.STREAM)
-    return `Leads to the stream of ${user?.global_name || user?.username || "a user"}`;
-  if (type === InviteTargetType.EMBEDDED_APPLICATION) return `Leads to ${application?.name ?? "an activity"}`;
+  if (type === InviteTargetType.STREAM) {
+    const name = user?.global_name || user?.username;
+    return name ? t("Leads to the stream of {name}", { name }) : t("Leads to the stream of a user");
+  }
+  if (type === InviteTargetType.EMBEDDED_APPLICATION)
+    return application ? t("Leads to {name}", { name: application.name }) : t("Leads to an activity");
   return null;
 }
 
@@ -121,20 +131,22 @@ function inviteEntry(view, invite, onChange) {
     details = describe(invite);
   const revoke = async () => {
     const isDone = await openActionDialog({
-      title: "Revoke this invite?",
-      text: `The link ${linkOf(context, invite)} stops working. Members who joined with it stay.`,
-      label: "Revoke",
+      title: t("Revoke this invite?"),
+      text: t("The link {link} stops working. Members who joined with it stay.", { link: linkOf(context, invite) }),
+      label: t("Revoke"),
       run: () => context.api.request("DELETE", `/invites/${invite.code}`),
     });
     if (!isDone) return;
-    showNotice("Invite revoked.", "done");
+    showNotice(t("Invite revoked."), "done");
     onChange();
   };
   return {
     key: invite.code,
     version: JSON.stringify([details, denialReason, invite.inviter?.avatar]),
     build: () => {
-      const copy = actionButton("Copy link", () => copyLink(context, invite), { name: `Copy link of ${invite.code}` });
+      const copy = actionButton(t("Copy link"), () => copyLink(context, invite), {
+        name: t("Copy link of {code}", { code: invite.code }),
+      });
       copy.dataset.focus = "copy";
       return listEntry({
         // The invite of the widget has no inviter.
@@ -145,8 +157,14 @@ function inviteEntry(view, invite, onChange) {
         details,
         actions: [
           copy,
-          actionButton("Users", () => openTargetUsers(view, invite), { name: `Users of ${invite.code}` }),
-          actionButton("Revoke", revoke, { danger: true, denialReason, name: `Revoke ${invite.code}` }),
+          actionButton(t("Users"), () => openTargetUsers(view, invite), {
+            name: t("Users of {code}", { code: invite.code }),
+          }),
+          actionButton(t("Revoke"), revoke, {
+            danger: true,
+            denialReason,
+            name: t("Revoke {code}", { code: invite.code }),
+          }),
         ],
       });
     },

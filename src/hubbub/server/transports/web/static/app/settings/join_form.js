@@ -11,6 +11,7 @@ import {
 } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { choiceSetting, groupSetting, linesSetting, switchSetting, textSetting } from "./fields.js";
 import { settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
@@ -20,14 +21,14 @@ import { SORTING_HINT } from "./sortable_list.js";
 const { TERMS, TEXT_INPUT, PARAGRAPH, MULTIPLE_CHOICE } = FormFieldType;
 
 const TYPE_OPTIONS = [
-  [TERMS, "Rules to accept"],
-  [TEXT_INPUT, "Short answer"],
-  [PARAGRAPH, "Long answer"],
-  [MULTIPLE_CHOICE, "Choice"],
+  [TERMS, t("Rules to accept")],
+  [TEXT_INPUT, t("Short answer")],
+  [PARAGRAPH, t("Long answer")],
+  [MULTIPLE_CHOICE, t("Choice")],
 ];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const JOIN_FORM_SCREEN = { id: "join-form", label: "Join form", icon: "edit", build };
+export const JOIN_FORM_SCREEN = { id: "join-form", label: t("Join form"), icon: "edit", build };
 
 function build(view) {
   const { context, guildId } = view;
@@ -57,14 +58,14 @@ function build(view) {
       ...(await context.api.request("PATCH", path, { json: changes })),
     }),
     createFields: () => ({
-      enabled: switchSetting("New members complete the form", {
-        hint: "They cannot write until then. Turning it off admits all members who are waiting.",
+      enabled: switchSetting(t("New members complete the form"), {
+        hint: t("They cannot write until then. Turning it off admits all members who are waiting."),
       }),
-      manual_approval: switchSetting("Moderators approve new members", {
-        hint: "Members with the permission “Kick members” review the answers under “Join requests”.",
+      manual_approval: switchSetting(t("Moderators approve new members"), {
+        hint: t("Members with the permission “Kick members” review the answers under “Join requests”."),
       }),
-      description: textSetting("Introduction", {
-        hint: "Shown above the form.",
+      description: textSetting(t("Introduction"), {
+        hint: t("Shown above the form."),
         multiline: true,
         isNullable: true,
         maxlength: VERIFICATION_DESCRIPTION_MAX,
@@ -72,21 +73,22 @@ function build(view) {
       form_fields: formFieldsSetting(),
     }),
     layout: fields => [
-      settingsSection("New members", fields.enabled.node, fields.manual_approval.node),
-      settingsSection("Form", fields.description.node),
-      settingsSection("Questions", h("p", { class: "hint sorting-hint" }, SORTING_HINT), fields.form_fields.node),
+      settingsSection(t("New members"), fields.enabled.node, fields.manual_approval.node),
+      settingsSection(t("Form"), fields.description.node),
+      settingsSection(t("Questions"), h("p", { class: "hint sorting-hint" }, SORTING_HINT), fields.form_fields.node),
     ],
   });
 }
 
 function formFieldsSetting() {
-  return recordsSetting("Questions", {
-    noun: "question",
+  return recordsSetting(t("Questions"), {
+    addLabel: t("Add question"),
+    newLabel: t("New question"),
     max: FORM_FIELDS_MAX,
-    emptyText: "There are no questions yet.",
+    emptyText: t("There are no questions yet."),
     isCollapsible: true,
     blank: fieldValues({ field_type: TEXT_INPUT }),
-    title: ({ content: { field_type: type, label } }) => label || (type === TERMS ? "Rules" : ""),
+    title: ({ content: { field_type: type, label } }) => label || (type === TERMS ? t("Rules") : ""),
     fields: () => ({ content: formFieldSetting() }),
     fromStored: fieldValues,
     toStored: ({ content }) => fieldBody(content),
@@ -122,21 +124,27 @@ function fieldBody({ field_type, values, choices, placeholder, ...others }) {
 /** Return the field of one question; it shows only the inputs of the chosen type. */
 function formFieldSetting() {
   const fields = {
-    field_type: choiceSetting("Type", TYPE_OPTIONS),
-    label: textSetting("Question", { maxlength: FORM_LABEL_MAX }),
-    description: textSetting("Explanation", { maxlength: FORM_LABEL_MAX, isNullable: true }),
-    values: linesSetting("Rules", {
-      hint: `One per line, up to ${FORM_VALUES_MAX} of ${FORM_LABEL_MAX} characters each.`,
+    field_type: choiceSetting(t("Type"), TYPE_OPTIONS),
+    label: textSetting(t("Question"), { maxlength: FORM_LABEL_MAX }),
+    description: textSetting(t("Explanation"), { maxlength: FORM_LABEL_MAX, isNullable: true }),
+    values: linesSetting(t("Rules"), {
+      hint: t("One per line, up to {max} of {lengthMax} characters each.", {
+        max: FORM_VALUES_MAX,
+        lengthMax: FORM_LABEL_MAX,
+      }),
     }),
-    choices: linesSetting("Answers", {
-      hint: `One per line, up to ${FORM_CHOICES_MAX} of ${FORM_CHOICE_LENGTH_MAX} characters each.`,
+    choices: linesSetting(t("Answers"), {
+      hint: t("One per line, up to {max} of {lengthMax} characters each.", {
+        max: FORM_CHOICES_MAX,
+        lengthMax: FORM_CHOICE_LENGTH_MAX,
+      }),
     }),
-    placeholder: textSetting("Placeholder", {
-      hint: "Shown in the empty field.",
+    placeholder: textSetting(t("Placeholder"), {
+      hint: t("Shown in the empty field."),
       maxlength: FORM_LABEL_MAX,
       isNullable: true,
     }),
-    required: switchSetting("Members must answer"),
+    required: switchSetting(t("Members must answer")),
   };
   const group = groupSetting(fields);
   const draw = () => {

@@ -6,6 +6,7 @@ import { Permissions } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
+import { t, tn } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { choiceSetting, textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
@@ -13,23 +14,23 @@ import { actionButton, lockedNotice } from "./layout.js";
 import { createReload } from "./content_loader.js";
 
 const STATUS_OPTIONS = [
-  [JoinRequestStatus.SUBMITTED, "Waiting"],
-  [JoinRequestStatus.APPROVED, "Approved"],
-  [JoinRequestStatus.REJECTED, "Rejected"],
+  [JoinRequestStatus.SUBMITTED, t("Waiting")],
+  [JoinRequestStatus.APPROVED, t("Approved")],
+  [JoinRequestStatus.REJECTED, t("Rejected")],
 ];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: "Join requests", icon: "inbox", build };
+export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: t("Join requests"), icon: "inbox", build };
 
 /** Return why the user cannot review requests, or null. */
 function reviewDenialReason({ access, guild }) {
   const missing = access.findDenialReason(Permissions.KICK_MEMBERS);
-  if (missing !== null) return `You cannot see the requests. ${missing}`;
+  if (missing !== null) return t("You cannot see the requests. {reason}", { reason: missing });
   const features = guild.features ?? [];
   return features.includes("MEMBER_VERIFICATION_GATE_ENABLED") &&
     features.includes("MEMBER_VERIFICATION_MANUAL_APPROVAL")
     ? null
-    : "There are no requests, because new members need no approval. Turn it on in the join form.";
+    : t("There are no requests, because new members need no approval. Turn it on in the join form.");
 }
 
 function build(view) {
@@ -43,19 +44,17 @@ function build(view) {
   let requests = new Map(),
     status = JoinRequestStatus.SUBMITTED;
   const path = `/guilds/${guildId}/requests`;
-  const list = h("ul", { class: "settings-list join-requests", "aria-label": "Join requests" });
-  const statusNode = h("p", { class: "muted", role: "status" }, "Loading…");
+  const list = h("ul", { class: "settings-list join-requests", "aria-label": t("Join requests") });
+  const statusNode = h("p", { class: "muted", role: "status" }, t("Loading…"));
   const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => runAndReport(fetchMore) },
-    "Show more",
+    t("Show more"),
   );
   const draw = total => {
     statusNode.textContent = requests.size
-      ? total === 1
-        ? "1 request"
-        : `${total} requests`
-      : "There are no requests with this status.";
+      ? tn("{count} request", "{count} requests", total)
+      : t("There are no requests with this status.");
     moreButton.hidden = requests.size >= total;
     reconcile(
       list,
@@ -74,7 +73,7 @@ function build(view) {
     draw(total);
   };
   const reload = createReload(list, () => fetchPage(), show);
-  const filter = choiceSetting("Status", STATUS_OPTIONS);
+  const filter = choiceSetting(t("Status"), STATUS_OPTIONS);
   filter.node.addEventListener("change", () => {
     status = filter.read();
     runAndReport(async () => show(await fetchPage()));
@@ -89,14 +88,14 @@ function build(view) {
 
 /** Return the text of an answer in a join request. */
 function answerText({ field_type: type, response, choices }) {
-  if (response === undefined || response === null || response === "") return "No answer";
-  if (type === FormFieldType.TERMS) return "Accepted";
+  if (response === undefined || response === null || response === "") return t("No answer");
+  if (type === FormFieldType.TERMS) return t("Accepted");
   return type === FormFieldType.MULTIPLE_CHOICE ? (choices?.[response] ?? String(response)) : String(response);
 }
 
 function requestEntry(view, request, onReviewed) {
   const { user, form_responses: answers, application_status: status } = request;
-  const name = user ? user.global_name || user.username : "Unknown user";
+  const name = user ? user.global_name || user.username : t("Unknown user");
   const reviewer = request.actioned_by_user;
   return {
     key: request.id,
@@ -117,17 +116,21 @@ function requestEntry(view, request, onReviewed) {
             timeElement(Date.parse(request.created_at), "f"),
           ),
           reviewer
-            ? h("p", { class: "muted small", dir: "auto" }, `Reviewed by ${reviewer.global_name || reviewer.username}`)
+            ? h(
+                "p",
+                { class: "muted small", dir: "auto" },
+                t("Reviewed by {name}", { name: reviewer.global_name || reviewer.username }),
+              )
             : null,
           request.rejection_reason
-            ? h("p", { class: "small", dir: "auto" }, `Reason: ${request.rejection_reason}`)
+            ? h("p", { class: "small", dir: "auto" }, t("Reason: {reason}", { reason: request.rejection_reason }))
             : null,
           answers?.length
             ? h(
                 "dl",
                 { class: "button-group" },
                 answers.map(answer => [
-                  h("dt", { dir: "auto" }, answer.label || "Rules"),
+                  h("dt", { dir: "auto" }, answer.label || t("Rules")),
                   h("dd", { dir: "auto" }, answerText(answer)),
                 ]),
               )
@@ -137,10 +140,12 @@ function requestEntry(view, request, onReviewed) {
           ? h(
               "div",
               { class: "settings-entry-actions" },
-              actionButton("Approve", () => approve(view, request, name, onReviewed), { name: `Approve ${name}` }),
-              actionButton("Reject", () => reject(view, request, name, onReviewed), {
+              actionButton(t("Approve"), () => approve(view, request, name, onReviewed), {
+                name: t("Approve {name}", { name }),
+              }),
+              actionButton(t("Reject"), () => reject(view, request, name, onReviewed), {
                 danger: true,
-                name: `Reject ${name}`,
+                name: t("Reject {name}", { name }),
               }),
             )
           : null,
@@ -155,17 +160,17 @@ function review({ context, guildId }, request, json) {
 async function approve(view, request, name, onReviewed) {
   const isDone = await runAndReport(() => review(view, request, { action: JoinRequestStatus.APPROVED }));
   onReviewed();
-  if (isDone) showNotice(`${name} is a member now.`, "done");
+  if (isDone) showNotice(t("{name} is a member now.", { name }), "done");
 }
 
 async function reject(view, request, name, onReviewed) {
   const isDone = await openActionDialog({
-    title: `Reject ${name}?`,
-    text: "They are not admitted. They can ask again.",
-    label: "Reject",
+    title: t("Reject {name}?", { name }),
+    text: t("They are not admitted. They can ask again."),
+    label: t("Reject"),
     fields: {
-      rejection_reason: textSetting("Reason", {
-        hint: "Optional. They can read it.",
+      rejection_reason: textSetting(t("Reason"), {
+        hint: t("Optional. They can read it."),
         maxlength: REJECTION_REASON_MAX,
         isNullable: true,
       }),
@@ -174,5 +179,5 @@ async function reject(view, request, name, onReviewed) {
   });
   if (!isDone) return;
   onReviewed();
-  showNotice(`${name} was rejected.`, "done");
+  showNotice(t("{name} was rejected.", { name }), "done");
 }

@@ -1,6 +1,7 @@
 /** Parts of the settings screens: sections, list entries with actions, notices. */
 
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 
 /** Return a paragraph with the status of a list: loading, failed or empty. */
 export const statusLine = text => h("p", { class: "muted", role: "status" }, text);
@@ -11,7 +12,8 @@ export function lockedNotice(text) {
 }
 
 /** Return a notice for content that the user can view but not change, with the reason. */
-export const viewOnlyNotice = denialReason => lockedNotice(`You can view this but not change it. ${denialReason}`);
+export const viewOnlyNotice = denialReason =>
+  lockedNotice(t("You can view this but not change it. {reason}", { reason: denialReason }));
 
 /** Return a section with a heading. */
 export function settingsSection(title, ...children) {

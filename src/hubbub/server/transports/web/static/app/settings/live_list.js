@@ -2,6 +2,7 @@
 
 import { h, reconcile } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { statusLine } from "./layout.js";
 
 /** Delay before a list is loaded again, so that several changes in a row cause one request. */
@@ -27,7 +28,7 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
     requestCount = 0,
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": label });
-  const status = statusLine("Loading…");
+  const status = statusLine(t("Loading…"));
   const draw = () => {
     if (items === null) return;
     status.textContent = items.length ? "" : emptyText;
@@ -50,7 +51,7 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
       items = found;
       draw();
     } catch (error) {
-      if (items === null) status.textContent = "The list could not be loaded.";
+      if (items === null) status.textContent = t("The list could not be loaded.");
       showError(error);
     }
   };

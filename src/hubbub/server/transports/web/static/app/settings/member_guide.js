@@ -10,6 +10,7 @@ import {
   WELCOME_MESSAGE_MAX,
 } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
+import { t } from "../ui/translation.js";
 import { emojiSetting } from "./emoji_field.js";
 import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
@@ -19,12 +20,12 @@ import { loadForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 
 const ACTION_OPTIONS = [
-  [NewMemberActionType.VIEW, "Read the channel"],
-  [NewMemberActionType.TALK, "Write in the channel"],
+  [NewMemberActionType.VIEW, t("Read the channel")],
+  [NewMemberActionType.TALK, t("Write in the channel")],
 ];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const MEMBER_GUIDE_SCREEN = { id: "member-guide", label: "Member guide", icon: "book", build };
+export const MEMBER_GUIDE_SCREEN = { id: "member-guide", label: t("Member guide"), icon: "book", build };
 
 const EMPTY_GUIDE = { enabled: false, new_member_actions: [], resource_channels: [] };
 
@@ -42,38 +43,38 @@ function build(view) {
       stored = values;
     },
     createFields: () => ({
-      enabled: switchSetting("Show the guide", { hint: "New members find it in their list of channels." }),
+      enabled: switchSetting(t("Show the guide"), { hint: t("New members find it in their list of channels.") }),
       welcome_message: groupSetting({
-        message: textSetting("Greeting", { multiline: true, maxlength: WELCOME_MESSAGE_MAX }),
-        author_ids: entitiesSetting(view, "Signed by", {
+        message: textSetting(t("Greeting"), { multiline: true, maxlength: WELCOME_MESSAGE_MAX }),
+        author_ids: entitiesSetting(view, t("Signed by"), {
           type: ComponentType.USER_SELECT,
           max: GUIDE_AUTHORS_MAX,
-          placeholder: "No members",
+          placeholder: t("No members"),
         }),
       }),
       new_member_actions: entriesSetting(
         view,
-        "First steps",
-        "step",
+        t("First steps"),
+        { addLabel: t("Add step"), newLabel: t("New step") },
         NEW_MEMBER_ACTIONS_MAX,
-        "There are no steps yet.",
+        t("There are no steps yet."),
         () => ({
-          action_type: choiceSetting("Step", ACTION_OPTIONS),
+          action_type: choiceSetting(t("Step"), ACTION_OPTIONS),
         }),
       ),
       resource_channels: entriesSetting(
         view,
-        "Resources",
-        "resource",
+        t("Resources"),
+        { addLabel: t("Add resource"), newLabel: t("New resource") },
         RESOURCE_CHANNELS_MAX,
-        "There are no resources yet.",
+        t("There are no resources yet."),
         () => ({}),
       ),
     }),
     layout: fields => [
-      settingsSection("Guide", fields.enabled.node, fields.welcome_message.node),
-      settingsSection("First steps", fields.new_member_actions.node),
-      settingsSection("Resources", fields.resource_channels.node),
+      settingsSection(t("Guide"), fields.enabled.node, fields.welcome_message.node),
+      settingsSection(t("First steps"), fields.new_member_actions.node),
+      settingsSection(t("Resources"), fields.resource_channels.node),
     ],
   });
 }
@@ -85,27 +86,27 @@ function guideBody({ enabled, welcome_message: greeting, new_member_actions, res
 }
 
 /** Return the field for a list of channels, each with a title, a description, an emoji and `extraFields`. */
-function entriesSetting(view, label, noun, max, emptyText, extraFields) {
+function entriesSetting(view, label, texts, max, emptyText, extraFields) {
   const { state } = view.context;
   return recordsSetting(label, {
-    noun,
+    ...texts,
     max,
     emptyText,
     isCollapsible: true,
     blank: { title: "", channel_id: null, action_type: NewMemberActionType.VIEW, description: "", emoji: null },
     title: ({ title }) => title,
     fields: () => ({
-      title: textSetting("Title", { maxlength: GUIDE_TITLE_MAX }),
+      title: textSetting(t("Title"), { maxlength: GUIDE_TITLE_MAX }),
       channel_id: choiceSetting(
-        "Channel",
-        [[null, "Choose a channel"], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
+        t("Channel"),
+        [[null, t("Choose a channel")], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
         {
-          unknown: id => `#${state.channels.get(id)?.name ?? "unknown"}`,
+          unknown: id => `#${state.channels.get(id)?.name ?? t("unknown")}`,
         },
       ),
       ...extraFields(),
-      description: textSetting("Description", { maxlength: GUIDE_DESCRIPTION_MAX }),
-      emoji: emojiSetting(view, "Emoji"),
+      description: textSetting(t("Description"), { maxlength: GUIDE_DESCRIPTION_MAX }),
+      emoji: emojiSetting(view, t("Emoji")),
     }),
     fromStored: ({ title, channel_id, action_type, description, emoji }) => ({
       title,

@@ -6,6 +6,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { h, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
+import { t, tNodes } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { choiceSetting, reasonSetting, switchSetting, textSetting } from "./fields.js";
 import { SettingsForm, openActionDialog } from "./form.js";
@@ -19,24 +20,24 @@ const SEARCH_DELAY_MS = 250;
 
 /** Lengths of a timeout in seconds. */
 const TIMEOUT_OPTIONS = [
-  [60, "1 minute"],
-  [300, "5 minutes"],
-  [3_600, "1 hour"],
-  [86_400, "1 day"],
-  [604_800, "1 week"],
-  [TIMEOUT_SECONDS_MAX, "4 weeks"],
+  [60, t("1 minute")],
+  [300, t("5 minutes")],
+  [3_600, t("1 hour")],
+  [86_400, t("1 day")],
+  [604_800, t("1 week")],
+  [TIMEOUT_SECONDS_MAX, t("4 weeks")],
 ];
 
 /** Age in seconds of the messages that a ban deletes. */
 const DELETED_MESSAGES_OPTIONS = [
-  [0, "Keep their messages"],
-  [3_600, "Messages of the last hour"],
-  [86_400, "Messages of the last day"],
-  [604_800, "Messages of the last 7 days"],
+  [0, t("Keep their messages")],
+  [3_600, t("Messages of the last hour")],
+  [86_400, t("Messages of the last day")],
+  [604_800, t("Messages of the last 7 days")],
 ];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const MEMBERS_SCREEN = { id: "members", label: "Members", icon: "people", build };
+export const MEMBERS_SCREEN = { id: "members", label: t("Members"), icon: "people", build };
 
 function build(view) {
   const { context, guildId } = view;
@@ -45,12 +46,12 @@ function build(view) {
   let query = "",
     requestCount = 0,
     timer;
-  const list = h("ul", { class: "settings-list", "aria-label": "Members" });
+  const list = h("ul", { class: "settings-list", "aria-label": t("Members") });
   const status = h("p", { class: "muted", role: "status" });
   const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
-    "Show more",
+    t("Show more"),
   );
   const draw = () =>
     reconcile(
@@ -71,10 +72,10 @@ function build(view) {
       if (query) members.clear();
       for (const member of found) members.set(member.user.id, member);
       moreButton.hidden = Boolean(query) || found.length < PAGE_SIZE;
-      status.textContent = members.size ? "" : "No members found.";
+      status.textContent = members.size ? "" : t("No members found.");
       draw();
     });
-  const search = textSetting("Search members", { type: "search", maxlength: SEARCH_QUERY_MAX });
+  const search = textSetting(t("Search members"), { type: "search", maxlength: SEARCH_QUERY_MAX });
   search.node.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -93,12 +94,13 @@ function build(view) {
     draw();
   });
   fetchPage();
-  const prune = actionButton("Remove inactive members", () => openPruneDialog(view), { danger: true });
+  const prune = actionButton(t("Remove inactive members"), () => openPruneDialog(view), { danger: true });
   const reason = h("p", { class: "hint settings-access" });
   const drawPrune = () => {
     const denialReason = pruneDenialReason(view.access);
     prune.disabled = denialReason !== null;
-    reason.textContent = denialReason === null ? "" : `You cannot remove inactive members. ${denialReason}`;
+    reason.textContent =
+      denialReason === null ? "" : t("You cannot remove inactive members. {reason}", { reason: denialReason });
   };
   drawPrune();
   return [h("div", { class: "settings-tools" }, search.node, prune), reason, status, list, moreButton];
@@ -127,13 +129,15 @@ function memberEntry(view, member) {
     build: () =>
       listEntry({
         mark: userAvatar(member.user, name),
-        title: [name, member.user.bot ? h("span", { class: "tag" }, "App") : null],
+        title: [name, member.user.bot ? h("span", { class: "tag" }, t("App")) : null],
         details: [
-          `@${member.user.username}${isOwner ? " · Owner" : ""}`,
-          endMs === null ? null : h("span", null, "Timed out until ", timeElement(endMs, "f")),
+          [`@${member.user.username}`, isOwner ? t("Owner") : null].filter(Boolean).join(" · "),
+          endMs === null
+            ? null
+            : h("span", null, ...tNodes("Timed out until {time}", { time: timeElement(endMs, "f") })),
           roles.length ? roles.map(role => role.name).join(", ") : null,
         ],
-        actions: [actionButton("Manage", () => openMember(view, member), { name: `Manage ${name}` })],
+        actions: [actionButton(t("Manage"), () => openMember(view, member), { name: t("Manage {name}", { name }) })],
       }),
   };
 }
@@ -145,14 +149,14 @@ function openMember(view, member) {
     path = `/guilds/${guildId}/members/${member.user.id}`;
   openDialog(name, close => {
     const renameDenialReason = access.renameDenialReason(member);
-    const nick = textSetting("Nickname", {
+    const nick = textSetting(t("Nickname"), {
       hint: renameDenialReason ?? undefined,
       maxlength: NICK_MAX,
       placeholder: member.user.global_name ?? member.user.username,
       isNullable: true,
     });
     const switches = access.roles.map(role => {
-      const denialReason = role.managed ? "An app manages this role." : access.roleDenialReason(role);
+      const denialReason = role.managed ? t("An app manages this role.") : access.roleDenialReason(role);
       return { role, denialReason, field: switchSetting(role.name, { hint: denialReason ?? undefined }) };
     });
     const fields = { nick, ...Object.fromEntries(switches.map(({ role, field }) => [role.id, field])) };
@@ -160,7 +164,7 @@ function openMember(view, member) {
       nick: member.nick ?? null,
       ...Object.fromEntries(switches.map(({ role }) => [role.id, member.roles.includes(role.id)])),
     };
-    const saveButton = h("button", { type: "submit", class: "button", disabled: true }, "Save");
+    const saveButton = h("button", { type: "submit", class: "button", disabled: true }, t("Save"));
     const drawSave = () => {
       saveButton.disabled = !form?.isDirty;
     };
@@ -177,7 +181,7 @@ function openMember(view, member) {
       event.preventDefault();
       if (!(await form.submit())) return;
       close();
-      showNotice("Changes saved.", "done");
+      showNotice(t("Changes saved."), "done");
     };
     return h(
       "form",
@@ -186,10 +190,10 @@ function openMember(view, member) {
       h(
         "fieldset",
         null,
-        h("legend", null, "Roles"),
+        h("legend", null, t("Roles")),
         switches.length
           ? switches.map(({ field }) => field.node)
-          : h("p", { class: "muted small" }, "This guild has no roles yet."),
+          : h("p", { class: "muted small" }, t("This guild has no roles yet.")),
       ),
       h("div", { class: "row end" }, saveButton),
       h("hr"),
@@ -210,9 +214,13 @@ function moderationControls(view, member, close) {
   const { access } = view;
   const isTimedOut = timeoutEndMs(member) !== null;
   const actions = [
-    [isTimedOut ? "End timeout" : "Time out", isTimedOut ? endTimeout : timeOut, access.timeoutDenialReason(member)],
-    ["Kick", kick, access.memberDenialReason(Permissions.KICK_MEMBERS, member)],
-    ["Ban", ban, access.memberDenialReason(Permissions.BAN_MEMBERS, member)],
+    [
+      isTimedOut ? t("End timeout") : t("Time out"),
+      isTimedOut ? endTimeout : timeOut,
+      access.timeoutDenialReason(member),
+    ],
+    [t("Kick"), kick, access.memberDenialReason(Permissions.KICK_MEMBERS, member)],
+    [t("Ban"), ban, access.memberDenialReason(Permissions.BAN_MEMBERS, member)],
   ];
   const run = async action => {
     if (await action(view, member)) close();
@@ -248,17 +256,17 @@ function timeOut(view, member) {
   const name = nameOf(member);
   return reportDone(
     openActionDialog({
-      title: `Time out ${name}?`,
-      text: "They can read, but not write, react or speak until the timeout ends.",
-      label: "Time out",
-      fields: { seconds: choiceSetting("For", TIMEOUT_OPTIONS), reason: reasonSetting() },
+      title: t("Time out {name}?", { name }),
+      text: t("They can read, but not write, react or speak until the timeout ends."),
+      label: t("Time out"),
+      fields: { seconds: choiceSetting(t("For"), TIMEOUT_OPTIONS), reason: reasonSetting() },
       run: ({ seconds, reason }) =>
         view.context.api.request("PATCH", memberPath(view, member), {
           json: { communication_disabled_until: new Date(Date.now() + seconds * 1000).toISOString() },
           reason: reason ?? undefined,
         }),
     }),
-    `${name} is timed out.`,
+    t("{name} is timed out.", { name }),
   );
 }
 
@@ -272,14 +280,14 @@ function kick(view, member) {
   const name = nameOf(member);
   return reportDone(
     openActionDialog({
-      title: `Kick ${name}?`,
-      text: "They can join again with an invite.",
-      label: "Kick",
+      title: t("Kick {name}?", { name }),
+      text: t("They can join again with an invite."),
+      label: t("Kick"),
       fields: { reason: reasonSetting() },
       run: ({ reason }) =>
         view.context.api.request("DELETE", memberPath(view, member), { reason: reason ?? undefined }),
     }),
-    `${name} was kicked.`,
+    t("{name} was kicked.", { name }),
   );
 }
 
@@ -287,17 +295,17 @@ function ban(view, member) {
   const name = nameOf(member);
   return reportDone(
     openActionDialog({
-      title: `Ban ${name}?`,
-      text: "They are removed and cannot join again until you lift the ban.",
-      label: "Ban",
-      fields: { seconds: choiceSetting("Delete messages", DELETED_MESSAGES_OPTIONS), reason: reasonSetting() },
+      title: t("Ban {name}?", { name }),
+      text: t("They are removed and cannot join again until you lift the ban."),
+      label: t("Ban"),
+      fields: { seconds: choiceSetting(t("Delete messages"), DELETED_MESSAGES_OPTIONS), reason: reasonSetting() },
       run: ({ seconds, reason }) =>
         view.context.api.request("PUT", `/guilds/${view.guildId}/bans/${member.user.id}`, {
           json: { delete_message_seconds: seconds },
           reason: reason ?? undefined,
         }),
     }),
-    `${name} was banned.`,
+    t("{name} was banned.", { name }),
   );
 }
 
@@ -310,21 +318,21 @@ export function memberModerationItems(context, guildId, userId) {
   const isTimedOut = timeoutEndMs(member) !== null;
   const canEdit = access.renameDenialReason(member) === null || access.has(Permissions.MANAGE_ROLES);
   return [
-    canEdit && { label: "Nickname and roles", icon: "edit", onClick: () => openMember(view, member) },
+    canEdit && { label: t("Nickname and roles"), icon: "edit", onClick: () => openMember(view, member) },
     access.timeoutDenialReason(member) === null && {
-      label: isTimedOut ? "End timeout" : "Time out",
+      label: isTimedOut ? t("End timeout") : t("Time out"),
       icon: "history",
       danger: !isTimedOut,
       onClick: () => (isTimedOut ? endTimeout(view, member) : timeOut(view, member)),
     },
     access.memberDenialReason(Permissions.KICK_MEMBERS, member) === null && {
-      label: "Kick",
+      label: t("Kick"),
       icon: "leave",
       danger: true,
       onClick: () => kick(view, member),
     },
     access.memberDenialReason(Permissions.BAN_MEMBERS, member) === null && {
-      label: "Ban",
+      label: t("Ban"),
       icon: "block",
       danger: true,
       onClick: () => ban(view, member),

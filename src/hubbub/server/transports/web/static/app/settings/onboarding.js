@@ -16,6 +16,7 @@ import {
 import { ChannelType, Permissions, isForum } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { channelPermissions } from "../state/permissions.js";
+import { t } from "../ui/translation.js";
 import { emojiSetting } from "./emoji_field.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { choiceSetting, switchSetting, textSetting } from "./fields.js";
@@ -26,18 +27,18 @@ import { recordsSetting } from "./record_list.js";
 import { SORTING_HINT } from "./sortable_list.js";
 
 const MODE_OPTIONS = [
-  [OnboardingMode.DEFAULT, "Default channels"],
-  [OnboardingMode.ADVANCED, "Default channels and channels of answers"],
+  [OnboardingMode.DEFAULT, t("Default channels")],
+  [OnboardingMode.ADVANCED, t("Default channels and channels of answers")],
 ];
 const TYPE_OPTIONS = [
-  [OnboardingPromptType.MULTIPLE_CHOICE, "List of answers"],
-  [OnboardingPromptType.DROPDOWN, "Dropdown"],
+  [OnboardingPromptType.MULTIPLE_CHOICE, t("List of answers")],
+  [OnboardingPromptType.DROPDOWN, t("Dropdown")],
 ];
 /** An ID that no stored question has: the API creates a question for it. */
 const NEW_ID = "0";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const ONBOARDING_SCREEN = { id: "onboarding", label: "Onboarding", icon: "list", build };
+export const ONBOARDING_SCREEN = { id: "onboarding", label: t("Onboarding"), icon: "list", build };
 
 function build(view) {
   const { context, guildId } = view;
@@ -52,12 +53,12 @@ function build(view) {
     save: changes => context.api.request("PUT", path, { json: changes }),
     createFields: () => {
       fields = {
-        enabled: switchSetting("Use onboarding", {
-          hint: "New members answer questions, and start with the channels and roles that fit.",
+        enabled: switchSetting(t("Use onboarding"), {
+          hint: t("New members answer questions, and start with the channels and roles that fit."),
         }),
-        mode: choiceSetting("Channels that count for the requirements", MODE_OPTIONS),
-        default_channel_ids: channelsSetting(view, "Default channels", {
-          hint: "Every new member starts with them.",
+        mode: choiceSetting(t("Channels that count for the requirements"), MODE_OPTIONS),
+        default_channel_ids: channelsSetting(view, t("Default channels"), {
+          hint: t("Every new member starts with them."),
           max: DEFAULT_CHANNELS_MAX,
         }),
         prompts: promptsSetting(view),
@@ -68,9 +69,9 @@ function build(view) {
       const node = h(
         "div",
         { class: "settings-form" },
-        settingsSection("New members", fields.enabled.node, requirements),
-        settingsSection("Channels", fields.default_channel_ids.node, fields.mode.node),
-        settingsSection("Questions", h("p", { class: "hint sorting-hint" }, SORTING_HINT), fields.prompts.node),
+        settingsSection(t("New members"), fields.enabled.node, requirements),
+        settingsSection(t("Channels"), fields.default_channel_ids.node, fields.mode.node),
+        settingsSection(t("Questions"), h("p", { class: "hint sorting-hint" }, SORTING_HINT), fields.prompts.node),
       );
       for (const event of ["input", "change"]) node.addEventListener(event, () => drawRequirements());
       return node;
@@ -81,9 +82,15 @@ function build(view) {
   function drawRequirements() {
     const values = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
     const { count, writableCount } = countChannels(view, values);
-    requirements.textContent =
-      `Needs ${DEFAULT_CHANNELS_MIN} channels (now ${count}). ` +
-      `Everyone must be able to write in ${WRITABLE_CHANNELS_MIN} of them (now ${writableCount}).`;
+    requirements.textContent = t(
+      "Needs {min} channels (now {count}). Everyone must be able to write in {writableMin} of them (now {writableCount}).",
+      {
+        min: DEFAULT_CHANNELS_MIN,
+        count,
+        writableMin: WRITABLE_CHANNELS_MIN,
+        writableCount,
+      },
+    );
   }
 }
 
@@ -107,16 +114,17 @@ function channelsSetting(view, label, { hint, max }) {
     type: ComponentType.CHANNEL_SELECT,
     max,
     hint,
-    placeholder: "No channels",
+    placeholder: t("No channels"),
     isPossible: id => view.context.state.channels.get(id)?.type !== ChannelType.GUILD_CATEGORY,
   });
 }
 
 function promptsSetting(view) {
-  return recordsSetting("Questions", {
-    noun: "question",
+  return recordsSetting(t("Questions"), {
+    addLabel: t("Add question"),
+    newLabel: t("New question"),
     max: PROMPTS_MAX,
-    emptyText: "There are no questions yet.",
+    emptyText: t("There are no questions yet."),
     isCollapsible: true,
     blank: {
       title: "",
@@ -128,11 +136,11 @@ function promptsSetting(view) {
     },
     title: ({ title }) => title,
     fields: () => ({
-      title: textSetting("Question", { maxlength: PROMPT_TITLE_MAX }),
-      type: choiceSetting("Shown as", TYPE_OPTIONS),
-      in_onboarding: switchSetting("Ask when joining", { hint: "Otherwise members find it later." }),
-      required: switchSetting("Members must answer"),
-      single_select: switchSetting("Only one answer"),
+      title: textSetting(t("Question"), { maxlength: PROMPT_TITLE_MAX }),
+      type: choiceSetting(t("Shown as"), TYPE_OPTIONS),
+      in_onboarding: switchSetting(t("Ask when joining"), { hint: t("Otherwise members find it later.") }),
+      required: switchSetting(t("Members must answer")),
+      single_select: switchSetting(t("Only one answer")),
       options: optionsSetting(view),
     }),
     fromStored: ({ title, type, in_onboarding, required, single_select, options }) => ({
@@ -152,30 +160,31 @@ function optionsSetting(view) {
     const role = view.guild.roles.find(other => other.id === id);
     return role !== undefined && !role.managed && view.access.roleDenialReason(role) === null;
   };
-  const records = recordsSetting("Answers", {
-    noun: "answer",
+  const records = recordsSetting(t("Answers"), {
+    addLabel: t("Add answer"),
+    newLabel: t("New answer"),
     max: OPTIONS_MAX,
-    emptyText: "A question needs at least one answer.",
+    emptyText: t("A question needs at least one answer."),
     isCollapsible: true,
     blank: { title: "", description: "", emoji: null, role_ids: [], channel_ids: [] },
     title: ({ title }) => title,
     fields: () => ({
-      title: textSetting("Answer", { maxlength: OPTION_TITLE_MAX }),
-      description: textSetting("Description", { maxlength: OPTION_DESCRIPTION_MAX }),
-      emoji: emojiSetting(view, "Emoji"),
-      role_ids: entitiesSetting(view, "Roles of this answer", {
+      title: textSetting(t("Answer"), { maxlength: OPTION_TITLE_MAX }),
+      description: textSetting(t("Description"), { maxlength: OPTION_DESCRIPTION_MAX }),
+      emoji: emojiSetting(view, t("Emoji")),
+      role_ids: entitiesSetting(view, t("Roles of this answer"), {
         type: ComponentType.ROLE_SELECT,
         max: OPTION_ROLES_MAX,
-        placeholder: "No roles",
-        hint: "Only roles below your highest role.",
+        placeholder: t("No roles"),
+        hint: t("Only roles below your highest role."),
         isPossible: isAssignable,
       }),
-      channel_ids: channelsSetting(view, "Channels of this answer", { max: OPTION_CHANNELS_MAX }),
+      channel_ids: channelsSetting(view, t("Channels of this answer"), { max: OPTION_CHANNELS_MAX }),
     }),
     fromStored: optionValues,
     toStored: optionBody,
   });
-  records.node.prepend(h("p", { class: "label" }, "Answers"));
+  records.node.prepend(h("p", { class: "label" }, t("Answers")));
   return records;
 }
 

@@ -3,6 +3,7 @@
 import { GUILD_DESCRIPTION_MAX, GUILD_NAME_MAX } from "../generated/limits.js";
 import { ChannelType, DefaultMessageNotifications, Permissions, VerificationLevel } from "../network/enums.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { guildIcon } from "../content/avatars.js";
 import { guildBannerPath } from "../content/cdn_paths.js";
 import { choiceSetting, textSetting } from "./fields.js";
@@ -12,53 +13,53 @@ import { settingsSection, viewOnlyNotice } from "./layout.js";
 import { imageSetting } from "./upload_field.js";
 
 const VERIFICATION_OPTIONS = [
-  [VerificationLevel.NONE, "None"],
-  [VerificationLevel.LOW, "Low: a verified email address"],
-  [VerificationLevel.MEDIUM, "Medium: also registered for 5 minutes"],
-  [VerificationLevel.HIGH, "High: also a member for 10 minutes"],
-  [VerificationLevel.VERY_HIGH, "Highest: a verified phone number"],
+  [VerificationLevel.NONE, t("None")],
+  [VerificationLevel.LOW, t("Low: a verified email address")],
+  [VerificationLevel.MEDIUM, t("Medium: also registered for 5 minutes")],
+  [VerificationLevel.HIGH, t("High: also a member for 10 minutes")],
+  [VerificationLevel.VERY_HIGH, t("Highest: a verified phone number")],
 ];
 
 const NOTIFICATION_OPTIONS = [
-  [DefaultMessageNotifications.ALL_MESSAGES, "All messages"],
-  [DefaultMessageNotifications.ONLY_MENTIONS, "Only mentions"],
+  [DefaultMessageNotifications.ALL_MESSAGES, t("All messages")],
+  [DefaultMessageNotifications.ONLY_MENTIONS, t("Only mentions")],
 ];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const OVERVIEW_SCREEN = { id: "overview", label: "Overview", icon: "settings", build };
+export const OVERVIEW_SCREEN = { id: "overview", label: t("Overview"), icon: "settings", build };
 
 function build(view) {
   const { context, guildId, guild, access } = view;
   const fields = {
-    icon: imageSetting("Icon", {
-      hint: "A square image of at least 128 × 128 pixels.",
+    icon: imageSetting(t("Icon"), {
+      hint: t("A square image of at least 128 × 128 pixels."),
       preview: value => guildIcon({ ...view.guild, icon: value }),
     }),
-    banner: imageSetting("Banner", {
+    banner: imageSetting(t("Banner"), {
       imageClass: "banner",
       preview: value =>
         value
           ? h("img", { src: guildBannerPath({ ...view.guild, banner: value }), alt: "", class: "banner" })
-          : h("span", { class: "muted small" }, "No banner"),
+          : h("span", { class: "muted small" }, t("No banner")),
     }),
-    name: textSetting("Name", { maxlength: GUILD_NAME_MAX }),
-    description: textSetting("Description", {
-      hint: "Shown to people who look at an invite.",
+    name: textSetting(t("Name"), { maxlength: GUILD_NAME_MAX }),
+    description: textSetting(t("Description"), {
+      hint: t("Shown to people who look at an invite."),
       multiline: true,
       isNullable: true,
       maxlength: GUILD_DESCRIPTION_MAX,
     }),
-    system_channel_id: choiceSetting("System channel", systemChannelOptions(context.state, guildId), {
-      hint: "Shows who joined.",
+    system_channel_id: choiceSetting(t("System channel"), systemChannelOptions(context.state, guildId), {
+      hint: t("Shows who joined."),
     }),
-    verification_level: choiceSetting("Verification level", VERIFICATION_OPTIONS, {
-      hint: "What members need before they can write. Members with a role are exempt.",
+    verification_level: choiceSetting(t("Verification level"), VERIFICATION_OPTIONS, {
+      hint: t("What members need before they can write. Members with a role are exempt."),
     }),
-    default_message_notifications: choiceSetting("Default notifications", NOTIFICATION_OPTIONS, {
-      hint: "For members who have not chosen their own setting.",
+    default_message_notifications: choiceSetting(t("Default notifications"), NOTIFICATION_OPTIONS, {
+      hint: t("For members who have not chosen their own setting."),
     }),
-    preferred_locale: choiceSetting("Primary language", localeOptions(), {
-      hint: "Used by apps and in system messages.",
+    preferred_locale: choiceSetting(t("Primary language"), localeOptions(), {
+      hint: t("Used by apps and in system messages."),
     }),
   };
   const form = new SettingsForm(fields, guild, {
@@ -76,11 +77,11 @@ function build(view) {
     "div",
     { class: "settings-form" },
     denialReason === null ? null : viewOnlyNotice(denialReason),
-    settingsSection("Profile", nodes(["name", "description", "icon", "banner"]), [
-      hasBanners ? null : h("p", { class: "hint" }, "Banners are not available in this guild."),
+    settingsSection(t("Profile"), nodes(["name", "description", "icon", "banner"]), [
+      hasBanners ? null : h("p", { class: "hint" }, t("Banners are not available in this guild.")),
     ]),
-    settingsSection("Members", nodes(["system_channel_id", "verification_level", "default_message_notifications"])),
-    settingsSection("Language", nodes(["preferred_locale"])),
+    settingsSection(t("Members"), nodes(["system_channel_id", "verification_level", "default_message_notifications"])),
+    settingsSection(t("Language"), nodes(["preferred_locale"])),
   );
 }
 
@@ -90,5 +91,5 @@ function systemChannelOptions(state, guildId) {
     .channelsOf(guildId)
     .filter(channel => channel.type === ChannelType.GUILD_TEXT && state.can(channel.id, Permissions.VIEW_CHANNEL))
     .sort((a, b) => a.position - b.position);
-  return [[null, "No system messages"], ...channels.map(channel => [channel.id, `#${channel.name}`])];
+  return [[null, t("No system messages")], ...channels.map(channel => [channel.id, `#${channel.name}`])];
 }

@@ -4,13 +4,14 @@ import { ApiError } from "../network/api.js";
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { ComponentType } from "../generated/enums.js";
+import { t } from "../ui/translation.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, lockedNotice, settingsSection } from "./layout.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const OWNERSHIP_SCREEN = { id: "ownership", label: "Ownership", icon: "key", build };
+export const OWNERSHIP_SCREEN = { id: "ownership", label: t("Ownership"), icon: "key", build };
 
 function build(view) {
   const { access, context, guildId, guild } = view;
@@ -19,20 +20,20 @@ function build(view) {
     if (view.access.isOwner !== isOwner || view.guild.owner_id !== guild.owner_id) view.show(OWNERSHIP_SCREEN.id);
   });
   const owner = context.state.user(guild.owner_id);
-  const name = owner === undefined ? "another member" : context.state.displayName(owner, guildId);
-  const denialReason = isOwner ? null : "Only the owner can do this.";
+  const name = owner === undefined ? t("another member") : context.state.displayName(owner, guildId);
+  const denialReason = isOwner ? null : t("Only the owner can do this.");
   return h(
     "div",
     { class: "settings-form" },
-    isOwner ? null : lockedNotice(`Only the owner can transfer or delete the guild. The owner is ${name}.`),
-    settingsSection("Transfer ownership", transferControls(view, denialReason)),
+    isOwner ? null : lockedNotice(t("Only the owner can transfer or delete the guild. The owner is {name}.", { name })),
+    settingsSection(t("Transfer ownership"), transferControls(view, denialReason)),
     settingsSection(
-      "Delete guild",
-      h("p", null, "All channels, messages and roles are deleted, for all members. This cannot be undone."),
+      t("Delete guild"),
+      h("p", null, t("All channels, messages and roles are deleted, for all members. This cannot be undone.")),
       h(
         "div",
         { class: "row" },
-        actionButton("Delete guild", () => deleteGuild(view), { danger: true, denialReason }),
+        actionButton(t("Delete guild"), () => deleteGuild(view), { danger: true, denialReason }),
       ),
     ),
   );
@@ -42,13 +43,13 @@ function build(view) {
 export function transferControls(view, denialReason, onDone = () => {}) {
   let newOwner = null;
   const isPossible = ({ value }) => value !== view.guild.owner_id && !view.context.state.user(value)?.bot;
-  const button = actionButton("Transfer ownership", async () => (await transfer(view, newOwner)) && onDone(), {
+  const button = actionButton(t("Transfer ownership"), async () => (await transfer(view, newOwner)) && onDone(), {
     danger: true,
     denialReason,
   });
   button.disabled = true;
-  const picker = entityPicker("New owner", {
-    placeholder: "Choose a member",
+  const picker = entityPicker(t("New owner"), {
+    placeholder: t("Choose a member"),
     disabled: denialReason !== null,
     find: async query => (await findGuildEntities(view, ComponentType.USER_SELECT, query)).filter(isPossible),
     onChoose: choice => {
@@ -57,7 +58,7 @@ export function transferControls(view, denialReason, onDone = () => {}) {
     },
   });
   return [
-    h("p", null, "The new owner can do everything, and can remove you. Apps cannot own a guild."),
+    h("p", null, t("The new owner can do everything, and can remove you. Apps cannot own a guild.")),
     picker,
     h("div", { class: "row" }, button),
   ];
@@ -65,22 +66,22 @@ export function transferControls(view, denialReason, onDone = () => {}) {
 
 /** Return a field in which the user types the name of the guild. */
 function nameConfirmation(guild) {
-  return textSetting(`Type “${guild.name}” to confirm`, { required: true });
+  return textSetting(t("Type “{name}” to confirm", { name: guild.name }), { required: true });
 }
 
 /** Throw an error for the field `name` unless the user typed the name of the guild. */
 function requireName(guild, typed) {
   if (typed.trim() === guild.name) return;
-  const message = `This is not the name of the guild: ${guild.name}`;
+  const message = t("This is not the name of the guild: {name}", { name: guild.name });
   throw new ApiError(0, 0, message, { name: { _errors: [{ message }] } });
 }
 
 async function transfer(view, choice) {
   const { context, guildId, guild } = view;
   const isDone = await openActionDialog({
-    title: `Transfer ${guild.name} to ${choice.label}?`,
-    text: "You stay a member with your roles. Only the new owner can transfer it back.",
-    label: "Transfer ownership",
+    title: t("Transfer {guild} to {name}?", { guild: guild.name, name: choice.label }),
+    text: t("You stay a member with your roles. Only the new owner can transfer it back."),
+    label: t("Transfer ownership"),
     fields: { name: nameConfirmation(guild) },
     run: async ({ name }) => {
       requireName(guild, name);
@@ -88,7 +89,7 @@ async function transfer(view, choice) {
       context.state.apply("GUILD_UPDATE", changed);
     },
   });
-  if (isDone) showNotice(`${choice.label} owns the guild now.`, "done");
+  if (isDone) showNotice(t("{name} owns the guild now.", { name: choice.label }), "done");
   return isDone;
 }
 
@@ -96,9 +97,9 @@ async function transfer(view, choice) {
 export async function deleteGuild(view) {
   const { context, guildId, guild } = view;
   const isDone = await openActionDialog({
-    title: `Delete ${guild.name}?`,
-    text: "All channels, messages and roles are deleted, for all members. This cannot be undone.",
-    label: "Delete guild",
+    title: t("Delete {name}?", { name: guild.name }),
+    text: t("All channels, messages and roles are deleted, for all members. This cannot be undone."),
+    label: t("Delete guild"),
     fields: { name: nameConfirmation(guild) },
     run: async ({ name }) => {
       requireName(guild, name);
@@ -109,6 +110,6 @@ export async function deleteGuild(view) {
   if (!isDone) return false;
   context.state.apply("GUILD_DELETE", { id: guildId });
   context.go("/app");
-  showNotice(`${guild.name} was deleted.`, "done");
+  showNotice(t("{name} was deleted.", { name: guild.name }), "done");
   return true;
 }

@@ -1,6 +1,7 @@
 /** Permissions in groups with a search field, and the permission field of a role. */
 
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { showFieldNotice, switchSetting, textSetting } from "./fields.js";
 import { settingsSection } from "./layout.js";
 import { PERMISSION_GROUPS } from "./permission_texts.js";
@@ -28,7 +29,7 @@ export function permissionList(buildRow, bits) {
     };
   }).filter(group => group.rows.length);
   const status = h("p", { class: "muted", role: "status" });
-  const search = textSetting("Search permissions", { type: "search" });
+  const search = textSetting(t("Search permissions"), { type: "search" });
   const filter = event => {
     // A search does not change the form that contains it.
     event.stopPropagation();
@@ -40,7 +41,7 @@ export function permissionList(buildRow, bits) {
       node.hidden = visibleCount === 0;
       totalCount += visibleCount;
     }
-    status.textContent = totalCount ? "" : "No permissions found.";
+    status.textContent = totalCount ? "" : t("No permissions found.");
   };
   for (const event of ["input", "change"]) search.node.addEventListener(event, filter);
   return h(

@@ -5,6 +5,7 @@ import { channelPermissions } from "../state/permissions.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { ComponentType } from "../generated/enums.js";
+import { t } from "../ui/translation.js";
 import { entityPicker, findGuildEntities } from "./entity_picker.js";
 import { permissionList } from "./permission_list.js";
 
@@ -16,8 +17,8 @@ export const findTargets = (view, query) => findGuildEntities(view, ComponentTyp
  * this role.
  */
 export function viewAsPicker(view, onChoose) {
-  return entityPicker("View as", {
-    placeholder: "Role or member",
+  return entityPicker(t("View as"), {
+    placeholder: t("Role or member"),
     find: query => findTargets(view, query),
     onChoose: choice =>
       runAndReport(async () => {
@@ -36,15 +37,15 @@ async function findMember({ context, guildId, guild }, id) {
 export const plainMember = () => ({ user: { id: "0" }, roles: [] });
 
 /** The summary of a channel that a member cannot see. */
-export const HIDDEN_SUMMARY = "Hidden";
+export const HIDDEN_SUMMARY = t("Hidden");
 
 /** Return a short label for the access of a member to a channel. */
 export function accessSummary(guild, member, channel) {
   const bits = channelPermissions(guild, member, channel);
   if (!(bits & Permissions.VIEW_CHANNEL)) return HIDDEN_SUMMARY;
-  if (channel.type === ChannelType.GUILD_CATEGORY) return "Visible";
-  if (isVoice(channel)) return bits & Permissions.CONNECT ? "Can connect" : "Can only see it";
-  return bits & Permissions.SEND_MESSAGES ? "Can write" : "Can only read";
+  if (channel.type === ChannelType.GUILD_CATEGORY) return t("Visible");
+  if (isVoice(channel)) return bits & Permissions.CONNECT ? t("Can connect") : t("Can only see it");
+  return bits & Permissions.SEND_MESSAGES ? t("Can write") : t("Can only read");
 }
 
 /**
@@ -66,7 +67,7 @@ export function permissionPreview(view, readChannel, bits) {
     if (member === null) {
       setChildren(
         result,
-        h("p", { class: "muted" }, "Choose a role or member to see what they can do in this channel."),
+        h("p", { class: "muted" }, t("Choose a role or member to see what they can do in this channel.")),
       );
       return;
     }
@@ -78,7 +79,7 @@ export function permissionPreview(view, readChannel, bits) {
       h(
         "p",
         { class: canView ? "notice" : "notice warning", role: "status" },
-        canView ? `${name} can see this channel.` : `${name} cannot see this channel.`,
+        canView ? t("{name} can see this channel.", { name }) : t("{name} cannot see this channel.", { name }),
       ),
       permissionList((bit, label) => previewRow(label, Boolean(allowed & bit)), bits),
     );
@@ -89,7 +90,7 @@ export function permissionPreview(view, readChannel, bits) {
     draw();
   });
   draw();
-  const hint = "Includes changes that are not saved yet. A role is shown without the other roles of its members.";
+  const hint = t("Includes changes that are not saved yet. A role is shown without the other roles of its members.");
   return { node: h("div", { class: "settings-form" }, h("p", { class: "hint" }, hint), picker, result), draw };
 }
 
@@ -99,6 +100,6 @@ function previewRow(label, isAllowed) {
     { class: isAllowed ? "preview-row allowed" : "preview-row" },
     icon(isAllowed ? "check" : "close"),
     h("span", null, label),
-    h("span", { class: "muted small" }, isAllowed ? "Allowed" : "Not allowed"),
+    h("span", { class: "muted small" }, isAllowed ? t("Allowed") : t("Not allowed")),
   );
 }

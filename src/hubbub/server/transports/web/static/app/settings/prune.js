@@ -5,6 +5,7 @@ import { PRUNE_DAYS_DEFAULT, PRUNE_DAYS_MAX, PRUNE_DAYS_MIN, PRUNE_ROLES_MAX } f
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { numberSetting, reasonSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
@@ -17,26 +18,24 @@ export function pruneDenialReason(access) {
   return access.findDenialReason(Permissions.KICK_MEMBERS) ?? access.findDenialReason(Permissions.MANAGE_GUILD);
 }
 
-const membersText = count => (count === 1 ? "1 member" : `${count} members`);
-
 /** Open the dialog that counts and removes inactive members. Resolve to whether the request succeeded. */
 export async function openPruneDialog(view) {
   const { context, guildId } = view,
     path = `/guilds/${guildId}/prune`;
-  const days = numberSetting("Days without activity", {
-    hint: `From ${PRUNE_DAYS_MIN} to ${PRUNE_DAYS_MAX}.`,
+  const days = numberSetting(t("Days without activity"), {
+    hint: t("From {min} to {max}.", { min: PRUNE_DAYS_MIN, max: PRUNE_DAYS_MAX }),
     min: String(PRUNE_DAYS_MIN),
     max: String(PRUNE_DAYS_MAX),
     required: true,
   });
   days.write(PRUNE_DAYS_DEFAULT);
-  const roles = entitiesSetting(view, "Also members with these roles", {
+  const roles = entitiesSetting(view, t("Also members with these roles"), {
     type: ComponentType.ROLE_SELECT,
     max: PRUNE_ROLES_MAX,
-    placeholder: "No roles",
-    hint: "Members with any other role stay.",
+    placeholder: t("No roles"),
+    hint: t("Members with any other role stay."),
   });
-  const countNode = h("strong", { role: "status" }, "Counting…");
+  const countNode = h("strong", { role: "status" }, t("Counting…"));
   let timer,
     requestCount = 0,
     prunedCount = 0;
@@ -46,9 +45,15 @@ export async function openPruneDialog(view) {
     const query = { days: days.read(), include_roles: includeRoles.length ? includeRoles.join(",") : undefined };
     try {
       const found = await context.api.request("GET", path, { query });
-      if (requestNumber === requestCount) countNode.textContent = `${membersText(found.pruned)} would be removed.`;
+      if (requestNumber === requestCount)
+        countNode.textContent = tn(
+          "{count} member would be removed.",
+          "{count} members would be removed.",
+          found.pruned,
+        );
     } catch (error) {
-      if (requestNumber === requestCount) countNode.textContent = error.sentence ?? "The members could not be counted.";
+      if (requestNumber === requestCount)
+        countNode.textContent = error.sentence ?? t("The members could not be counted.");
     }
   };
   for (const { node } of [days, roles])
@@ -58,18 +63,19 @@ export async function openPruneDialog(view) {
     });
   runAndReport(fetchCount);
   const isDone = await openActionDialog({
-    title: "Remove inactive members",
+    title: t("Remove inactive members"),
     text: [
-      "Members without a role who were not active for this long are removed. They can join again with an invite. ",
+      t("Members without a role who were not active for this long are removed. They can join again with an invite."),
+      " ",
       countNode,
     ],
-    label: "Remove members",
+    label: t("Remove members"),
     fields: { days, include_roles: roles, reason: reasonSetting() },
     run: async ({ days: dayCount, include_roles: includeRoles, reason }) => {
       const json = { days: dayCount, include_roles: includeRoles, compute_prune_count: true };
       ({ pruned: prunedCount } = await context.api.request("POST", path, { json, reason: reason ?? undefined }));
     },
   });
-  if (isDone) showNotice(`${membersText(prunedCount)} removed.`, "done");
+  if (isDone) showNotice(tn("{count} member removed.", "{count} members removed.", prunedCount), "done");
   return isDone;
 }

@@ -2,8 +2,9 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
-import { firstErrorMessage, groupSetting } from "./fields.js";
-import { makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
+import { t } from "../ui/translation.js";
+import { firstErrorMessage, groupSetting, labelInSentence } from "./fields.js";
+import { describePlace, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
 let recordCount = 0;
 
@@ -12,7 +13,8 @@ let recordCount = 0;
  *
  * @param {string} label
  * @param {object} options
- * @param {string} options.noun names one record: `Add ${noun}`
+ * @param {string} options.addLabel label of the button that adds a record
+ * @param {string} options.newLabel name of a record without a title
  * @param {number} options.max
  * @param {() => Record<string, import("./fields.js").SettingsField>} options.fields returns the fields of one record
  * @param {any} options.blank the values of a new record
@@ -25,7 +27,18 @@ let recordCount = 0;
  */
 export function recordsSetting(
   label,
-  { noun, max, fields, blank, title, fromStored = identity, toStored = identity, emptyText, isCollapsible = false },
+  {
+    addLabel,
+    newLabel,
+    max,
+    fields,
+    blank,
+    title,
+    fromStored = identity,
+    toStored = identity,
+    emptyText,
+    isCollapsible = false,
+  },
 ) {
   /** @type {{key: string, id: string | undefined, node: any, group: any, draw: (isDisabled: boolean) => void,
    *   showErrors: (errors: any) => void}[]} */
@@ -38,13 +51,14 @@ export function recordsSetting(
     "button",
     { type: "button", class: "button small quiet", onclick: () => addRecord() },
     icon("plus"),
-    `Add ${noun}`,
+    addLabel,
   );
   const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
   const read = () => rows.map(({ group, id }) => toStored(group.read(), id));
   const draw = () => {
     addButton.disabled = isDisabled || rows.length >= max;
-    status.textContent = rows.length >= max ? `This is the maximum of ${max}.` : rows.length ? "" : (emptyText ?? "");
+    status.textContent =
+      rows.length >= max ? t("This is the maximum of {max}.", { max }) : rows.length ? "" : (emptyText ?? "");
     status.hidden = !status.textContent;
     rows.forEach((row, index) => {
       if (list.children[index] !== row.node) list.insertBefore(row.node, list.children[index] ?? null);
@@ -54,7 +68,7 @@ export function recordsSetting(
   };
   const createRow = (values, id, isOpen) => {
     const row = recordRow(
-      { noun, isCollapsible, title, isOpen },
+      { newLabel, isCollapsible, title, isOpen },
       groupSetting(fields(), { class: "record-fields" }),
       () => {
         rows = rows.filter(other => other !== row);
@@ -86,7 +100,8 @@ export function recordsSetting(
     place: (key, other, isAfter) => setOrder(placeId(keys(), key, other, isAfter)),
     describe: key => {
       const index = keys().indexOf(key);
-      return `${title(rows[index].group.read()) || noun}: ${index + 1} of ${rows.length}.`;
+      const name = title(rows[index].group.read()) || labelInSentence(newLabel);
+      return describePlace(name, index, rows.length);
     },
   });
   return {
@@ -121,22 +136,22 @@ export function recordsSetting(
 
 const identity = values => values;
 
-function recordRow({ noun, isCollapsible, title, isOpen }, group, onRemove) {
+function recordRow({ newLabel, isCollapsible, title, isOpen }, group, onRemove) {
   const key = `record-${(recordCount += 1)}`;
-  const handle = moveHandle(noun);
-  const removeButton = iconButton("bin", "Remove", onRemove);
+  const handle = moveHandle(labelInSentence(newLabel));
+  const removeButton = iconButton("bin", t("Remove"), onRemove);
   const heading = h("span", { class: "record-title", dir: "auto" });
   const content = isCollapsible
     ? h("details", { class: "record-content", open: isOpen }, h("summary", null, heading), group.node)
     : h("div", { class: "record-content" }, group.node);
   const node = h("li", { class: "settings-entry record", dataset: { key } }, handle, content, removeButton);
   const drawTitle = () => {
-    const text = title(group.read()) || `new ${noun}`;
-    heading.textContent = title(group.read()) || `New ${noun}`;
-    handle.setAttribute("aria-label", `Move ${text}`);
-    handle.title = `Move ${text}: drag, or press the arrow keys`;
-    removeButton.setAttribute("aria-label", `Remove ${text}`);
-    removeButton.title = `Remove ${text}`;
+    const name = title(group.read()) || labelInSentence(newLabel);
+    heading.textContent = title(group.read()) || newLabel;
+    handle.setAttribute("aria-label", t("Move {name}", { name }));
+    handle.title = t("Move {name}: drag, or press the arrow keys", { name });
+    removeButton.setAttribute("aria-label", t("Remove {name}", { name }));
+    removeButton.title = t("Remove {name}", { name });
   };
   for (const event of ["input", "change"]) node.addEventListener(event, drawTitle);
   return {

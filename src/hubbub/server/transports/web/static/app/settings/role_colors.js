@@ -1,6 +1,7 @@
 /** The colors of a role: none, one color, a gradient or the holographic style. */
 
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { choiceSetting, colorSetting } from "./fields.js";
 
 const NONE = "none";
@@ -8,10 +9,10 @@ const SOLID = "solid";
 const GRADIENT = "gradient";
 const HOLOGRAPHIC = "holographic";
 const STYLES = [
-  [NONE, "No color"],
-  [SOLID, "One color"],
-  [GRADIENT, "Gradient of two colors"],
-  [HOLOGRAPHIC, "Holographic"],
+  [NONE, t("No color")],
+  [SOLID, t("One color")],
+  [GRADIENT, t("Gradient of two colors")],
+  [HOLOGRAPHIC, t("Holographic")],
 ];
 /** The fixed colors of the holographic style (spec/http.md#3.5). */
 const HOLOGRAPHIC_COLORS = { primary_color: 11_127_295, secondary_color: 16_759_788, tertiary_color: 16_761_760 };
@@ -49,11 +50,11 @@ export function colorSwatch(colors) {
  * @returns {import("./fields.js").SettingsField}
  */
 export function roleColorsSetting(hasGradients) {
-  const style = choiceSetting("Color", STYLES, {
-    hint: hasGradients ? undefined : "Gradients and the holographic style are not available in this guild.",
+  const style = choiceSetting(t("Color"), STYLES, {
+    hint: hasGradients ? undefined : t("Gradients and the holographic style are not available in this guild."),
   });
-  const first = colorSetting("First color"),
-    second = colorSetting("Second color");
+  const first = colorSetting(t("First color")),
+    second = colorSetting(t("Second color"));
   const sample = h("div", { class: "role-sample" });
   const select = style.node.querySelector("select");
   const read = () => {
@@ -69,7 +70,7 @@ export function roleColorsSetting(hasGradients) {
     const chosen = style.read();
     first.node.hidden = chosen !== SOLID && chosen !== GRADIENT;
     second.node.hidden = chosen !== GRADIENT;
-    first.node.querySelector("label").textContent = chosen === GRADIENT ? "First color" : "Role color";
+    first.node.querySelector("label").textContent = chosen === GRADIENT ? t("First color") : t("Role color");
     for (const option of select.options) {
       // The options of a choice have their index as value.
       const [optionStyle] = STYLES[Number(option.value)];

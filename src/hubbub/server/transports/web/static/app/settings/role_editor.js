@@ -3,6 +3,7 @@
 import { ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { roleIconPath } from "../content/cdn_paths.js";
 import { switchSetting, textSetting } from "./fields.js";
 import { SettingsForm, openActionDialog } from "./form.js";
@@ -17,7 +18,7 @@ import { imageSetting } from "./upload_field.js";
 function permissionDenialReason(access, role, bit) {
   // The notice above the tabs gives the reason for all permissions.
   if (access.roleDenialReason(role) !== null) return "";
-  return access.has(bit) ? null : "You can only change permissions that you have.";
+  return access.has(bit) ? null : t("You can only change permissions that you have.");
 }
 
 /** Show the page of a role; `goBack` shows the list again. */
@@ -55,7 +56,7 @@ export function openRole(view, roleId, goBack) {
     const current = find();
     if (current === undefined) {
       goBack();
-      if (!isDeletedHere) showNotice(`${name} was deleted by someone else.`);
+      if (!isDeletedHere) showNotice(t("{name} was deleted by someone else.", { name }));
       return;
     }
     if (detail.kind === "guilds") {
@@ -67,15 +68,15 @@ export function openRole(view, roleId, goBack) {
     members?.onChange(detail);
   });
   drawAccess();
-  const permissionsTab = { label: "Permissions", content: permissions.node };
+  const permissionsTab = { label: t("Permissions"), content: permissions.node };
   const tabs = isEveryone
     ? [permissionsTab]
     : [
-        { label: "Appearance", content: [appearanceSections(appearance, features), deletion] },
+        { label: t("Appearance"), content: [appearanceSections(appearance, features), deletion] },
         permissionsTab,
-        { label: "Members", content: members.node, onShow: members.onShow },
+        { label: t("Members"), content: members.node, onShow: members.onShow },
       ];
-  view.openPage(titleOf(role, isEveryone), "All roles", goBack, [notice, settingsTabs("Role", tabs)]);
+  view.openPage(titleOf(role, isEveryone), t("All roles"), goBack, [notice, settingsTabs(t("Role"), tabs)]);
 }
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
@@ -83,7 +84,7 @@ const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 /** Add the general rule to the reason of `roleDenialReason` if the role is too high. */
 function explain(denialReason) {
   return denialReason.startsWith("This role")
-    ? `${denialReason} You can only change roles below your highest role.`
+    ? t("{reason} You can only change roles below your highest role.", { reason: denialReason })
     : denialReason;
 }
 
@@ -102,33 +103,33 @@ function valuesOf(role) {
 /** Return why the roles of a guild with these features cannot have an appearance field, or null. */
 function appearanceDenialReason(fieldName, features) {
   const isIcon = fieldName === "icon" || fieldName === "unicode_emoji";
-  return isIcon && !features.has("ROLE_ICONS") ? "Role icons are not available in this guild." : null;
+  return isIcon && !features.has("ROLE_ICONS") ? t("Role icons are not available in this guild.") : null;
 }
 
 function appearanceFields(find, role, features) {
   return {
-    name: textSetting("Name", { maxlength: ROLE_NAME_MAX }),
+    name: textSetting(t("Name"), { maxlength: ROLE_NAME_MAX }),
     colors: roleColorsSetting(features.has("ENHANCED_ROLE_COLORS")),
-    icon: imageSetting("Icon", {
-      hint: "A square image of at least 64 × 64 pixels.",
+    icon: imageSetting(t("Icon"), {
+      hint: t("A square image of at least 64 × 64 pixels."),
       preview: value => {
         const path = roleIconPath({ ...(find() ?? role), icon: value });
         return path === null
-          ? h("span", { class: "muted small" }, "No icon")
+          ? h("span", { class: "muted small" }, t("No icon"))
           : h("img", { src: path, alt: "", class: "role-icon" });
       },
     }),
-    unicode_emoji: textSetting("Emoji", {
-      hint: "Shown if there is no icon.",
+    unicode_emoji: textSetting(t("Emoji"), {
+      hint: t("Shown if there is no icon."),
       isNullable: true,
       maxlength: ROLE_UNICODE_EMOJI_MAX,
       class: "short-input",
     }),
-    hoist: switchSetting("Show members separately", {
-      hint: "Lists online members with this role in their own group.",
+    hoist: switchSetting(t("Show members separately"), {
+      hint: t("Lists online members with this role in their own group."),
     }),
-    mentionable: switchSetting("Allow everyone to mention this role", {
-      hint: "Members with the permission “Mention everyone” always can.",
+    mentionable: switchSetting(t("Allow everyone to mention this role"), {
+      hint: t("Members with the permission “Mention everyone” always can."),
     }),
   };
 }
@@ -136,27 +137,27 @@ function appearanceFields(find, role, features) {
 function appearanceSections(fields, features) {
   const iconDenialReason = appearanceDenialReason("icon", features);
   return [
-    settingsSection("Role", fields.name.node, fields.colors.node),
+    settingsSection(t("Role"), fields.name.node, fields.colors.node),
     settingsSection(
-      "Icon",
+      t("Icon"),
       fields.icon.node,
       fields.unicode_emoji.node,
       iconDenialReason === null ? null : h("p", { class: "hint" }, iconDenialReason),
     ),
-    settingsSection("Visibility", fields.hoist.node, fields.mentionable.node),
+    settingsSection(t("Visibility"), fields.hoist.node, fields.mentionable.node),
   ];
 }
 
 function drawDeletion(node, view, role, denialReason, onDelete) {
-  const reason = role.managed ? "An app manages this role. Remove the app to delete the role." : denialReason;
+  const reason = role.managed ? t("An app manages this role. Remove the app to delete the role.") : denialReason;
   const version = `${role.name} ${reason}`;
   if (node.dataset.version === version) return;
   node.dataset.version = version;
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Delete ${role.name}?`,
-      text: "Members lose this role and its permissions, in all channels too. This cannot be undone.",
-      label: "Delete role",
+      title: t("Delete {name}?", { name: role.name }),
+      text: t("Members lose this role and its permissions, in all channels too. This cannot be undone."),
+      label: t("Delete role"),
       run: async () => {
         onDelete();
         await view.context.api.request("DELETE", `/guilds/${view.guildId}/roles/${role.id}`);
@@ -164,12 +165,12 @@ function drawDeletion(node, view, role, denialReason, onDelete) {
     });
     if (!isDone) return;
     view.context.state.apply("GUILD_ROLE_DELETE", { guild_id: view.guildId, role_id: role.id });
-    showNotice(`${role.name} was deleted.`, "done");
+    showNotice(t("{name} was deleted.", { name: role.name }), "done");
   };
   node.replaceChildren(
     settingsSection(
-      "Delete",
-      h("div", { class: "row" }, actionButton("Delete role", remove, { danger: true, denialReason: reason })),
+      t("Delete"),
+      h("div", { class: "row" }, actionButton(t("Delete role"), remove, { danger: true, denialReason: reason })),
       reason === null ? null : h("p", { class: "hint" }, reason),
     ),
   );

@@ -5,6 +5,7 @@ import { Permissions } from "../network/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { textSetting } from "./fields.js";
 import { actionButton, listEntry } from "./layout.js";
@@ -21,7 +22,7 @@ const nameOf = member => member.nick || member.user.global_name || member.user.u
 
 /** Return why the user cannot assign or remove a role, or null. */
 function assignmentDenialReason(access, role) {
-  return role.managed ? "An app manages the members of this role." : access.roleDenialReason(role);
+  return role.managed ? t("An app manages the members of this role.") : access.roleDenialReason(role);
 }
 
 /**
@@ -37,19 +38,19 @@ export function roleMembers(view, roleId) {
   let lastLoadedId = null,
     isComplete = false,
     isStarted = false;
-  const list = h("ul", { class: "settings-list", "aria-label": "Members with this role" });
-  const status = h("p", { class: "muted", role: "status" }, "Loading…");
+  const list = h("ul", { class: "settings-list", "aria-label": t("Members with this role") });
+  const status = h("p", { class: "muted", role: "status" }, t("Loading…"));
   const reason = h("p", { class: "hint" });
   const addButton = h(
     "button",
     { type: "button", class: "button small", onclick: () => openAddDialog(view, roleId, members, updateMember) },
     icon("plus"),
-    "Add members",
+    t("Add members"),
   );
   const moreButton = h(
     "button",
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
-    "Show more",
+    t("Show more"),
   );
   const findRole = () => view.guild.roles.find(role => role.id === roleId);
   const draw = () => {
@@ -59,7 +60,8 @@ export function roleMembers(view, roleId) {
     addButton.disabled = denialReason !== null;
     reason.textContent = denialReason ?? "";
     reason.hidden = denialReason === null;
-    if (isStarted) status.textContent = members.size ? "" : isComplete ? "No member has this role yet." : "Loading…";
+    if (isStarted)
+      status.textContent = members.size ? "" : isComplete ? t("No member has this role yet.") : t("Loading…");
     reconcile(
       list,
       [...members.values()].map(member => memberEntry(view, role, member, denialReason, () => remove(member))),
@@ -74,7 +76,7 @@ export function roleMembers(view, roleId) {
     runAndReport(async () => {
       await context.api.request("DELETE", `/guilds/${guildId}/members/${member.user.id}/roles/${roleId}`);
       updateMember(member, false);
-      showNotice(`${nameOf(member)} no longer has this role.`, "done");
+      showNotice(t("{name} no longer has this role.", { name: nameOf(member) }), "done");
       addButton.focus();
     });
   const fetchPage = () =>
@@ -129,7 +131,12 @@ function memberEntry({ access }, role, member, denialReason, onRemove) {
         mark: userAvatar(member.user, name),
         title: name,
         details: [`@${member.user.username}`],
-        actions: [actionButton("Remove", onRemove, { denialReason, name: `Remove ${name} from ${role.name}` })],
+        actions: [
+          actionButton(t("Remove"), onRemove, {
+            denialReason,
+            name: t("Remove {name} from {role}", { name, role: role.name }),
+          }),
+        ],
       }),
   };
 }
@@ -138,10 +145,10 @@ function memberEntry({ access }, role, member, denialReason, onRemove) {
 function openAddDialog(view, roleId, members, updateMember) {
   const { context, guildId } = view;
   const role = view.guild.roles.find(other => other.id === roleId);
-  openDialog(`Add members to ${role.name}`, close => {
-    const list = h("ul", { class: "settings-list", "aria-label": "Members without this role" });
+  openDialog(t("Add members to {name}", { name: role.name }), close => {
+    const list = h("ul", { class: "settings-list", "aria-label": t("Members without this role") });
     const status = h("p", { class: "muted small", role: "status" });
-    const search = textSetting("Search members", { type: "search", maxlength: SEARCH_QUERY_MAX });
+    const search = textSetting(t("Search members"), { type: "search", maxlength: SEARCH_QUERY_MAX });
     let requestCount = 0,
       timer;
     const assign = member =>
@@ -151,7 +158,7 @@ function openAddDialog(view, roleId, members, updateMember) {
         await context.api.request("PUT", `/guilds/${guildId}/members/${member.user.id}/roles/${roleId}`);
         updateMember(member, true);
         await find();
-        status.textContent = `${nameOf(member)} was added.`;
+        status.textContent = t("{name} was added.", { name: nameOf(member) });
         search.node.querySelector("input").focus();
       });
     const find = async () => {
@@ -164,7 +171,7 @@ function openAddDialog(view, roleId, members, updateMember) {
         : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: OFFERED_MEMBERS_MAX } }));
       if (requestNumber !== requestCount) return;
       const others = found.filter(member => !members.has(member.user.id) && !member.roles.includes(roleId));
-      status.textContent = others.length ? "" : "No other members found.";
+      status.textContent = others.length ? "" : t("No other members found.");
       setChildren(
         list,
         others.map(member => {
@@ -173,7 +180,7 @@ function openAddDialog(view, roleId, members, updateMember) {
             mark: userAvatar(member.user, name),
             title: name,
             details: [`@${member.user.username}`],
-            actions: [actionButton("Add", () => assign(member), { name: `Add ${name}` })],
+            actions: [actionButton(t("Add"), () => assign(member), { name: t("Add {name}", { name }) })],
           });
         }),
       );
@@ -189,7 +196,7 @@ function openAddDialog(view, roleId, members, updateMember) {
       search.node,
       status,
       h("div", { class: "dialog-list" }, list),
-      h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: close }, "Done")),
+      h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: close }, t("Done"))),
     );
   });
 }

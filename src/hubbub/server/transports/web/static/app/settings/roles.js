@@ -4,18 +4,19 @@ import { ROLE_NAME_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { textSetting } from "./fields.js";
 import { SettingsForm, openActionDialog } from "./form.js";
 import { actionButton, listEntry, viewOnlyNotice } from "./layout.js";
 import { colorSwatch, colorsOf } from "./role_colors.js";
 import { openRole } from "./role_editor.js";
-import { SORTING_HINT, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
+import { SORTING_HINT, describePlace, makeSortable, moveHandle, placeId, stepId } from "./sortable_list.js";
 
 /** Delay before the numbers of members are loaded again, so that several changes in a row cause one request. */
 const MEMBER_COUNTS_DELAY_MS = 500;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const ROLES_SCREEN = { id: "roles", label: "Roles", icon: "shield", build };
+export const ROLES_SCREEN = { id: "roles", label: t("Roles"), icon: "shield", build };
 
 function build(view, focusedId = null) {
   const { context, guildId } = view;
@@ -24,7 +25,7 @@ function build(view, focusedId = null) {
   /** Numbers of members by role ID; null until they are loaded. @type {Record<string, number> | null} */
   let counts = null,
     timer;
-  const list = h("ul", { class: "settings-list", "aria-label": "Roles" });
+  const list = h("ul", { class: "settings-list", "aria-label": t("Roles") });
   const notice = h("div", { class: "settings-access" });
   const tools = h("div", { class: "settings-tools" });
   const edit = roleId => view.requestPage(() => openRole(view, roleId, () => showList(view, roleId)));
@@ -79,7 +80,7 @@ function build(view, focusedId = null) {
     place: (id, otherId, isAfter) => order.includes(otherId) && setOrder(id, placeId(order, id, otherId, isAfter)),
     describe: id => {
       const name = view.access.roles.find(role => role.id === id)?.name;
-      return `${name}: ${order.indexOf(id) + 1} of ${order.length}.`;
+      return describePlace(name, order.indexOf(id), order.length);
     },
   });
   const form = new SettingsForm(
@@ -133,7 +134,7 @@ function saveOrder({ context, guildId }, order, movable) {
 }
 
 function drawNotice(notice, denialReason, isOwner) {
-  const hint = h("p", { class: "hint" }, "You can only change roles below your highest role.");
+  const hint = h("p", { class: "hint" }, t("You can only change roles below your highest role."));
   if (denialReason !== null) notice.replaceChildren(viewOnlyNotice(denialReason));
   else notice.replaceChildren(...(isOwner ? [] : [hint]));
 }
@@ -148,29 +149,29 @@ function drawTools(tools, denialReason, onCreate) {
     title: denialReason,
     onclick: onCreate,
   });
-  button.append(icon("plus"), "Create role");
+  button.append(icon("plus"), t("Create role"));
   tools.replaceChildren(button);
 }
 
 async function create(view, edit) {
   let role = null;
   const isDone = await openActionDialog({
-    title: "Create role",
-    text: "The role starts below all others, with the permissions of @everyone.",
-    label: "Create",
+    title: t("Create role"),
+    text: t("The role starts below all others, with the permissions of @everyone."),
+    label: t("Create"),
     danger: false,
-    fields: { name: textSetting("Name", { maxlength: ROLE_NAME_MAX, required: true }) },
+    fields: { name: textSetting(t("Name"), { maxlength: ROLE_NAME_MAX, required: true }) },
     run: async ({ name }) => {
       role = await view.context.api.request("POST", `/guilds/${view.guildId}/roles`, { json: { name } });
       view.context.state.apply("GUILD_ROLE_CREATE", { guild_id: view.guildId, role });
     },
   });
   if (!isDone) return;
-  showNotice(`${role.name} was created.`, "done");
+  showNotice(t("{name} was created.", { name: role.name }), "done");
   edit(role.id);
 }
 
-const membersText = count => (count === null ? null : count === 1 ? "1 member" : `${count} members`);
+const membersText = count => (count === null ? null : tn("{count} member", "{count} members", count));
 
 /** Return the entry of a role. With `isLocked`, a notice above the list has the reason, so the entry does not repeat it. */
 function roleEntry(role, { denialReason, isLocked }, count, edit) {
@@ -181,9 +182,9 @@ function roleEntry(role, { denialReason, isLocked }, count, edit) {
     build: () =>
       listEntry({
         mark: [moveHandle(role.name, denialReason), colorSwatch(colors)],
-        title: [role.name, role.managed ? h("span", { class: "tag" }, "App") : null],
+        title: [role.name, role.managed ? h("span", { class: "tag" }, t("App")) : null],
         details: [
-          [membersText(count), role.hoist ? "shown separately" : null].filter(Boolean).join(" · ") || null,
+          [membersText(count), role.hoist ? t("shown separately") : null].filter(Boolean).join(" · ") || null,
           denialReason === null || isLocked ? null : h("span", null, icon("lock"), ` ${denialReason}`),
         ],
         actions: [editButton(role, denialReason, edit)],
@@ -199,15 +200,18 @@ function everyoneEntry(role, denialReason, edit) {
       listEntry({
         mark: [h("span", { class: "move-space" }), colorSwatch(colorsOf(role))],
         title: "@everyone",
-        details: ["The permissions that all members have."],
+        details: [t("The permissions that all members have.")],
         actions: [editButton({ ...role, name: "@everyone" }, denialReason, edit)],
       }),
   };
 }
 
 function editButton(role, denialReason, edit) {
-  const label = denialReason === null ? "Edit" : "View";
-  const button = actionButton(label, () => edit(role.id), { name: `${label} ${role.name}` });
+  const { name } = role;
+  const button =
+    denialReason === null
+      ? actionButton(t("Edit"), () => edit(role.id), { name: t("Edit {name}", { name }) })
+      : actionButton(t("View"), () => edit(role.id), { name: t("View {name}", { name }) });
   button.dataset.focus = "edit";
   return button;
 }

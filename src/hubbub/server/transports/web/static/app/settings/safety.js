@@ -6,43 +6,44 @@ import { Permissions } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
-import { choiceSetting } from "./fields.js";
+import { t, tNodes, tn } from "../ui/translation.js";
+import { choiceSetting, labelInSentence } from "./fields.js";
 import { SettingsForm, openActionDialog } from "./form.js";
 import { actionButton, listEntry, settingsSection, viewOnlyNotice } from "./layout.js";
 
 const HOUR_MS = 3_600_000;
 
 const FILTER_OPTIONS = [
-  [ExplicitContentFilter.DISABLED, "Off"],
-  [ExplicitContentFilter.MEMBERS_WITHOUT_ROLES, "Media of members without a role"],
-  [ExplicitContentFilter.ALL_MEMBERS, "Media of all members"],
+  [ExplicitContentFilter.DISABLED, t("Off")],
+  [ExplicitContentFilter.MEMBERS_WITHOUT_ROLES, t("Media of members without a role")],
+  [ExplicitContentFilter.ALL_MEMBERS, t("Media of all members")],
 ];
 
 /** Actions that can be paused; `name` is the property in `incidents_data` and in the request. */
 const PAUSES = [
   {
     name: "invites_disabled_until",
-    label: "Invites",
-    pausedText: "New members cannot join until",
-    runningText: "New members can join with an invite.",
+    label: t("Invites"),
+    pausedText: time => tNodes("New members cannot join until {time}", { time }),
+    runningText: t("New members can join with an invite."),
   },
   {
     name: "dms_disabled_until",
-    label: "Direct messages",
-    pausedText: "Members who are not friends cannot write to each other until",
-    runningText: "Members can write to each other.",
+    label: t("Direct messages"),
+    pausedText: time => tNodes("Members who are not friends cannot write to each other until {time}", { time }),
+    runningText: t("Members can write to each other."),
   },
 ];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const SAFETY_SCREEN = { id: "safety", label: "Safety", icon: "lock", build };
+export const SAFETY_SCREEN = { id: "safety", label: t("Safety"), icon: "lock", build };
 
 function build(view) {
   const { context, guildId } = view;
   const notice = h("div", { class: "settings-access" });
-  const pauses = h("ul", { class: "settings-list", "aria-label": "Pauses" });
-  const twoFactor = h("ul", { class: "settings-list", "aria-label": "Two-factor authentication" });
-  const filter = choiceSetting("Check for explicit content", FILTER_OPTIONS);
+  const pauses = h("ul", { class: "settings-list", "aria-label": t("Pauses") });
+  const twoFactor = h("ul", { class: "settings-list", "aria-label": t("Two-factor authentication") });
+  const filter = choiceSetting(t("Check for explicit content"), FILTER_OPTIONS);
   const form = new SettingsForm({ explicit_content_filter: filter }, view.guild, {
     save: changes => context.api.request("PATCH", `/guilds/${guildId}`, { json: changes }),
     onInput: () => view.drawBar(),
@@ -68,9 +69,9 @@ function build(view) {
     h(
       "div",
       { class: "settings-form" },
-      settingsSection("Pause during a raid", pauses),
-      settingsSection("Moderators", twoFactor),
-      settingsSection("Media", filter.node),
+      settingsSection(t("Pause during a raid"), pauses),
+      settingsSection(t("Moderators"), twoFactor),
+      settingsSection(t("Media"), filter.node),
     ),
   ];
 }
@@ -85,15 +86,15 @@ function pauseEntry(view, { name, label, pausedText, runningText }, denialReason
   };
   const pause = () =>
     openActionDialog({
-      title: `Pause: ${label.toLowerCase()}`,
-      label: "Pause",
-      fields: { hours: choiceSetting("For", hourOptions()) },
+      title: t("Pause: {label}", { label: labelInSentence(label) }),
+      label: t("Pause"),
+      fields: { hours: choiceSetting(t("For"), hourOptions()) },
       run: ({ hours }) => send(new Date(Date.now() + hours * HOUR_MS).toISOString()),
     });
   const resume = () => runAndReport(() => send(null));
   const button = isPaused
-    ? actionButton("Resume", resume, { denialReason, name: `Resume: ${label}` })
-    : actionButton("Pause", pause, { denialReason, danger: true, name: `Pause: ${label}` });
+    ? actionButton(t("Resume"), resume, { denialReason, name: t("Resume: {label}", { label }) })
+    : actionButton(t("Pause"), pause, { denialReason, danger: true, name: t("Pause: {label}", { label }) });
   button.dataset.focus = "pause";
   return {
     key: name,
@@ -101,7 +102,7 @@ function pauseEntry(view, { name, label, pausedText, runningText }, denialReason
     build: () =>
       listEntry({
         title: label,
-        details: [isPaused ? h("span", null, `${pausedText} `, timeElement(endMs, "f")) : runningText],
+        details: [isPaused ? h("span", null, ...pausedText(timeElement(endMs, "f"))) : runningText],
         actions: [button],
       }),
   };
@@ -109,13 +110,13 @@ function pauseEntry(view, { name, label, pausedText, runningText }, denialReason
 
 /** Return the lengths of a pause as pairs of hours and label. */
 function hourOptions() {
-  return [1, 6, 12, INCIDENT_HOURS_MAX].map(hours => [hours, hours === 1 ? "1 hour" : `${hours} hours`]);
+  return [1, 6, 12, INCIDENT_HOURS_MAX].map(hours => [hours, tn("{count} hour", "{count} hours", hours)]);
 }
 
 /** Return why the user cannot require two-factor authentication, or null. */
 function twoFactorDenialReason({ access, context }) {
-  if (!access.isOwner) return "Only the owner can change this.";
-  return context.me.mfa_enabled ? null : "Turn on two-factor authentication for your own account first.";
+  if (!access.isOwner) return t("Only the owner can change this.");
+  return context.me.mfa_enabled ? null : t("Turn on two-factor authentication for your own account first.");
 }
 
 function twoFactorEntry(view) {
@@ -126,20 +127,19 @@ function twoFactorEntry(view) {
       const level = isRequired ? MfaLevel.NONE : MfaLevel.ELEVATED;
       await view.context.api.request("POST", `/guilds/${view.guildId}/mfa`, { json: { level } });
       view.context.state.apply("GUILD_UPDATE", { id: view.guildId, mfa_level: level });
-      showNotice(isRequired ? "Moderators need no second factor." : "Moderators need a second factor.", "done");
+      showNotice(isRequired ? t("Moderators need no second factor.") : t("Moderators need a second factor."), "done");
     });
-  const button = actionButton(isRequired ? "Stop requiring" : "Require", toggle, {
-    denialReason,
-    name: `${isRequired ? "Stop requiring" : "Require"} two-factor authentication`,
-  });
+  const button = isRequired
+    ? actionButton(t("Stop requiring"), toggle, { denialReason, name: t("Stop requiring two-factor authentication") })
+    : actionButton(t("Require"), toggle, { denialReason, name: t("Require two-factor authentication") });
   button.dataset.focus = "two-factor";
   return {
     key: "two-factor",
     version: `${isRequired} ${denialReason}`,
     build: () =>
       listEntry({
-        title: ["Two-factor authentication", isRequired ? h("span", { class: "tag" }, "Required") : null],
-        details: ["Moderators without it cannot kick, ban or change settings.", denialReason],
+        title: [t("Two-factor authentication"), isRequired ? h("span", { class: "tag" }, t("Required")) : null],
+        details: [t("Moderators without it cannot kick, ban or change settings."), denialReason],
         actions: [button],
       }),
   };

@@ -6,6 +6,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
+import { t, tNodes, tn } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { eventImagePath } from "../content/cdn_paths.js";
 import { channelLabel } from "./channel_choices.js";
@@ -16,7 +17,7 @@ import { actionButton, listEntry, settingsSection, statusLine, viewOnlyNotice } 
 import { liveList } from "./live_list.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const EVENTS_SCREEN = { id: "events", label: "Events", icon: "calendar", build };
+export const EVENTS_SCREEN = { id: "events", label: t("Events"), icon: "calendar", build };
 
 /** Return why the user cannot change an event, or null. */
 function editDenialReason(access, event) {
@@ -34,19 +35,19 @@ function build(view, focusedId = null) {
     "button",
     { type: "button", class: "button small", onclick: () => add() },
     icon("plus"),
-    "Create event",
+    t("Create event"),
   );
   const open = event => view.requestPage(() => openEvent(view, event, id => showList(view, id)));
   const list = liveList({
-    label: "Events",
-    emptyText: "No events are scheduled. Create one to invite members to a time and place.",
+    label: t("Events"),
+    emptyText: t("No events are scheduled. Create one to invite members to a time and place."),
     fetch: () => context.api.request("GET", eventsPath(view), { query: { with_user_count: true } }),
     entry: event => eventEntry(view, event, open),
   });
   const add = async () => {
     const event = await openCreation(view);
     if (event === null) return;
-    showNotice(`${event.name} was created.`, "done");
+    showNotice(t("{name} was created.", { name: event.name }), "done");
     await list.load();
     list.focus(event.id);
   };
@@ -58,7 +59,7 @@ function build(view, focusedId = null) {
       notice,
       isLocked
         ? viewOnlyNotice(denialReason)
-        : denialReason && h("p", { class: "hint" }, `To create events: ${denialReason}`),
+        : denialReason && h("p", { class: "hint" }, t("To create events: {reason}", { reason: denialReason })),
     );
     list.draw();
   };
@@ -78,40 +79,47 @@ function showList(view, focusedId) {
 /** Return the text with the place of an event, or null. */
 function placeText({ state }, event) {
   if (!event.channel_id) return event.entity_metadata?.location ?? null;
-  return state.channels.has(event.channel_id) ? channelLabel(state.channels.get(event.channel_id)) : "a hidden channel";
+  return state.channels.has(event.channel_id)
+    ? channelLabel(state.channels.get(event.channel_id))
+    : t("a hidden channel");
 }
 
 /** Return the node with the start and end of an event. */
 function timeNode(event) {
-  const end = event.scheduled_end_time;
-  return h(
-    "span",
-    null,
-    timeElement(Date.parse(event.scheduled_start_time), "f"),
-    end ? [" to ", timeElement(Date.parse(end), "f")] : null,
-  );
+  const start = timeElement(Date.parse(event.scheduled_start_time), "f");
+  if (!event.scheduled_end_time) return h("span", null, start);
+  const end = timeElement(Date.parse(event.scheduled_end_time), "f");
+  return h("span", null, ...tNodes("{start} to {end}", { start, end }));
 }
 
 function eventEntry(view, event, open) {
   const denialReason = editDenialReason(view.access, event),
     place = placeText(view.context, event),
-    creator = event.creator?.global_name || event.creator?.username,
-    label = denialReason === null ? "Edit" : "View";
+    creator = event.creator?.global_name || event.creator?.username;
   return {
     key: event.id,
     version: JSON.stringify([event, denialReason, place]),
     build: () => {
-      const button = actionButton(label, () => open(event), { name: `${label} ${event.name}` });
+      const { name } = event;
+      const button =
+        denialReason === null
+          ? actionButton(t("Edit"), () => open(event), { name: t("Edit {name}", { name }) })
+          : actionButton(t("View"), () => open(event), { name: t("View {name}", { name }) });
       button.dataset.focus = "edit";
       return listEntry({
         mark: event.image
           ? h("img", { class: "event-image", src: eventImagePath(event), alt: "", loading: "lazy" })
           : h("span", { class: "event-image" }, icon("calendar")),
-        title: [event.name, event.status === EventStatus.ACTIVE ? h("span", { class: "tag" }, "Now") : null],
+        title: [event.name, event.status === EventStatus.ACTIVE ? h("span", { class: "tag" }, t("Now")) : null],
         details: [
           timeNode(event),
           [place, repetitionText(event)].filter(Boolean).join(" · "),
-          [`${event.user_count ?? 0} interested`, creator && `created by ${creator}`].filter(Boolean).join(" · "),
+          [
+            tn("{count} interested", "{count} interested", event.user_count ?? 0),
+            creator && t("created by {name}", { name: creator }),
+          ]
+            .filter(Boolean)
+            .join(" · "),
         ],
         actions: [button],
       });
@@ -127,8 +135,8 @@ async function openCreation(view) {
   fields.recurrence_rule.write(NO_REPETITION);
   let created = null;
   await openActionDialog({
-    title: "Create event",
-    label: "Create",
+    title: t("Create event"),
+    label: t("Create"),
     danger: false,
     fields,
     run: async values => {
@@ -144,15 +152,15 @@ const TRANSITIONS = new Map([
     EventStatus.SCHEDULED,
     [
       {
-        label: "Start now",
+        label: t("Start now"),
         status: EventStatus.ACTIVE,
-        text: "Members see that the event takes place now.",
+        text: t("Members see that the event takes place now."),
         danger: false,
       },
       {
-        label: "Cancel event",
+        label: t("Cancel event"),
         status: EventStatus.CANCELED,
-        text: "Interested members no longer see it. This cannot be undone.",
+        text: t("Interested members no longer see it. This cannot be undone."),
         danger: true,
       },
     ],
@@ -161,9 +169,9 @@ const TRANSITIONS = new Map([
     EventStatus.ACTIVE,
     [
       {
-        label: "End event",
+        label: t("End event"),
         status: EventStatus.COMPLETED,
-        text: "The event is over. This cannot be undone.",
+        text: t("The event is over. This cannot be undone."),
         danger: true,
       },
     ],
@@ -211,7 +219,7 @@ function openEvent(view, event, goBack) {
     const isEnd = status !== EventStatus.ACTIVE;
     const patch = () => context.api.request("PATCH", path, { json: { status } });
     const isDone = await openActionDialog({
-      title: `${label}?`,
+      title: t("{label}?", { label }),
       text,
       label,
       danger,
@@ -220,17 +228,22 @@ function openEvent(view, event, goBack) {
       },
     });
     if (!isDone) return;
-    if (isEnd) leave(status === EventStatus.CANCELED ? `${current.name} was canceled.` : `${current.name} has ended.`);
+    if (isEnd)
+      leave(
+        status === EventStatus.CANCELED
+          ? t("{name} was canceled.", { name: current.name })
+          : t("{name} has ended.", { name: current.name }),
+      );
     else draw();
   };
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Delete ${current.name}?`,
-      text: "Members no longer see the event. This cannot be undone.",
-      label: "Delete event",
+      title: t("Delete {name}?", { name: current.name }),
+      text: t("Members no longer see the event. This cannot be undone."),
+      label: t("Delete event"),
       run: () => end(() => context.api.request("DELETE", path)),
     });
-    if (isDone) leave(`${current.name} was deleted.`);
+    if (isDone) leave(t("{name} was deleted.", { name: current.name }));
   };
   const draw = () => {
     const denialReason = editDenialReason(view.access, current);
@@ -239,11 +252,11 @@ function openEvent(view, event, goBack) {
     dates.draw(current, denialReason);
     setChildren(
       actions,
-      actionButton("Show interested members", () => openInterested(view, current)),
+      actionButton(t("Show interested members"), () => openInterested(view, current)),
       (TRANSITIONS.get(current.status) ?? []).map(transition =>
         actionButton(transition.label, () => change(transition), { danger: transition.danger, denialReason }),
       ),
-      actionButton("Delete event", remove, { danger: true, denialReason }),
+      actionButton(t("Delete event"), remove, { danger: true, denialReason }),
     );
   };
   const reload = () =>
@@ -253,7 +266,7 @@ function openEvent(view, event, goBack) {
       const changed = found.find(({ id }) => id === event.id);
       if (changed === undefined) {
         goBack(event.id);
-        showNotice(`${current.name} was ended or deleted by someone else.`);
+        showNotice(t("{name} was ended or deleted by someone else.", { name: current.name }));
         return;
       }
       current = changed;
@@ -267,30 +280,30 @@ function openEvent(view, event, goBack) {
   });
   draw();
   const nodes = names => names.map(name => fields[name].node);
-  view.openPage(event.name, "All events", () => goBack(event.id), [
+  view.openPage(event.name, t("All events"), () => goBack(event.id), [
     notice,
     h(
       "div",
       { class: "settings-form" },
-      settingsSection("Event", nodes(["name", "description", "image"])),
-      settingsSection("Place", nodes(["channel_id", "entity_metadata"])),
-      settingsSection("Time", nodes(["scheduled_start_time", "scheduled_end_time", "recurrence_rule"])),
+      settingsSection(t("Event"), nodes(["name", "description", "image"])),
+      settingsSection(t("Place"), nodes(["channel_id", "entity_metadata"])),
+      settingsSection(t("Time"), nodes(["scheduled_start_time", "scheduled_end_time", "recurrence_rule"])),
       dates.node,
-      settingsSection("Actions", actions),
+      settingsSection(t("Actions"), actions),
     ),
   ]);
 }
 
 /** Open the dialog with the members who are interested in an event. */
 function openInterested(view, event) {
-  openDialog(`Interested in ${event.name}`, () => {
-    const status = statusLine("Loading…");
-    const list = h("ul", { class: "settings-list", "aria-label": "Interested members" });
+  openDialog(t("Interested in {name}", { name: event.name }), () => {
+    const status = statusLine(t("Loading…"));
+    const list = h("ul", { class: "settings-list", "aria-label": t("Interested members") });
     runAndReport(async () => {
       const users = await view.context.api.request("GET", `${eventsPath(view)}/${event.id}/users`, {
         query: { with_member: true },
       });
-      status.textContent = users.length ? "" : "No member is interested yet.";
+      status.textContent = users.length ? "" : t("No member is interested yet.");
       setChildren(
         list,
         users.map(({ user, member }) => {

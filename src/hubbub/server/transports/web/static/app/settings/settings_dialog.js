@@ -5,6 +5,7 @@ import { confirmAction } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { closePopup } from "../ui/popups.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 
 /**
  * A screen of the settings.
@@ -79,7 +80,7 @@ export class SettingsDialog {
       ),
       h(
         "nav",
-        { class: "settings-nav", "aria-label": "Settings" },
+        { class: "settings-nav", "aria-label": t("Settings") },
         this.groups.map(([heading, screens]) => [
           h("h3", null, heading),
           h(
@@ -90,7 +91,7 @@ export class SettingsDialog {
         ]),
       ),
       h("div", { class: "settings-content" }, this.main, this.bar),
-      iconButton("close", "Close settings", () => this.requestClose(), {
+      iconButton("close", t("Close settings"), () => this.requestClose(), {
         class: "icon-button settings-close",
         "aria-keyshortcuts": "Escape",
       }),
@@ -200,7 +201,7 @@ export class SettingsDialog {
     this.#onChange = this.pendingListener ?? null;
     this.pendingListener = null;
     this.#leavePage = null;
-    this.backLabel.textContent = "All settings";
+    this.backLabel.textContent = t("All settings");
     setChildren(this.main, h("h3", { class: "settings-heading", id: "settings-heading", dir: "auto" }, title), content);
     this.main.scrollTop = 0;
     this.drawBar();
@@ -232,7 +233,7 @@ export class SettingsDialog {
       const isSaved = await this.#form.submit();
       button.disabled = false;
       if (!isSaved) return;
-      showNotice("Changes saved.", "done");
+      showNotice(t("Changes saved."), "done");
       this.main.focus();
     };
     const reset = () => {
@@ -241,10 +242,10 @@ export class SettingsDialog {
     };
     return h(
       "div",
-      { class: "save-bar", role: "region", "aria-label": "Unsaved changes", hidden: true },
-      h("p", { role: "status" }, "You have unsaved changes."),
-      h("button", { type: "button", class: "button small quiet", onclick: reset }, "Reset"),
-      h("button", { type: "button", class: "button small", onclick: save }, "Save changes"),
+      { class: "save-bar", role: "region", "aria-label": t("Unsaved changes"), hidden: true },
+      h("p", { role: "status" }, t("You have unsaved changes.")),
+      h("button", { type: "button", class: "button small quiet", onclick: reset }, t("Reset")),
+      h("button", { type: "button", class: "button small", onclick: save }, t("Save changes")),
     );
   }
 
@@ -256,7 +257,7 @@ export class SettingsDialog {
   /** Return whether there are no unsaved changes, or the user discards them. */
   async #confirmDiscard() {
     if (!this.#form?.isDirty) return true;
-    return confirmAction("Discard changes?", "You have changes that are not saved.", "Discard");
+    return confirmAction(t("Discard changes?"), t("You have changes that are not saved."), t("Discard"));
   }
 
   /** Close the settings, unless the user keeps unsaved changes. */

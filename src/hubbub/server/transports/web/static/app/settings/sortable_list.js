@@ -1,6 +1,7 @@
 /** Lists whose entries the user moves, with a pointer or the arrow keys. */
 
 import { h, icon } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 
 /** Distance from the edge of the content within which a drag scrolls it. */
 const SCROLL_EDGE_PX = 48;
@@ -8,8 +9,9 @@ const SCROLL_EDGE_PX = 48;
 const SCROLL_STEP_PX = 14;
 
 /** The sentence that explains how entries are moved. */
-export const SORTING_HINT =
-  "To change the order, drag an entry by its handle, or focus the handle and press the arrow keys.";
+export const SORTING_HINT = t(
+  "To change the order, drag an entry by its handle, or focus the handle and press the arrow keys.",
+);
 
 /** Return the handle that moves an entry; `denialReason` disables it and is its tooltip. */
 export function moveHandle(name, denialReason = null) {
@@ -18,15 +20,19 @@ export function moveHandle(name, denialReason = null) {
     {
       type: "button",
       class: "icon-button move-handle",
-      "aria-label": `Move ${name}`,
+      "aria-label": t("Move {name}", { name }),
       "aria-keyshortcuts": "ArrowUp ArrowDown",
-      title: denialReason ?? `Move ${name}: drag, or press the arrow keys`,
+      title: denialReason ?? t("Move {name}: drag, or press the arrow keys", { name }),
       disabled: denialReason !== null,
       dataset: { focus: "move" },
     },
     icon("move"),
   );
 }
+
+/** Return the announcement with the name and place of an entry; `index` starts with 0. */
+export const describePlace = (name, index, count) =>
+  t("{name}: {place} of {count}.", { name, place: index + 1, count });
 
 /**
  * Let the user move the entries of a list. Return the node that announces the new place.

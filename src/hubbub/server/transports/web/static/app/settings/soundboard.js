@@ -11,6 +11,7 @@ import { formField, iconButton } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
 import { formatByteLimit } from "../ui/formats.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { soundPath } from "../content/cdn_paths.js";
 import { emojiNode, emojiSetting } from "./emoji_field.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
@@ -21,24 +22,24 @@ import { readDataUrl, uploadSetting } from "./upload_field.js";
 const VOLUME_STEP = 0.05;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const SOUNDBOARD_SCREEN = { id: "soundboard", label: "Soundboard", icon: "volume", build };
+export const SOUNDBOARD_SCREEN = { id: "soundboard", label: t("Soundboard"), icon: "volume", build };
 
 const maxOf = guild => slotsMax(guild, SOUNDS_MAX_BY_TIER, "MORE_SOUNDBOARD", SOUNDS_MAX_WITH_MORE_SOUNDBOARD);
 
 function build(view) {
   return expressionScreen(view, {
-    label: "Sounds",
-    emptyText: "There are no sounds yet. Add a short sound for voice channels.",
-    addLabel: "Add sound",
+    label: t("Sounds"),
+    emptyText: t("There are no sounds yet. Add a short sound for voice channels."),
+    addLabel: t("Add sound"),
     path: ({ guildId }) => `/guilds/${guildId}/soundboard-sounds`,
     listOf: ({ items }) => items,
     idOf: sound => sound.sound_id,
     nameOf: sound => sound.name,
-    slotsText: (guild, sounds) => `${sounds.length} of ${maxOf(guild)} sounds`,
+    slotsText: (guild, sounds) => t("{count} of {max} sounds", { count: sounds.length, max: maxOf(guild) }),
     isFull: (guild, sounds) => sounds.length >= maxOf(guild),
     mark: ({ guild }, sound) => h("span", { class: "sound-emoji", "aria-hidden": "true" }, emojiNode(guild, sound)),
-    details: (_view, sound) => [`Volume ${percentage(sound.volume)}`],
-    extraActions: (_view, sound) => [iconButton("play", `Play ${sound.name}`, () => play(sound))],
+    details: (_view, sound) => [t("Volume {percentage}", { percentage: percentage(sound.volume) })],
+    extraActions: (_view, sound) => [iconButton("play", t("Play {name}", { name: sound.name }), () => play(sound))],
     create,
     edit,
     isChange: (_view, { kind }) => kind === "sounds",
@@ -59,7 +60,7 @@ function play(sound) {
 
 function volumeSetting() {
   const input = h("input", { type: "range", min: 0, max: 1, step: VOLUME_STEP });
-  const field = formField("Volume", input);
+  const field = formField(t("Volume"), input);
   const output = h("output", { class: "small" });
   const draw = () => {
     const text = percentage(Number(input.value));
@@ -84,10 +85,10 @@ function volumeSetting() {
 
 function commonFields(view, sound) {
   const fields = {
-    name: textSetting("Name", { maxlength: SOUND_NAME_MAX, required: true }),
+    name: textSetting(t("Name"), { maxlength: SOUND_NAME_MAX, required: true }),
     volume: volumeSetting(),
-    emoji_name: emojiSetting(view, "Emoji", {
-      hint: "Shown on the button of the sound. You can use standard emoji and custom emoji of this guild.",
+    emoji_name: emojiSetting(view, t("Emoji"), {
+      hint: t("Shown on the button of the sound. You can use standard emoji and custom emoji of this guild."),
     }),
   };
   fields.name.write(sound.name);
@@ -106,18 +107,21 @@ const bodyOf = ({ emoji_name: emoji, ...values }) => ({
 async function create(view) {
   let created = null;
   const fields = commonFields(view, { name: "", volume: 1 });
-  const sound = uploadSetting("Sound", {
-    hint: `MP3 or Ogg, at most ${formatByteLimit(SOUND_BYTES_MAX)} and ${SOUND_MS_MAX / 1000} seconds.`,
+  const sound = uploadSetting(t("Sound"), {
+    hint: t("MP3 or Ogg, at most {size} and {seconds} seconds.", {
+      size: formatByteLimit(SOUND_BYTES_MAX),
+      seconds: SOUND_MS_MAX / 1000,
+    }),
     accept: "audio/mpeg,audio/ogg,.mp3,.ogg,.oga,.opus",
     bytesMax: SOUND_BYTES_MAX,
-    preview: url => h("audio", { controls: true, src: url, "aria-label": "Preview" }),
+    preview: url => h("audio", { controls: true, src: url, "aria-label": t("Preview") }),
     onChoose: ({ name }) => {
       if (!fields.name.read()) fields.name.write(name.replace(/\.[^.]*$/, "").slice(0, SOUND_NAME_MAX));
     },
   });
   await openActionDialog({
-    title: "Add sound",
-    label: "Add",
+    title: t("Add sound"),
+    label: t("Add"),
     danger: false,
     fields: { sound, ...fields },
     run: async values => {
@@ -133,8 +137,8 @@ async function create(view) {
 
 function edit(view, sound) {
   return openActionDialog({
-    title: `Edit ${sound.name}`,
-    label: "Save",
+    title: t("Edit {name}", { name: sound.name }),
+    label: t("Save"),
     danger: false,
     fields: commonFields(view, sound),
     run: values =>

@@ -4,6 +4,7 @@ import { STAGE_TOPIC_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { switchSetting, textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, listEntry } from "./layout.js";
@@ -12,10 +13,10 @@ import { actionButton, listEntry } from "./layout.js";
 const MODERATOR_PERMISSIONS = [Permissions.MANAGE_CHANNELS, Permissions.MUTE_MEMBERS, Permissions.MOVE_MEMBERS];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const STAGES_SCREEN = { id: "stages", label: "Stages", icon: "voice", build };
+export const STAGES_SCREEN = { id: "stages", label: t("Stages"), icon: "voice", build };
 
 function build(view) {
-  const list = h("ul", { class: "settings-list", "aria-label": "Stages" });
+  const list = h("ul", { class: "settings-list", "aria-label": t("Stages") });
   const status = h("p", { class: "muted", role: "status" });
   const draw = () => {
     const channels = view.context.state
@@ -26,7 +27,7 @@ function build(view) {
           view.context.state.can(channel.id, Permissions.VIEW_CHANNEL),
       )
       .sort((a, b) => a.position - b.position);
-    status.textContent = channels.length ? "" : "There are no stage channels. Create one under “Channels”.";
+    status.textContent = channels.length ? "" : t("There are no stage channels. Create one under “Channels”.");
     reconcile(
       list,
       channels.map(channel => stageEntry(view, channel)),
@@ -59,28 +60,28 @@ function stageEntry(view, channel) {
     version: JSON.stringify([channel.name, stage?.topic ?? null, denialReason]),
     build: () =>
       listEntry({
-        title: [channel.name, stage === undefined ? null : h("span", { class: "tag" }, "Live")],
-        details: [stage?.topic ?? "Not live", denialReason],
+        title: [channel.name, stage === undefined ? null : h("span", { class: "tag" }, t("Live"))],
+        details: [stage?.topic ?? t("Not live"), denialReason],
         actions:
           stage === undefined
-            ? [button("Start", () => start(view, channel))]
+            ? [button(t("Start stage"), () => start(view, channel))]
             : [
-                button("Change topic", () => changeTopic(view, channel, stage)),
-                button("End", () => end(view, channel, stage), true),
+                button(t("Change topic"), () => changeTopic(view, channel, stage)),
+                button(t("End stage"), () => end(view, channel, stage), true),
               ],
       }),
   };
 }
 
-const topicSetting = () => textSetting("Topic", { maxlength: STAGE_TOPIC_MAX, required: true });
+const topicSetting = () => textSetting(t("Topic"), { maxlength: STAGE_TOPIC_MAX, required: true });
 
 async function start(view, channel) {
   const mentionDenialReason = view.access.channelDenialReason(Permissions.MENTION_EVERYONE, channel.id);
-  const notify = switchSetting("Notify everyone", { hint: mentionDenialReason ?? undefined });
+  const notify = switchSetting(t("Notify everyone"), { hint: mentionDenialReason ?? undefined });
   notify.setDisabled(mentionDenialReason !== null);
   const isDone = await openActionDialog({
-    title: `Start ${channel.name}?`,
-    label: "Start",
+    title: t("Start {name}?", { name: channel.name }),
+    label: t("Start stage"),
     danger: false,
     fields: { topic: topicSetting(), send_start_notification: notify },
     run: async values => {
@@ -91,15 +92,15 @@ async function start(view, channel) {
       );
     },
   });
-  if (isDone) showNotice(`${channel.name} is live.`, "done");
+  if (isDone) showNotice(t("{name} is live.", { name: channel.name }), "done");
 }
 
 async function changeTopic({ context }, channel, stage) {
   const topic = topicSetting();
   topic.write(stage.topic);
   await openActionDialog({
-    title: "Change topic",
-    label: "Save",
+    title: t("Change topic"),
+    label: t("Save"),
     danger: false,
     fields: { topic },
     run: async json =>
@@ -112,13 +113,13 @@ async function changeTopic({ context }, channel, stage) {
 
 async function end({ context }, channel, stage) {
   const isDone = await openActionDialog({
-    title: `End ${channel.name}?`,
-    text: "The topic is removed. Members stay in the channel.",
-    label: "End stage",
+    title: t("End {name}?", { name: channel.name }),
+    text: t("The topic is removed. Members stay in the channel."),
+    label: t("End stage"),
     run: async () => {
       await context.api.request("DELETE", `/stage-instances/${channel.id}`);
       context.state.apply("STAGE_INSTANCE_DELETE", stage);
     },
   });
-  if (isDone) showNotice(`${channel.name} ended.`, "done");
+  if (isDone) showNotice(t("{name} ended.", { name: channel.name }), "done");
 }

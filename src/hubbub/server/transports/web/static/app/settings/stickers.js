@@ -13,6 +13,7 @@ import {
 } from "../generated/limits.js";
 import { h, icon } from "../ui/dom.js";
 import { formatByteLimit } from "../ui/formats.js";
+import { t } from "../ui/translation.js";
 import { stickerPath } from "../content/cdn_paths.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
 import { textSetting } from "./fields.js";
@@ -20,29 +21,32 @@ import { openActionDialog, reportAtField } from "./form.js";
 import { uploadSetting } from "./upload_field.js";
 
 const FILE_HINT = [
-  `PNG, APNG or GIF, at most ${formatByteLimit(STICKER_BYTES_MAX)} and ${STICKER_SECONDS_MAX} seconds.`,
-  `Best: a square of ${STICKER_SIDE_PIXELS_MAX} × ${STICKER_SIDE_PIXELS_MAX} pixels.`,
+  t("PNG, APNG or GIF, at most {size} and {seconds} seconds.", {
+    size: formatByteLimit(STICKER_BYTES_MAX),
+    seconds: STICKER_SECONDS_MAX,
+  }),
+  t("Best: a square of {side} × {side} pixels.", { side: STICKER_SIDE_PIXELS_MAX }),
 ].join(" ");
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const STICKERS_SCREEN = { id: "stickers", label: "Stickers", icon: "sticker", build };
+export const STICKERS_SCREEN = { id: "stickers", label: t("Stickers"), icon: "sticker", build };
 
 const maxOf = guild => slotsMax(guild, STICKERS_MAX_BY_TIER, "MORE_STICKERS", STICKERS_MAX_WITH_MORE_STICKERS);
 
 function build(view) {
   let knownStickers = view.guild.stickers;
   return expressionScreen(view, {
-    label: "Stickers",
-    emptyText: "There are no stickers yet. Add an image that members can send.",
-    addLabel: "Add sticker",
+    label: t("Stickers"),
+    emptyText: t("There are no stickers yet. Add an image that members can send."),
+    addLabel: t("Add sticker"),
     path: ({ guildId }) => `/guilds/${guildId}/stickers`,
     listOf: stickers => stickers,
     idOf: sticker => sticker.id,
     nameOf: sticker => sticker.name,
-    slotsText: (guild, stickers) => `${stickers.length} of ${maxOf(guild)} stickers`,
+    slotsText: (guild, stickers) => t("{count} of {max} stickers", { count: stickers.length, max: maxOf(guild) }),
     isFull: (guild, stickers) => stickers.length >= maxOf(guild),
     mark: (_view, sticker) => stickerImage(sticker),
-    details: (_view, sticker) => [sticker.description || null, `Suggested for: ${sticker.tags}`],
+    details: (_view, sticker) => [sticker.description || null, t("Suggested for: {tags}", { tags: sticker.tags })],
     create,
     edit,
     isChange: ({ guild }) => {
@@ -61,14 +65,14 @@ function stickerImage(sticker) {
 }
 
 const textFields = () => ({
-  name: textSetting("Name", { maxlength: STICKER_NAME_MAX, required: true }),
-  description: textSetting("Description", {
-    hint: "Optional. Screen readers announce it.",
+  name: textSetting(t("Name"), { maxlength: STICKER_NAME_MAX, required: true }),
+  description: textSetting(t("Description"), {
+    hint: t("Optional. Screen readers announce it."),
     maxlength: STICKER_DESCRIPTION_MAX,
     isNullable: true,
   }),
-  tags: textSetting("Suggested for", {
-    hint: "Emoji names or keywords, separated by commas.",
+  tags: textSetting(t("Suggested for"), {
+    hint: t("Emoji names or keywords, separated by commas."),
     maxlength: STICKER_TAGS_MAX,
     required: true,
   }),
@@ -76,16 +80,16 @@ const textFields = () => ({
 
 async function create(view) {
   let created = null;
-  const file = uploadSetting("File", {
+  const file = uploadSetting(t("File"), {
     hint: FILE_HINT,
     accept: hasLottie(view.guild) ? "image/png,image/gif,application/json" : "image/png,image/gif",
     bytesMax: STICKER_BYTES_MAX,
     preview: (url, { type }) =>
-      type.startsWith("image/") ? h("img", { class: "expression-image sticker", src: url, alt: "Preview" }) : null,
+      type.startsWith("image/") ? h("img", { class: "expression-image sticker", src: url, alt: t("Preview") }) : null,
   });
   await openActionDialog({
-    title: "Add sticker",
-    label: "Add",
+    title: t("Add sticker"),
+    label: t("Add"),
     danger: false,
     fields: { file, ...textFields() },
     run: async values => {
@@ -105,8 +109,8 @@ function edit(view, sticker) {
   const fields = textFields();
   for (const [name, field] of Object.entries(fields)) field.write(sticker[name]);
   return openActionDialog({
-    title: `Edit ${sticker.name}`,
-    label: "Save",
+    title: t("Edit {name}", { name: sticker.name }),
+    label: t("Save"),
     danger: false,
     fields,
     run: json => view.context.api.request("PATCH", `/guilds/${view.guildId}/stickers/${sticker.id}`, { json }),

@@ -5,20 +5,21 @@ import { Permissions } from "../network/enums.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
+import { t, tNodes } from "../ui/translation.js";
 import { textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
 import { createReload, loadContent } from "./content_loader.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const TEMPLATES_SCREEN = { id: "templates", label: "Template", icon: "copy", build };
+export const TEMPLATES_SCREEN = { id: "templates", label: t("Template"), icon: "copy", build };
 
 function build(view) {
   const { context, guildId } = view;
   const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
   if (denialReason !== null) {
     view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(TEMPLATES_SCREEN.id));
-    return lockedNotice(`You cannot see the template. ${denialReason}`);
+    return lockedNotice(t("You cannot see the template. {reason}", { reason: denialReason }));
   }
   const load = async () => (await context.api.request("GET", `/guilds/${guildId}/templates`))[0] ?? null;
   return loadContent(view, TEMPLATES_SCREEN.label, load, template => buildTemplate(view, template, load));
@@ -45,23 +46,29 @@ function buildTemplate(view, loadedTemplate, load) {
     h(
       "p",
       { class: "hint settings-intro" },
-      "A template copies channels, roles and settings, not members or messages. Everyone with the link can create a guild from it.",
+      t(
+        "A template copies channels, roles and settings, not members or messages. Everyone with the link can create a guild from it.",
+      ),
     ),
     node,
   ];
 }
 
 const templateFields = () => ({
-  name: textSetting("Name", { maxlength: TEMPLATE_NAME_MAX, required: true }),
-  description: textSetting("Description", { maxlength: TEMPLATE_DESCRIPTION_MAX, isNullable: true, multiline: true }),
+  name: textSetting(t("Name"), { maxlength: TEMPLATE_NAME_MAX, required: true }),
+  description: textSetting(t("Description"), {
+    maxlength: TEMPLATE_DESCRIPTION_MAX,
+    isNullable: true,
+    multiline: true,
+  }),
 });
 
 function emptyContent({ context, guildId }, show) {
   const create = async () => {
     let template = null;
     const isDone = await openActionDialog({
-      title: "Create template",
-      label: "Create",
+      title: t("Create template"),
+      label: t("Create"),
       danger: false,
       fields: templateFields(),
       run: async values => {
@@ -70,19 +77,25 @@ function emptyContent({ context, guildId }, show) {
     });
     if (!isDone) return;
     show(template);
-    showNotice("Template created.", "done");
+    showNotice(t("Template created."), "done");
   };
   return [
-    h("p", { class: "muted", role: "status" }, "This guild has no template yet."),
+    h("p", { class: "muted", role: "status" }, t("This guild has no template yet.")),
     h(
       "div",
       { class: "row" },
-      h("button", { type: "button", class: "button small", onclick: create }, icon("plus"), "Create template"),
+      h("button", { type: "button", class: "button small", onclick: create }, icon("plus"), t("Create template")),
     ),
   ];
 }
 
-const usesText = count => (count === 1 ? "Used once" : `Used ${count} times`);
+/** Return the nodes with the number of uses of a template and the time of its last sync. */
+function usesNodes({ usage_count: count, updated_at: updatedAt }) {
+  const time = timeElement(Date.parse(updatedAt), "f");
+  return count === 1
+    ? tNodes("Used once · synced {time}", { time })
+    : tNodes("Used {count} times · synced {time}", { count, time });
+}
 
 function templateContent({ context, guildId }, template, show) {
   const path = `/guilds/${guildId}/templates/${template.code}`,
@@ -90,20 +103,20 @@ function templateContent({ context, guildId }, template, show) {
   const sync = () =>
     runAndReport(async () => {
       show(await context.api.request("PUT", path));
-      showNotice("The template has the current channels, roles and settings.", "done");
+      showNotice(t("The template has the current channels, roles and settings."), "done");
     });
   const copy = () =>
     runAndReport(async () => {
       await navigator.clipboard.writeText(link);
-      showNotice("Link copied.", "done");
+      showNotice(t("Link copied."), "done");
     });
   const edit = async () => {
     const fields = templateFields();
     fields.name.write(template.name);
     fields.description.write(template.description);
     await openActionDialog({
-      title: "Edit template",
-      label: "Save",
+      title: t("Edit template"),
+      label: t("Save"),
       danger: false,
       fields,
       run: async values => show(await context.api.request("PATCH", path, { json: values })),
@@ -111,36 +124,31 @@ function templateContent({ context, guildId }, template, show) {
   };
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Delete ${template.name}?`,
-      text: "The link stops working. Guilds that were created from the template stay.",
-      label: "Delete template",
+      title: t("Delete {name}?", { name: template.name }),
+      text: t("The link stops working. Guilds that were created from the template stay."),
+      label: t("Delete template"),
       run: () => context.api.request("DELETE", path),
     });
     if (!isDone) return;
     show(null);
-    showNotice("Template deleted.", "done");
+    showNotice(t("Template deleted."), "done");
   };
   const isChanged = Boolean(template.is_dirty);
   return [
     h(
       "ul",
-      { class: "settings-list", "aria-label": "Templates" },
+      { class: "settings-list", "aria-label": t("Templates") },
       listEntry({
         title: template.name,
         details: [
           template.description,
           h("a", { href: link, target: "_blank", rel: "noopener" }, link),
-          h(
-            "span",
-            null,
-            `${usesText(template.usage_count)} · synced `,
-            timeElement(Date.parse(template.updated_at), "f"),
-          ),
+          h("span", null, ...usesNodes(template)),
         ],
         actions: [
-          actionButton("Copy link", copy),
-          actionButton("Edit", edit),
-          actionButton("Delete", remove, { danger: true }),
+          actionButton(t("Copy link"), copy),
+          actionButton(t("Edit"), edit),
+          actionButton(t("Delete"), remove, { danger: true }),
         ],
       }),
     ),
@@ -151,10 +159,12 @@ function templateContent({ context, guildId }, template, show) {
         "p",
         { role: "status" },
         isChanged
-          ? "The guild changed since the last sync."
-          : "The template has the current channels, roles and settings.",
+          ? t("The guild changed since the last sync.")
+          : t("The template has the current channels, roles and settings."),
       ),
-      actionButton("Sync template", sync, { denialReason: isChanged ? null : "Nothing changed since the last sync." }),
+      actionButton(t("Sync template"), sync, {
+        denialReason: isChanged ? null : t("Nothing changed since the last sync."),
+      }),
     ),
   ];
 }

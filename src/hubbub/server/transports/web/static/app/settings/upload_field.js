@@ -4,11 +4,16 @@ import { IMAGE_BYTES_MAX } from "../generated/limits.js";
 import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { formatByteLimit, formatBytes } from "../ui/formats.js";
+import { t } from "../ui/translation.js";
+import { labelInSentence } from "./fields.js";
 
 /** Return the error text for a file that is too large, or null. */
 export function fileSizeError(file, bytesMax) {
   if (file.size <= bytesMax) return null;
-  return `This file has ${formatBytes(file.size)}. The limit is ${formatByteLimit(bytesMax)}.`;
+  return t("This file has {size}. The limit is {max}.", {
+    size: formatBytes(file.size),
+    max: formatByteLimit(bytesMax),
+  });
 }
 
 /** Return the content of a file as a data URL. @returns {Promise<string>} */
@@ -46,10 +51,10 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
     {
       type: "button",
       class: "button small quiet",
-      "aria-label": `Choose file: ${label}`,
+      "aria-label": t("Choose file: {label}", { label }),
       onclick: () => input.click(),
     },
-    "Choose file",
+    t("Choose file"),
   );
   const setError = text => {
     field.setError(text);
@@ -104,13 +109,17 @@ export function imageSetting(label, { hint, preview, imageClass }) {
   const field = formField(
     label,
     input,
-    [hint, `At most ${formatByteLimit(IMAGE_BYTES_MAX)}.`].filter(Boolean).join(" "),
+    [hint, t("At most {size}.", { size: formatByteLimit(IMAGE_BYTES_MAX) })].filter(Boolean).join(" "),
   );
-  const change = h("button", { type: "button", class: "button small quiet", onclick: () => input.click() }, "Upload");
-  const remove = h("button", { type: "button", class: "button small quiet", onclick: () => set(null) }, "Remove");
+  const change = h(
+    "button",
+    { type: "button", class: "button small quiet", onclick: () => input.click() },
+    t("Upload"),
+  );
+  const remove = h("button", { type: "button", class: "button small quiet", onclick: () => set(null) }, t("Remove"));
   input.tabIndex = -1;
-  change.setAttribute("aria-label", `Upload ${label.toLowerCase()}`);
-  remove.setAttribute("aria-label", `Remove ${label.toLowerCase()}`);
+  change.setAttribute("aria-label", t("Upload {label}", { label: labelInSentence(label) }));
+  remove.setAttribute("aria-label", t("Remove {name}", { name: labelInSentence(label) }));
   const draw = () => {
     remove.hidden = value === null;
     setChildren(

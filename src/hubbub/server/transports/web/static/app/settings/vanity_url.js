@@ -5,6 +5,7 @@ import { ApiError } from "../network/api.js";
 import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { textSetting } from "./fields.js";
 import { actionButton, settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
@@ -13,7 +14,7 @@ import { loadForm } from "./content_loader.js";
 const INVITE_INVALID_OR_TAKEN = 50020;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const VANITY_URL_SCREEN = { id: "vanity-url", label: "Vanity URL", icon: "globe", build };
+export const VANITY_URL_SCREEN = { id: "vanity-url", label: t("Vanity URL"), icon: "globe", build };
 
 function build(view) {
   const { context, guildId } = view;
@@ -23,16 +24,18 @@ function build(view) {
   const link = h("p", { class: "vanity-link", dir: "ltr" }),
     uses = h("p", { class: "muted small" });
   let url = null;
-  const copy = actionButton("Copy link", () =>
+  const copy = actionButton(t("Copy link"), () =>
     runAndReport(async () => {
       await navigator.clipboard.writeText(url);
-      showNotice("Link copied.", "done");
+      showNotice(t("Link copied."), "done");
     }),
   );
   return loadForm(view, VANITY_URL_SCREEN, {
     viewDenialReason: () => {
-      if (!hasFeature()) return "Vanity URLs are not available in this guild.";
-      return findDenialReason() === null ? null : `You cannot see the vanity URL. ${findDenialReason()}`;
+      if (!hasFeature()) return t("Vanity URLs are not available in this guild.");
+      return findDenialReason() === null
+        ? null
+        : t("You cannot see the vanity URL. {reason}", { reason: findDenialReason() });
     },
     changeDenialReason: findDenialReason,
     load: () => context.api.request("GET", path),
@@ -41,25 +44,25 @@ function build(view) {
         return await context.api.request("PATCH", path, { json: { code } });
       } catch (error) {
         if (error.code !== INVITE_INVALID_OR_TAKEN) throw error;
-        const message = "This code is taken, or contains characters other than letters, digits and single hyphens.";
+        const message = t("This code is taken, or contains characters other than letters, digits and single hyphens.");
         throw new ApiError(error.status, error.code, message, { code: { _errors: [{ message }] } });
       }
     },
     createFields: () => ({
-      code: textSetting("Code", {
-        hint: "At least two letters or digits; hyphens in between. An empty code removes the vanity URL.",
+      code: textSetting(t("Code"), {
+        hint: t("At least two letters or digits; hyphens in between. An empty code removes the vanity URL."),
         isNullable: true,
         maxlength: VANITY_CODE_MAX,
         autocapitalize: "none",
         spellcheck: "false",
       }),
     }),
-    layout: fields => settingsSection("Link", link, uses, h("div", { class: "row" }, copy), fields.code.node),
+    layout: fields => settingsSection(t("Link"), link, uses, h("div", { class: "row" }, copy), fields.code.node),
     onValues: ({ code, uses: count }) => {
       url = code ? `${context.webUrl}/invite/${code}` : null;
-      link.textContent = url ?? "This guild has no vanity URL yet.";
+      link.textContent = url ?? t("This guild has no vanity URL yet.");
       uses.hidden = url === null;
-      uses.textContent = count === 1 ? "Used once." : `Used ${count} times.`;
+      uses.textContent = tn("Used once.", "Used {count} times.", count);
       copy.hidden = url === null;
     },
   });

@@ -5,6 +5,7 @@ import { WEBHOOKS_PER_CHANNEL_MAX, WEBHOOK_NAME_MAX } from "../generated/limits.
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { channelLabel, channelOptions } from "./channel_choices.js";
 import { choiceSetting, textSetting } from "./fields.js";
@@ -14,7 +15,7 @@ import { liveList } from "./live_list.js";
 import { imageSetting } from "./upload_field.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const WEBHOOKS_SCREEN = { id: "webhooks", label: "Webhooks", icon: "link", build };
+export const WEBHOOKS_SCREEN = { id: "webhooks", label: t("Webhooks"), icon: "link", build };
 
 /** Permissions that the user needs in a channel to manage its webhooks. */
 const MANAGE_BITS = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS;
@@ -26,7 +27,7 @@ function build(view, focusedId = null) {
     "button",
     { type: "button", class: "button small", onclick: () => add() },
     icon("plus"),
-    "Create webhook",
+    t("Create webhook"),
   );
   let list = null;
   const edit = webhook => view.requestPage(() => openWebhook(view, webhook, id => showList(view, id)));
@@ -38,7 +39,7 @@ function build(view, focusedId = null) {
     const denialReason = view.access.findDenialReason(Permissions.MANAGE_WEBHOOKS);
     if (denialReason !== null) {
       list = null;
-      content.replaceChildren(lockedNotice(`You cannot see the webhooks. ${denialReason}`));
+      content.replaceChildren(lockedNotice(t("You cannot see the webhooks. {reason}", { reason: denialReason })));
       return;
     }
     if (list !== null) {
@@ -46,14 +47,18 @@ function build(view, focusedId = null) {
       return;
     }
     list = liveList({
-      label: "Webhooks",
-      emptyText: "There are no webhooks yet. Create one to get its URL.",
+      label: t("Webhooks"),
+      emptyText: t("There are no webhooks yet. Create one to get its URL."),
       fetch: () => context.api.request("GET", `/guilds/${guildId}/webhooks`),
       entry: webhook => webhookEntry(view, webhook, edit),
     });
     if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || createButton.focus());
     content.replaceChildren(
-      h("p", { class: "hint settings-intro" }, "Other services send messages to a channel with the URL of a webhook."),
+      h(
+        "p",
+        { class: "hint settings-intro" },
+        t("Other services send messages to a channel with the URL of a webhook."),
+      ),
       h("div", { class: "settings-tools" }, createButton),
       ...list.nodes,
     );
@@ -71,29 +76,37 @@ function showList(view, focusedId) {
 }
 
 const channelName = (state, id) =>
-  state.channels.has(id) ? channelLabel(state.channels.get(id)) : "a deleted channel";
+  state.channels.has(id) ? channelLabel(state.channels.get(id)) : t("a deleted channel");
 
 /** Return the text about the origin of a webhook: the followed channel or the creator; null if unknown. */
 function originText({ state }, webhook) {
   if (webhook.type === WebhookType.CHANNEL_FOLLOWER) {
     const { source_channel: channel, source_guild: guild } = webhook;
-    return channel ? `Follows #${channel.name}${guild ? ` of ${guild.name}` : ""}` : "Follows a deleted channel";
+    if (!channel) return t("Follows a deleted channel");
+    return guild
+      ? t("Follows #{channel} of {guild}", { channel: channel.name, guild: guild.name })
+      : t("Follows #{channel}", { channel: channel.name });
   }
   const creator = webhook.user ? state.displayName(webhook.user, webhook.guild_id) : null;
-  return creator === null ? null : `Created by ${creator}`;
+  return creator === null ? null : t("Created by {name}", { name: creator });
 }
 
 function webhookEntry({ context }, webhook, edit) {
-  const details = [`Posts in ${channelName(context.state, webhook.channel_id)}`, originText(context, webhook)];
+  const details = [
+    t("Posts in {name}", { name: channelName(context.state, webhook.channel_id) }),
+    originText(context, webhook),
+  ];
   return {
     key: webhook.id,
     version: JSON.stringify([webhook, details]),
     build: () => {
-      const editButton = actionButton("Edit", () => edit(webhook), { name: `Edit ${webhook.name}` });
+      const editButton = actionButton(t("Edit"), () => edit(webhook), {
+        name: t("Edit {name}", { name: webhook.name }),
+      });
       editButton.dataset.focus = "edit";
       return listEntry({
         mark: userAvatar(webhook, webhook.name),
-        title: [webhook.name, webhook.application_id ? h("span", { class: "tag" }, "App") : null],
+        title: [webhook.name, webhook.application_id ? h("span", { class: "tag" }, t("App")) : null],
         details,
         actions: [webhook.url ? copyButton(webhook) : null, editButton].filter(Boolean),
       });
@@ -105,18 +118,18 @@ function copyButton(webhook) {
   const copy = () =>
     runAndReport(async () => {
       await navigator.clipboard.writeText(webhook.url);
-      showNotice("URL copied.", "done");
+      showNotice(t("URL copied."), "done");
     });
-  return actionButton("Copy URL", copy, { name: `Copy URL of ${webhook.name}` });
+  return actionButton(t("Copy URL"), copy, { name: t("Copy URL of {name}", { name: webhook.name }) });
 }
 
 const fieldsOf = (view, webhook) => ({
-  name: textSetting("Name", { maxlength: WEBHOOK_NAME_MAX, required: true }),
-  channel_id: choiceSetting("Channel", channelOptions(view, MANAGE_BITS), {
-    hint: `A channel has at most ${WEBHOOKS_PER_CHANNEL_MAX} webhooks.`,
+  name: textSetting(t("Name"), { maxlength: WEBHOOK_NAME_MAX, required: true }),
+  channel_id: choiceSetting(t("Channel"), channelOptions(view, MANAGE_BITS), {
+    hint: t("A channel has at most {max} webhooks.", { max: WEBHOOKS_PER_CHANNEL_MAX }),
   }),
-  avatar: imageSetting("Avatar", {
-    hint: "Shown beside the messages, unless the service sends its own.",
+  avatar: imageSetting(t("Avatar"), {
+    hint: t("Shown beside the messages, unless the service sends its own."),
     preview: value => userAvatar({ ...webhook, avatar: value }, webhook.name || "?"),
   }),
 });
@@ -126,8 +139,8 @@ async function openCreation(view) {
   let created = null;
   const fields = fieldsOf(view, { id: "0", name: "" });
   await openActionDialog({
-    title: "Create webhook",
-    label: "Create",
+    title: t("Create webhook"),
+    label: t("Create"),
     danger: false,
     fields,
     run: async ({ channel_id: channelId, ...json }) => {
@@ -145,7 +158,7 @@ function openWebhook(view, webhook, goBack) {
   let current = webhook;
   const fields = fieldsOf(view, webhook);
   const notice = h("div", { class: "settings-access" }),
-    deleteButton = actionButton("Delete webhook", () => remove(), { danger: true });
+    deleteButton = actionButton(t("Delete webhook"), () => remove(), { danger: true });
   const findDenialReason = () => view.access.channelDenialReason(Permissions.MANAGE_WEBHOOKS, current.channel_id);
   const form = new SettingsForm(fields, valuesOf(webhook), {
     save: async changes => {
@@ -164,14 +177,14 @@ function openWebhook(view, webhook, goBack) {
   };
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: `Delete ${current.name}?`,
-      text: "Its URL stops working. Messages that it sent stay. This cannot be undone.",
-      label: "Delete webhook",
+      title: t("Delete {name}?", { name: current.name }),
+      text: t("Its URL stops working. Messages that it sent stay. This cannot be undone."),
+      label: t("Delete webhook"),
       run: () => context.api.request("DELETE", `/webhooks/${webhook.id}`),
     });
     if (!isDone) return;
     goBack(webhook.id);
-    showNotice(`${current.name} was deleted.`, "done");
+    showNotice(t("{name} was deleted.", { name: current.name }), "done");
   };
   const reload = () =>
     runAndReport(async () => {
@@ -180,7 +193,7 @@ function openWebhook(view, webhook, goBack) {
       if (!notice.isConnected) return;
       if (found === undefined) {
         goBack(webhook.id);
-        showNotice(`${current.name} was deleted by someone else.`);
+        showNotice(t("{name} was deleted by someone else.", { name: current.name }));
         return;
       }
       current = found;
@@ -194,17 +207,17 @@ function openWebhook(view, webhook, goBack) {
     else draw();
   });
   draw();
-  view.openPage(webhook.name, "All webhooks", () => goBack(webhook.id), [
+  view.openPage(webhook.name, t("All webhooks"), () => goBack(webhook.id), [
     notice,
     h(
       "div",
       { class: "settings-form" },
       settingsSection(
-        "Webhook",
+        t("Webhook"),
         Object.values(fields).map(field => field.node),
       ),
       urlSection(webhook),
-      settingsSection("Delete", h("div", { class: "row" }, deleteButton)),
+      settingsSection(t("Delete"), h("div", { class: "row" }, deleteButton)),
     ),
   ]);
 }
@@ -212,12 +225,12 @@ function openWebhook(view, webhook, goBack) {
 function urlSection(webhook) {
   const text =
     webhook.type === WebhookType.CHANNEL_FOLLOWER
-      ? "It has no URL: it copies announcements of the channel that it follows."
-      : "Only the app that created it knows its URL.";
+      ? t("It has no URL: it copies announcements of the channel that it follows.")
+      : t("Only the app that created it knows its URL.");
   if (!webhook.url) return settingsSection("URL", h("p", { class: "hint" }, text));
   return settingsSection(
     "URL",
-    h("p", { class: "hint" }, "Anyone with this URL can post in the channel. Keep it secret."),
+    h("p", { class: "hint" }, t("Anyone with this URL can post in the channel. Keep it secret.")),
     h("div", { class: "row" }, copyButton(webhook)),
   );
 }

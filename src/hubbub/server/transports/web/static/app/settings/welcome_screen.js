@@ -2,6 +2,7 @@
 
 import { WELCOME_CHANNELS_MAX, WELCOME_CHANNEL_DESCRIPTION_MAX, WELCOME_DESCRIPTION_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
+import { t } from "../ui/translation.js";
 import { emojiSetting } from "./emoji_field.js";
 import { channelOptions } from "./channel_choices.js";
 import { choiceSetting, switchSetting, textSetting } from "./fields.js";
@@ -10,7 +11,7 @@ import { loadForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const WELCOME_SCREEN = { id: "welcome", label: "Welcome screen", icon: "hand", build };
+export const WELCOME_SCREEN = { id: "welcome", label: t("Welcome screen"), icon: "hand", build };
 
 const isEnabled = view => (view.guild.features ?? []).includes("WELCOME_SCREEN_ENABLED");
 
@@ -21,7 +22,9 @@ function build(view) {
   return loadForm(view, WELCOME_SCREEN, {
     // Everyone sees an enabled welcome screen.
     viewDenialReason: () =>
-      isEnabled(view) || changeDenialReason() === null ? null : `The welcome screen is off. ${changeDenialReason()}`,
+      isEnabled(view) || changeDenialReason() === null
+        ? null
+        : t("The welcome screen is off. {reason}", { reason: changeDenialReason() }),
     changeDenialReason,
     load: async () => ({ ...(await context.api.request("GET", path)), enabled: isEnabled(view) }),
     save: async changes => ({
@@ -30,9 +33,9 @@ function build(view) {
       ...(await context.api.request("PATCH", path, { json: changes })),
     }),
     createFields: () => ({
-      enabled: switchSetting("Show the welcome screen", { hint: "New members see it when they join." }),
-      description: textSetting("Description", {
-        hint: "What the guild is about.",
+      enabled: switchSetting(t("Show the welcome screen"), { hint: t("New members see it when they join.") }),
+      description: textSetting(t("Description"), {
+        hint: t("What the guild is about."),
         multiline: true,
         isNullable: true,
         maxlength: WELCOME_DESCRIPTION_MAX,
@@ -40,31 +43,32 @@ function build(view) {
       welcome_channels: welcomeChannelsSetting(view),
     }),
     layout: fields => [
-      settingsSection("Introduction", fields.enabled.node, fields.description.node),
-      settingsSection("Recommended channels", fields.welcome_channels.node),
+      settingsSection(t("Introduction"), fields.enabled.node, fields.description.node),
+      settingsSection(t("Recommended channels"), fields.welcome_channels.node),
     ],
   });
 }
 
 function welcomeChannelsSetting(view) {
   const { state } = view.context;
-  const channelName = id => `#${state.channels.get(id)?.name ?? "unknown"}`;
-  return recordsSetting("Recommended channels", {
-    noun: "channel",
+  const channelName = id => `#${state.channels.get(id)?.name ?? t("unknown")}`;
+  return recordsSetting(t("Recommended channels"), {
+    addLabel: t("Add channel"),
+    newLabel: t("New channel"),
     max: WELCOME_CHANNELS_MAX,
-    emptyText: "There are no recommended channels yet.",
+    emptyText: t("There are no recommended channels yet."),
     blank: { channel_id: null, description: "", emoji: null },
     title: ({ channel_id: id }) => (id === null ? "" : channelName(id)),
     fields: () => ({
-      emoji: emojiSetting(view, "Emoji"),
+      emoji: emojiSetting(view, t("Emoji")),
       channel_id: choiceSetting(
-        "Channel",
-        [[null, "Choose a channel"], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
+        t("Channel"),
+        [[null, t("Choose a channel")], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
         {
           unknown: channelName,
         },
       ),
-      description: textSetting("Description of the channel", { maxlength: WELCOME_CHANNEL_DESCRIPTION_MAX }),
+      description: textSetting(t("Description of the channel"), { maxlength: WELCOME_CHANNEL_DESCRIPTION_MAX }),
     }),
     fromStored: ({ channel_id, description, emoji_id, emoji_name }) => ({
       emoji: emoji_id || emoji_name ? { emoji_id, emoji_name: emoji_id ? null : emoji_name } : null,

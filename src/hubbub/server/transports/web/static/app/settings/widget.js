@@ -4,21 +4,22 @@ import { WidgetStyle } from "../generated/enums.js";
 import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t, tNodes, tn } from "../ui/translation.js";
 import { channelOptions } from "./channel_choices.js";
 import { choiceSetting, switchSetting } from "./fields.js";
 import { actionButton, settingsSection } from "./layout.js";
 import { loadForm } from "./content_loader.js";
 
 const STYLE_OPTIONS = [
-  [WidgetStyle.BANNER2, "Banner"],
-  [WidgetStyle.BANNER1, "Large banner"],
-  [WidgetStyle.BANNER3, "Small banner"],
-  [WidgetStyle.BANNER4, "Tall banner"],
-  [WidgetStyle.SHIELD, "Badge"],
+  [WidgetStyle.BANNER2, t("Banner")],
+  [WidgetStyle.BANNER1, t("Large banner")],
+  [WidgetStyle.BANNER3, t("Small banner")],
+  [WidgetStyle.BANNER4, t("Tall banner")],
+  [WidgetStyle.SHIELD, t("Badge")],
 ];
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
-export const WIDGET_SCREEN = { id: "widget", label: "Widget", icon: "screen", build };
+export const WIDGET_SCREEN = { id: "widget", label: t("Widget"), icon: "screen", build };
 
 function build(view) {
   const { context, guildId } = view;
@@ -26,31 +27,35 @@ function build(view) {
   const findDenialReason = () => view.access.findDenialReason(Permissions.MANAGE_GUILD);
   const preview = h("div", { class: "settings-form" });
   return loadForm(view, WIDGET_SCREEN, {
-    viewDenialReason: () => (findDenialReason() === null ? null : `You cannot see the widget. ${findDenialReason()}`),
+    viewDenialReason: () =>
+      findDenialReason() === null ? null : t("You cannot see the widget. {reason}", { reason: findDenialReason() }),
     changeDenialReason: findDenialReason,
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PATCH", path, { json: changes }),
     createFields: () => ({
-      enabled: switchSetting("Turn on the widget", {
-        hint: "Everyone can see the name of the guild, online members and public voice channels.",
+      enabled: switchSetting(t("Turn on the widget"), {
+        hint: t("Everyone can see the name of the guild, online members and public voice channels."),
       }),
       channel_id: choiceSetting(
-        "Invite channel",
-        [[null, "No invite"], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
+        t("Invite channel"),
+        [[null, t("No invite")], ...channelOptions(view, Permissions.VIEW_CHANNEL)],
         {
-          hint: "The widget invites everyone to this channel.",
-          unknown: id => `#${context.state.channels.get(id)?.name ?? "unknown"}`,
+          hint: t("The widget invites everyone to this channel."),
+          unknown: id => `#${context.state.channels.get(id)?.name ?? t("unknown")}`,
         },
       ),
     }),
-    layout: fields => [settingsSection("Visibility", fields.enabled.node, fields.channel_id.node), preview],
+    layout: fields => [settingsSection(t("Visibility"), fields.enabled.node, fields.channel_id.node), preview],
     onValues: values => {
       const version = JSON.stringify(values);
       if (preview.dataset.version === version) return;
       preview.dataset.version = version;
       if (values.enabled) runAndReport(() => drawPreview(view, preview));
       else
-        setChildren(preview, settingsSection("Preview", h("p", { class: "muted" }, "Turn on the widget to see it.")));
+        setChildren(
+          preview,
+          settingsSection(t("Preview"), h("p", { class: "muted" }, t("Turn on the widget to see it."))),
+        );
     },
   });
 }
@@ -66,9 +71,9 @@ function embedCode(guild, imageUrl, invite) {
 async function drawPreview({ context, guildId, guild }, node) {
   const widget = await context.api.request("GET", `/guilds/${guildId}/widget.json`);
   const imagePath = `/api/v10/guilds/${guildId}/widget.png`;
-  const image = h("img", { class: "widget-image", alt: `Widget of ${guild.name}` });
-  const code = h("textarea", { rows: "3", readonly: true, class: "code-input", "aria-label": "HTML code" });
-  const style = choiceSetting("Style", STYLE_OPTIONS);
+  const image = h("img", { class: "widget-image", alt: t("Widget of {name}", { name: guild.name }) });
+  const code = h("textarea", { rows: "3", readonly: true, class: "code-input", "aria-label": t("HTML code") });
+  const style = choiceSetting(t("Style"), STYLE_OPTIONS);
   const draw = () => {
     image.src = `${imagePath}?style=${style.read()}`;
     code.value = embedCode(guild, `${context.webUrl}${imagePath}?style=${style.read()}`, widget.instant_invite);
@@ -76,7 +81,7 @@ async function drawPreview({ context, guildId, guild }, node) {
   const copy = text =>
     runAndReport(async () => {
       await navigator.clipboard.writeText(text);
-      showNotice("Copied.", "done");
+      showNotice(t("Copied."), "done");
     });
   const jsonUrl = `${context.webUrl}/api/v10/guilds/${guildId}/widget.json`;
   style.node.addEventListener("change", event => {
@@ -87,24 +92,33 @@ async function drawPreview({ context, guildId, guild }, node) {
   draw();
   setChildren(
     node,
-    settingsSection("Preview", image, h("p", { class: "muted small" }, onlineText(widget.presence_count)), style.node),
     settingsSection(
-      "Code for your website",
-      h("p", { class: "hint" }, "Paste this HTML into your page."),
+      t("Preview"),
+      image,
+      h("p", { class: "muted small" }, onlineText(widget.presence_count)),
+      style.node,
+    ),
+    settingsSection(
+      t("Code for your website"),
+      h("p", { class: "hint" }, t("Paste this HTML into your page.")),
       code,
       h(
         "div",
         { class: "row" },
-        actionButton("Copy code", () => copy(code.value)),
+        actionButton(t("Copy code"), () => copy(code.value)),
       ),
-      h("p", { class: "hint" }, "Programs read the widget as JSON from this address: ", h("code", null, jsonUrl)),
+      h(
+        "p",
+        { class: "hint" },
+        ...tNodes("Programs read the widget as JSON from this address: {url}", { url: h("code", null, jsonUrl) }),
+      ),
       h(
         "div",
         { class: "row" },
-        actionButton("Copy address", () => copy(jsonUrl)),
+        actionButton(t("Copy address"), () => copy(jsonUrl)),
       ),
     ),
   );
 }
 
-const onlineText = count => (count === 1 ? "1 member is online." : `${count} members are online.`);
+const onlineText = count => tn("{count} member is online.", "{count} members are online.", count);
