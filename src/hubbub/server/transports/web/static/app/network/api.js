@@ -1,6 +1,7 @@
 /** HTTP API client of the current user. It throws ApiError and retries after 429, and reads also after 502 and higher. */
 
 import { recordServerDate } from "./platform_clock.js";
+import { t, tn } from "../ui/translation.js";
 
 const BASE = "/api/v10";
 const ATTEMPTS_MAX = 4;
@@ -90,7 +91,7 @@ export class Api {
             : await sendUpload({ ...request, progress });
       } catch (error) {
         if (signal?.aborted) throw error;
-        throw new ApiError(0, 0, "Cannot reach the server. Check your connection.");
+        throw new ApiError(0, 0, t("Cannot reach the server. Check your connection."));
       }
       const { status, text } = result;
       const isSuccess = status >= 200 && status < 300;
@@ -118,12 +119,20 @@ function retryDelaySeconds(method, status, decoded, attempt) {
 function apiError(status, decoded) {
   if (status === 429) {
     const seconds = Math.ceil(Number(decoded?.retry_after ?? 1));
-    return new ApiError(429, decoded?.code ?? 0, `Too many requests. Try again in ${seconds} seconds.`);
+    return new ApiError(
+      429,
+      decoded?.code ?? 0,
+      tn(
+        "Too many requests. Try again in {count} second.",
+        "Too many requests. Try again in {count} seconds.",
+        seconds,
+      ),
+    );
   }
   const message =
     typeof decoded?.message === "string"
       ? decoded.message
-      : "Something went wrong on the server. Try again in a moment.";
+      : t("Something went wrong on the server. Try again in a moment.");
   return new ApiError(status, Number(decoded?.code ?? 0), message, decoded?.errors);
 }
 

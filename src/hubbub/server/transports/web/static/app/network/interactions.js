@@ -1,6 +1,7 @@
 /** Interactions: sent over HTTP, settled by gateway events with the same nonce (decisions/0030). */
 
 import { InteractionType } from "../generated/enums.js";
+import { t } from "../ui/translation.js";
 
 export const {
   APPLICATION_COMMAND,
@@ -19,24 +20,24 @@ const RECENT_MS = 2_000;
 const APP_TIMED_OUT = 2;
 /** Texts by the `reason_code` of INTERACTION_FAILURE. */
 const FAILURE_TEXTS = new Map([
-  [1, "The app sent an invalid response."],
-  [APP_TIMED_OUT, "The app did not respond in time."],
-  [3, "This app no longer exists."],
-  [4, "This channel no longer exists."],
-  [5, "This guild no longer exists."],
-  [8, "Activities are not available in this type of channel."],
-  [9, "Activities are not available in the AFK channel."],
-  [13, "You do not have permission to launch activities in this channel."],
-  [14, "This app has no activity."],
-  [17, "The activity could not be launched. It may be full."],
-  [18, "You do not have access to this channel."],
+  [1, t("The app sent an invalid response.")],
+  [APP_TIMED_OUT, t("The app did not respond in time.")],
+  [3, t("This app no longer exists.")],
+  [4, t("This channel no longer exists.")],
+  [5, t("This guild no longer exists.")],
+  [8, t("Activities are not available in this type of channel.")],
+  [9, t("Activities are not available in the AFK channel.")],
+  [13, t("You do not have permission to launch activities in this channel.")],
+  [14, t("This app has no activity.")],
+  [17, t("The activity could not be launched. It may be full.")],
+  [18, t("You do not have access to this channel.")],
 ]);
 
 /** An interaction that the app or the server could not complete. */
 export class InteractionFailed extends Error {
   /** @param {number} reasonCode the `reason_code` of the event */
   constructor(reasonCode) {
-    super(FAILURE_TEXTS.get(reasonCode) ?? "This interaction failed.");
+    super(FAILURE_TEXTS.get(reasonCode) ?? t("This interaction failed."));
     this.name = "InteractionFailed";
     this.reasonCode = reasonCode;
   }
@@ -159,7 +160,7 @@ export class Interactions extends EventTarget {
   #fail(event, error) {
     const pending = this.#take(event);
     if (!pending) return;
-    if (pending.key) this.#setState(pending.key, error.message || "This interaction failed.");
+    if (pending.key) this.#setState(pending.key, error.message || t("This interaction failed."));
     pending.reject(error);
   }
 

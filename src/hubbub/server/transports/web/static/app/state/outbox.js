@@ -1,6 +1,7 @@
 /** Sending messages. A pending row is shown immediately; the message, or an error with a retry button, replaces it. */
 
 import { createMessageNonce } from "../network/ids.js";
+import { t } from "../ui/translation.js";
 
 /** Error codes of the API that have a text of their own. */
 const ErrorCode = Object.freeze({
@@ -18,23 +19,25 @@ const ErrorCode = Object.freeze({
 });
 
 const ERROR_TEXTS = new Map([
-  [ErrorCode.EMPTY_MESSAGE, "Enter a message first."],
-  [ErrorCode.MISSING_ACCESS, "You do not have permission to send messages in this channel."],
-  [ErrorCode.MISSING_PERMISSIONS, "You do not have permission to send messages in this channel."],
-  [ErrorCode.CANNOT_MESSAGE_USER, "This user does not accept messages from you."],
-  [ErrorCode.CANNOT_SEND_IN_CHANNEL, "You cannot send messages in this type of channel."],
-  [ErrorCode.THREAD_ARCHIVED, "This thread is archived."],
-  [ErrorCode.THREAD_LOCKED, "This thread is locked."],
-  [ErrorCode.AUTO_MODERATION_BLOCKED_MESSAGE, "Your message was blocked by this guild's moderation rules."],
-  [ErrorCode.SLOWMODE_RATE_LIMIT, "Slow mode is on. Wait a moment and try again."],
-  [ErrorCode.REQUEST_ENTITY_TOO_LARGE, "The message or its files are too large."],
-  [ErrorCode.UNKNOWN_CHANNEL, "This conversation was deleted."],
+  [ErrorCode.EMPTY_MESSAGE, t("Enter a message first.")],
+  [ErrorCode.MISSING_ACCESS, t("You do not have permission to send messages in this channel.")],
+  [ErrorCode.MISSING_PERMISSIONS, t("You do not have permission to send messages in this channel.")],
+  [ErrorCode.CANNOT_MESSAGE_USER, t("This user does not accept messages from you.")],
+  [ErrorCode.CANNOT_SEND_IN_CHANNEL, t("You cannot send messages in this type of channel.")],
+  [ErrorCode.THREAD_ARCHIVED, t("This thread is archived.")],
+  [ErrorCode.THREAD_LOCKED, t("This thread is locked.")],
+  [ErrorCode.AUTO_MODERATION_BLOCKED_MESSAGE, t("Your message was blocked by this guild's moderation rules.")],
+  [ErrorCode.SLOWMODE_RATE_LIMIT, t("Slow mode is on. Wait a moment and try again.")],
+  [ErrorCode.REQUEST_ENTITY_TOO_LARGE, t("The message or its files are too large.")],
+  [ErrorCode.UNKNOWN_CHANNEL, t("This conversation was deleted.")],
 ]);
 
 /** Return the error of a message request as text for the user. */
 export function messageErrorText(error) {
-  if (error.status === 0) return "Cannot reach the server. Check your connection.";
-  return ERROR_TEXTS.get(error.code) ?? error.sentence ?? "Something went wrong on the server. Try again in a moment.";
+  if (error.status === 0) return t("Cannot reach the server. Check your connection.");
+  return (
+    ERROR_TEXTS.get(error.code) ?? error.sentence ?? t("Something went wrong on the server. Try again in a moment.")
+  );
 }
 
 /**

@@ -6,6 +6,7 @@ import { GATEWAY_HANDLERS } from "./gateway_events.js";
 import { MessageLog } from "./message_log.js";
 import { isChannelMuted } from "./notification_rules.js";
 import { channelPermissions, guildPermissions } from "./permissions.js";
+import { t } from "../ui/translation.js";
 
 /** Largest number of users in `users`; members, recipients and relationships contain users of their own. */
 const USERS_MAX = 5_000;
@@ -97,7 +98,7 @@ export class State extends EventTarget {
   /** Return the display name of a user: the nickname in the guild, or in the friend list without a guild, if there is one. */
   displayName(user, guildId) {
     const nick = guildId ? this.member(guildId, user.id)?.nick : this.relationships.get(user.id)?.nickname;
-    return nick || user.global_name || user.username || "Unknown user";
+    return nick || user.global_name || user.username || t("Unknown user");
   }
 
   statusOf(userId) {

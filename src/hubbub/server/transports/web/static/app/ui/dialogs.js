@@ -2,6 +2,7 @@
 
 import { iconButton } from "./controls.js";
 import { h } from "./dom.js";
+import { t } from "./translation.js";
 
 let dialogCount = 0;
 
@@ -19,7 +20,7 @@ export function openDialog(title, build, { wide = false, onClose } = {}) {
   const dialog = h(
     "dialog",
     { class: wide ? "window wide" : "window", "aria-labelledby": id },
-    h("header", { class: "window-head" }, h("h2", { id }, title), iconButton("close", "Close", close)),
+    h("header", { class: "window-head" }, h("h2", { id }, title), iconButton("close", t("Close"), close)),
   );
   dialog.append(h("div", { class: "window-body" }, build(close)));
   dialog.addEventListener("close", () => {
@@ -49,7 +50,7 @@ export function confirmAction(title, text, label) {
         h(
           "div",
           { class: "row end" },
-          h("button", { type: "button", class: "button quiet", onclick: close }, "Cancel"),
+          h("button", { type: "button", class: "button quiet", onclick: close }, t("Cancel")),
           h(
             "button",
             {

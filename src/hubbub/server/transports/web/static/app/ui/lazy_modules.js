@@ -1,6 +1,7 @@
 /** Modules that are loaded on first use, to keep the start fast. */
 
 import { showNotice } from "./notices.js";
+import { t } from "./translation.js";
 
 /**
  * Load a module: `(await loadModule(() => import("../components/modal.js")))?.openModal(...)`. Resolve to null if it fails.
@@ -13,7 +14,7 @@ export async function loadModule(load) {
   } catch (error) {
     console.error(error);
     // The server was probably updated while this page was open.
-    showNotice("Part of this page failed to load. Reload the page.", "problem");
+    showNotice(t("Part of this page failed to load. Reload the page."), "problem");
     return null;
   }
 }

@@ -1,6 +1,7 @@
 /** The live region that announces new messages and calls to screen readers. */
 
 import { h } from "./dom.js";
+import { t } from "./translation.js";
 
 const TEXT_LENGTH_MAX = 300;
 const TEXTS_MAX = 5;
@@ -9,7 +10,7 @@ let region = null;
 
 /** Create the region. It must exist before its content: screen readers ignore regions inserted together with text. */
 export function createLiveRegion() {
-  region = h("div", { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "New messages" });
+  region = h("div", { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": t("New messages") });
   return region;
 }
 

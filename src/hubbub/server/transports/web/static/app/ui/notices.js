@@ -1,6 +1,7 @@
 /** Notices (toasts): errors and confirmations. */
 
 import { h, icon } from "./dom.js";
+import { t } from "./translation.js";
 
 const SHOWN_MS = 8_000;
 const NOTICES_MAX = 3;
@@ -9,7 +10,7 @@ let region = null;
 
 /** Return the container of notices, inside the topmost modal dialog if one is open, because it covers the rest of the page. */
 function container() {
-  region ??= h("div", { class: "notices", role: "region", "aria-label": "Notices" });
+  region ??= h("div", { class: "notices", role: "region", "aria-label": t("Notices") });
   const dialog = [...document.querySelectorAll("dialog:modal")].at(-1);
   const host = dialog ?? document.body;
   if (region.parentElement === host) return region;
@@ -33,7 +34,7 @@ export function showNotice(text, kind = "plain") {
     h("p", null, text),
     h(
       "button",
-      { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: () => notice.remove() },
+      { type: "button", class: "icon-button", "aria-label": t("Dismiss"), onclick: () => notice.remove() },
       icon("close"),
     ),
   );
@@ -49,7 +50,7 @@ export function showNotice(text, kind = "plain") {
 export function showError(error, introduction = "") {
   if (error?.name === "AbortError") return;
   if (error?.name !== "ApiError") console.error(error);
-  const text = error?.name === "ApiError" ? error.sentence : "Something went wrong. Reload the page and try again.";
+  const text = error?.name === "ApiError" ? error.sentence : t("Something went wrong. Reload the page and try again.");
   showNotice(introduction ? `${introduction} ${text}` : text, "problem");
 }
 

@@ -1,6 +1,7 @@
 /** A select with single or multiple choice, and a search field for long lists. */
 
 import { h, setChildren } from "./dom.js";
+import { t } from "./translation.js";
 
 /**
  * An option of a picker; `mark` builds the icon before its label.
@@ -28,7 +29,7 @@ let pickerCount = 0;
  * @returns {{node: HTMLElement, button: HTMLButtonElement, values: Choice[], set: (values: Choice[]) => void}}
  */
 export function createPicker(options) {
-  const { label, placeholder = "Choose", min = 1, max = 1, choices, find } = options;
+  const { label, placeholder = t("Choose"), min = 1, max = 1, choices, find } = options;
   const id = `picker-${(pickerCount += 1)}`;
   const isSearchable = Boolean(find) || (choices?.length ?? 0) > SEARCH_THRESHOLD;
   const control = { values: [...(options.values ?? [])], set };
@@ -67,8 +68,8 @@ export function createPicker(options) {
         class: "picker-search",
         type: "text",
         role: "combobox",
-        placeholder: "Search",
-        "aria-label": `Search: ${label}`,
+        placeholder: t("Search"),
+        "aria-label": t("Search: {label}", { label }),
         "aria-controls": id,
         "aria-expanded": "true",
         "aria-autocomplete": "list",
@@ -213,10 +214,13 @@ export function createPicker(options) {
       ),
     );
     const isFull = max > 1 && control.values.length >= max;
+    const selection = { count: control.values.length, max };
     hint.textContent = !visibleChoices.length
-      ? "No results."
+      ? t("No results.")
       : max > 1
-        ? `${control.values.length} of ${max} selected${isFull ? " (maximum)" : ""}`
+        ? isFull
+          ? t("{count} of {max} selected (maximum)", selection)
+          : t("{count} of {max} selected", selection)
         : "";
     hint.hidden = !hint.textContent;
     setActive(activeIndex);

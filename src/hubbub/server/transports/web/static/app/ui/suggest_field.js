@@ -1,6 +1,7 @@
 /** A text field with suggestions, fetched with a debounce. Outdated results are ignored. */
 
 import { h, setChildren } from "./dom.js";
+import { t } from "./translation.js";
 
 const DEBOUNCE_MS = 200;
 let listCount = 0;
@@ -86,7 +87,11 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
       ),
     );
     status.textContent =
-      suggestions === null ? "The app did not return suggestions." : visibleSuggestions.length ? "" : "No results.";
+      suggestions === null
+        ? t("The app did not return suggestions.")
+        : visibleSuggestions.length
+          ? ""
+          : t("No results.");
     status.hidden = !status.textContent;
     open();
   }
