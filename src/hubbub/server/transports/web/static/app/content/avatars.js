@@ -2,6 +2,7 @@
 
 import { ChannelType } from "../network/enums.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { avatarPath, channelIconPath, guildIconPath } from "./cdn_paths.js";
 
 /** Return the one or two letters shown in place of a missing image. */
@@ -45,7 +46,7 @@ export function conversationIcon(channel, title, status) {
   return other === undefined ? avatar(channel.id, title, null, "") : userAvatar(other, title, status);
 }
 
-const STATUS_LABELS = { online: "online", idle: "idle", dnd: "do not disturb", offline: "offline" };
+const STATUS_LABELS = { online: t("online"), idle: t("idle"), dnd: t("do not disturb"), offline: t("offline") };
 
 /** Return a presence indicator. Each status has its own shape, for users who cannot distinguish the colors. */
 export function statusIndicator(status) {
@@ -62,7 +63,7 @@ export function statusIndicator(status) {
 export function channelTitle(channel, state) {
   if (channel.name) return channel.name;
   const names = (channel.recipients ?? []).map(recipient => state.displayName(recipient, null));
-  return names.join(", ") || "Empty group";
+  return names.join(", ") || t("Empty group");
 }
 
 const ICON_NAMES = new Map([

@@ -1,6 +1,7 @@
 /** The grid of the emoji picker. It builds only the rows in view; the focus stays in the search field. */
 
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { emojiElement } from "./emoji_element.js";
 
 /** Cells of a row; the style sheet has the same number. */
@@ -42,7 +43,7 @@ export class EmojiGrid {
     this.#onActive = onActive;
     this.node = h(
       "div",
-      { class: "emoji-grid", role: "listbox", "aria-label": "Emoji", id: `emoji-grid-${(gridCount += 1)}` },
+      { class: "emoji-grid", role: "listbox", "aria-label": t("Emoji"), id: `emoji-grid-${(gridCount += 1)}` },
       this.#content,
       this.#status,
     );

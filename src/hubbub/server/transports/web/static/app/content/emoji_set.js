@@ -3,6 +3,7 @@
  * (decisions/0122).
  */
 
+import { t } from "../ui/translation.js";
 import { COMMON_EMOJI } from "./emoji_names.js";
 
 /**
@@ -24,15 +25,15 @@ import { COMMON_EMOJI } from "./emoji_names.js";
 
 /** Labels and icons of the groups, by their number in the list. Group 2 has parts of emoji. */
 const GROUPS = Object.freeze({
-  0: ["Smileys", "😀"],
-  1: ["People", "👋"],
-  3: ["Animals and nature", "🐻"],
-  4: ["Food and drink", "🍎"],
-  5: ["Travel and places", "🚗"],
-  6: ["Activities", "⚽"],
-  7: ["Objects", "💡"],
-  8: ["Symbols", "💜"],
-  9: ["Flags", "🏁"],
+  0: [t("Smileys"), "😀"],
+  1: [t("People"), "👋"],
+  3: [t("Animals and nature"), "🐻"],
+  4: [t("Food and drink"), "🍎"],
+  5: [t("Travel and places"), "🚗"],
+  6: [t("Activities"), "⚽"],
+  7: [t("Objects"), "💡"],
+  8: [t("Symbols"), "💜"],
+  9: [t("Flags"), "🏁"],
 });
 /** Unicode version that every font for emoji has, and an emoji of each later version. */
 const COMMON_VERSION = 15;
@@ -105,7 +106,7 @@ function createCommonSet() {
     byName.set(name, emoji);
     return { emoji, name, names: [name], keywords, tones: [] };
   });
-  return { groups: [{ label: "Emoji", icon: "😀", emojis }], byName };
+  return { groups: [{ label: t("Emoji"), icon: "😀", emojis }], byName };
 }
 
 /** Return whether the fonts of this device draw an emoji as one colored image. */

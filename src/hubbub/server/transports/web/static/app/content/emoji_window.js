@@ -3,6 +3,7 @@
 import { h } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
 import { openPopup } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 import { guildIcon } from "./avatars.js";
 import { EmojiGrid } from "./emoji_grid.js";
 import { loadEmojiSet, searchEmoji, withTone } from "./emoji_set.js";
@@ -10,7 +11,7 @@ import { listGuildEmoji } from "./guild_emoji.js";
 import { addRecentEmoji, listRecentEmoji } from "./recent_emoji.js";
 
 const TONE_EMOJI = ["👋", "👋🏻", "👋🏼", "👋🏽", "👋🏾", "👋🏿"];
-const TONE_LABELS = ["No skin tone", "Light", "Medium-light", "Medium", "Medium-dark", "Dark"];
+const TONE_LABELS = [t("No skin tone"), t("Light"), t("Medium-light"), t("Medium"), t("Medium-dark"), t("Dark")];
 
 /** Open the picker; see `openEmojiPicker`. */
 export function openEmojiWindow(anchor, context, choose) {
@@ -32,13 +33,13 @@ export function openEmojiWindow(anchor, context, choose) {
       preview.replaceChildren(
         ...(cell
           ? [h("span", { class: "emoji-preview-image" }, cell.build()), h("span", null, cell.label)]
-          : [h("span", { class: "muted" }, "Choose an emoji")]),
+          : [h("span", { class: "muted" }, t("Choose an emoji"))]),
       ),
   });
   const search = h("input", {
     type: "search",
-    placeholder: "Search emoji",
-    "aria-label": "Search emoji",
+    placeholder: t("Search emoji"),
+    "aria-label": t("Search emoji"),
     "aria-controls": grid.node.id,
     autocomplete: "off",
     oninput: () => draw(),
@@ -50,7 +51,7 @@ export function openEmojiWindow(anchor, context, choose) {
     },
   });
   grid.input = search;
-  const tabs = h("div", { class: "emoji-tabs", role: "toolbar", "aria-label": "Groups of emoji" });
+  const tabs = h("div", { class: "emoji-tabs", role: "toolbar", "aria-label": t("Groups of emoji") });
   const tone = () => state.settings.emoji_skin_tone ?? 0;
   const toneButton = h("button", {
     type: "button",
@@ -59,10 +60,10 @@ export function openEmojiWindow(anchor, context, choose) {
     "aria-expanded": "false",
     onclick: () => toggleTones(),
   });
-  const tones = h("div", { class: "emoji-tones", role: "group", "aria-label": "Skin tone", hidden: true });
+  const tones = h("div", { class: "emoji-tones", role: "group", "aria-label": t("Skin tone"), hidden: true });
   const node = h(
     "div",
-    { class: "emoji-window", role: "dialog", "aria-label": "Emoji" },
+    { class: "emoji-window", role: "dialog", "aria-label": t("Emoji") },
     h("div", { class: "emoji-top" }, search, toneButton),
     tones,
     tabs,
@@ -78,7 +79,7 @@ export function openEmojiWindow(anchor, context, choose) {
 
   function drawTones() {
     toneButton.textContent = TONE_EMOJI[tone()];
-    toneButton.title = `Skin tone: ${TONE_LABELS[tone()]}`;
+    toneButton.title = t("Skin tone: {tone}", { tone: TONE_LABELS[tone()] });
     toneButton.setAttribute("aria-label", toneButton.title);
     tones.replaceChildren(
       ...TONE_EMOJI.map((emoji, index) =>
@@ -126,7 +127,7 @@ export function openEmojiWindow(anchor, context, choose) {
       grid.setSections([{ label: null, cells: [...custom.map(customCell), ...byWords.map(unicodeCell)] }]);
     } else grid.setSections(listSections(guilds));
     tabs.hidden = Boolean(query);
-    grid.setStatus(emojiSet === null ? "Loading emoji…" : "No emoji found.");
+    grid.setStatus(emojiSet === null ? t("Loading emoji…") : t("No emoji found."));
   }
 
   function listSections(guilds) {
@@ -141,7 +142,7 @@ export function openEmojiWindow(anchor, context, choose) {
       .filter(({ id }) => !id || usableIds.has(id))
       .map(emoji => ({ label: emoji.id ? `:${emoji.name}:` : (names.get(emoji.name) ?? emoji.name), emoji }));
     const sections = [
-      { label: "Recently used", icon: () => "🕑", cells: recent },
+      { label: t("Recently used"), icon: () => "🕑", cells: recent },
       ...guilds.map(({ guild, emojis }) => ({
         label: guild.name,
         icon: () => guildIcon(guild),

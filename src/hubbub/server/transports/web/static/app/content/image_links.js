@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
+import { t } from "../ui/translation.js";
 
 /**
  * Return a link around a picture. A click opens the image viewer; with a modifier key, the browser opens the file.
@@ -17,7 +18,7 @@ export function imageLink({ path, description, name, style = "" }, picture) {
       href: path,
       target: "_blank",
       rel: "noopener",
-      "aria-label": `Image: ${description || name || "no description"}`,
+      "aria-label": t("Image: {description}", { description: description || name || t("no description") }),
       dataset: { description: description ?? "", name: name ?? nameOf(path) },
       onclick: event => {
         if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

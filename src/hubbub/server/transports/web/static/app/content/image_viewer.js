@@ -2,6 +2,7 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 
 const ZOOM_MAX = 6;
 const ZOOM_STEP = 1.5;
@@ -21,27 +22,27 @@ export function openImageViewer(images, start) {
     draggable: "false",
     ondblclick: () => setZoom(zoom === 1 ? 2 * ZOOM_STEP : 1),
     onload: () => setZoom(1),
-    onerror: () => (caption.textContent = "This image could not be loaded. Open the original or try again later."),
+    onerror: () => (caption.textContent = t("This image could not be loaded. Open the original or try again later.")),
   });
   const stage = h("div", { class: "viewer-stage", onwheel: onWheel, onpointerdown: onPointerdown }, picture);
   const caption = h("p", { class: "viewer-caption", dir: "auto" });
   const position = h("p", { class: "viewer-position", role: "status" });
-  const zoomOut = iconButton("minus", "Zoom out", () => setZoom(zoom / ZOOM_STEP));
-  const zoomIn = iconButton("plus", "Zoom in", () => setZoom(zoom * ZOOM_STEP));
-  const original = h("a", { class: "icon-button", target: "_blank", rel: "noopener", title: "Open original" });
-  const save = h("a", { class: "icon-button", title: "Download" });
-  const previous = iconButton("left", "Previous image", () => show(index - 1), {
+  const zoomOut = iconButton("minus", t("Zoom out"), () => setZoom(zoom / ZOOM_STEP));
+  const zoomIn = iconButton("plus", t("Zoom in"), () => setZoom(zoom * ZOOM_STEP));
+  const original = h("a", { class: "icon-button", target: "_blank", rel: "noopener", title: t("Open original") });
+  const save = h("a", { class: "icon-button", title: t("Download") });
+  const previous = iconButton("left", t("Previous image"), () => show(index - 1), {
     class: "icon-button viewer-previous",
   });
-  const next = iconButton("right", "Next image", () => show(index + 1), { class: "icon-button viewer-next" });
-  original.setAttribute("aria-label", "Open original");
-  save.setAttribute("aria-label", "Download");
+  const next = iconButton("right", t("Next image"), () => show(index + 1), { class: "icon-button viewer-next" });
+  original.setAttribute("aria-label", t("Open original"));
+  save.setAttribute("aria-label", t("Download"));
   setChildren(original, icon("open"));
   setChildren(save, icon("download"));
-  const close = iconButton("close", "Close", () => dialog.close());
+  const close = iconButton("close", t("Close"), () => dialog.close());
   const dialog = h(
     "dialog",
-    { class: "viewer", "aria-label": "Image viewer", onkeydown: onKeydown },
+    { class: "viewer", "aria-label": t("Image viewer"), onkeydown: onKeydown },
     h("header", { class: "viewer-head" }, position, zoomOut, zoomIn, original, save, close),
     h("div", { class: "viewer-body" }, images.length > 1 ? previous : null, stage, images.length > 1 ? next : null),
     caption,
@@ -62,7 +63,8 @@ export function openImageViewer(images, start) {
     picture.src = path;
     picture.alt = description || name;
     caption.textContent = description || name;
-    position.textContent = images.length > 1 ? `${index + 1} of ${images.length}` : "";
+    position.textContent =
+      images.length > 1 ? t("{position} of {count}", { position: index + 1, count: images.length }) : "";
     original.href = path;
     save.href = path;
     save.setAttribute("download", name);

@@ -3,6 +3,7 @@
 import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
 import { timeElement } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { emojiPath } from "./cdn_paths.js";
 import { highlightCode } from "./code_highlight.js";
 import { parseMarkdown } from "./markdown_parser.js";
@@ -84,7 +85,11 @@ function buildCodeBlock(node) {
   if (node.language) highlightCode(code, node.language);
   return h(
     "pre",
-    { class: "block", tabindex: "0", "aria-label": node.language ? `Code, ${node.language}` : "Code" },
+    {
+      class: "block",
+      tabindex: "0",
+      "aria-label": node.language ? t("Code, {language}", { language: node.language }) : t("Code"),
+    },
     code,
   );
 }
@@ -117,8 +122,8 @@ function clientLink(url, children, node, { state }) {
   return h(
     "a",
     { href: url.pathname, class: "mention" },
-    `#${channel.name ?? "conversation"}`,
-    messageId ? " › message" : null,
+    `#${channel.name ?? t("conversation")}`,
+    messageId ? ` › ${t("message")}` : null,
   );
 }
 
@@ -127,7 +132,7 @@ function buildUserMention(node, { context, message }) {
   const mentionedUser = message?.mentions?.find(user => user.id === node.id) ?? state.user(node.id);
   const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
   const isMe = node.id === state.me?.id;
-  if (mentionedUser === undefined) return h("span", { class: "mention" }, "@unknown");
+  if (mentionedUser === undefined) return h("span", { class: "mention" }, t("@unknown"));
   return h(
     "button",
     { type: "button", class: isMe ? "mention own" : "mention", dataset: { userId: node.id } },
@@ -138,16 +143,16 @@ function buildUserMention(node, { context, message }) {
 function buildRoleMention(node, { context, message }) {
   const guildId = message ? context.state.channels.get(message.channel_id)?.guild_id : context.guildId;
   const mentionedRole = context.state.guilds.get(guildId)?.roles.find(role => role.id === node.id);
-  return h("span", { class: "mention" }, `@${mentionedRole?.name ?? "unknown role"}`);
+  return h("span", { class: "mention" }, `@${mentionedRole?.name ?? t("unknown role")}`);
 }
 
 function buildChannelMention(node, { context }) {
   const mentionedChannel = context.state.channels.get(node.id);
-  if (mentionedChannel === undefined) return h("span", { class: "mention" }, "#unknown");
+  if (mentionedChannel === undefined) return h("span", { class: "mention" }, t("#unknown"));
   return h(
     "a",
     { class: "mention", href: channelPath(mentionedChannel) },
-    `#${mentionedChannel.name ?? "conversation"}`,
+    `#${mentionedChannel.name ?? t("conversation")}`,
   );
 }
 
@@ -180,7 +185,7 @@ export function inlineSpoiler(node) {
       class: "spoiler",
       role: "button",
       tabindex: "0",
-      "aria-label": "Spoiler: press to reveal",
+      "aria-label": t("Spoiler: press to reveal"),
       onclick: reveal,
       onkeydown: event => (event.key === "Enter" || event.key === " ") && reveal(event),
     },

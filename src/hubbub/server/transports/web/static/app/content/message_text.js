@@ -2,6 +2,7 @@
 
 import { ActivityActionType } from "../generated/enums.js";
 import { MessageType } from "../network/enums.js";
+import { t, tn } from "../ui/translation.js";
 import { parseMarkdown, plainText } from "./markdown_parser.js";
 
 const SUMMARY_LENGTH_MAX = 200;
@@ -16,38 +17,48 @@ const USER_MESSAGE_TYPES = new Set([
 export const isUserMessage = message => USER_MESSAGE_TYPES.has(message.type);
 
 const SYSTEM_TEXTS = {
-  [MessageType.RECIPIENT_ADD]: (name, message, names) => `${name} added ${names}.`,
+  [MessageType.RECIPIENT_ADD]: (name, message, names) => t("{name} added {names}.", { name, names }),
   [MessageType.RECIPIENT_REMOVE]: (name, message, names) =>
-    message.mentions?.[0]?.id === message.author.id ? `${name} left the group.` : `${name} removed ${names}.`,
+    message.mentions?.[0]?.id === message.author.id
+      ? t("{name} left the group.", { name })
+      : t("{name} removed {names}.", { name, names }),
   [MessageType.CALL]: (name, message) =>
-    message.call?.ended_timestamp ? `${name} started a call that has ended.` : `${name} started a call.`,
-  [MessageType.CHANNEL_NAME_CHANGE]: (name, message) => `${name} changed the name to “${message.content}”.`,
-  [MessageType.CHANNEL_ICON_CHANGE]: name => `${name} changed the icon.`,
-  [MessageType.CHANNEL_PINNED_MESSAGE]: name => `${name} pinned a message.`,
-  [MessageType.USER_JOIN]: name => `${name} joined the guild.`,
-  [MessageType.GUILD_BOOST]: name => `${name} boosted the guild.`,
+    message.call?.ended_timestamp
+      ? t("{name} started a call that has ended.", { name })
+      : t("{name} started a call.", { name }),
+  [MessageType.CHANNEL_NAME_CHANGE]: (name, message) =>
+    t("{name} changed the name to “{title}”.", { name, title: message.content }),
+  [MessageType.CHANNEL_ICON_CHANGE]: name => t("{name} changed the icon.", { name }),
+  [MessageType.CHANNEL_PINNED_MESSAGE]: name => t("{name} pinned a message.", { name }),
+  [MessageType.USER_JOIN]: name => t("{name} joined the guild.", { name }),
+  [MessageType.GUILD_BOOST]: name => t("{name} boosted the guild.", { name }),
   [MessageType.CHANNEL_FOLLOW_ADD]: (name, message) =>
-    `${name} followed ${message.content}. Its announcements appear here.`,
-  [MessageType.THREAD_CREATED]: (name, message) => `${name} started a thread: ${message.content}`,
+    t("{name} followed {channel}. Its announcements appear here.", { name, channel: message.content }),
+  [MessageType.THREAD_CREATED]: (name, message) =>
+    t("{name} started a thread: {thread}", { name, thread: message.content }),
   [MessageType.THREAD_STARTER_MESSAGE]: (name, message) =>
     message.referenced_message
-      ? "This thread was started from a message."
-      : "The message that started this thread was deleted.",
-  [MessageType.AUTO_MODERATION_ACTION]: () => "A message was blocked by auto moderation.",
-  [MessageType.STAGE_START]: (name, message) => `${name} started the stage: ${message.content}`,
-  [MessageType.STAGE_END]: (name, message) => `${name} ended the stage: ${message.content}`,
-  [MessageType.STAGE_SPEAKER]: name => `${name} is now a speaker.`,
-  [MessageType.STAGE_TOPIC]: (name, message) => `${name} changed the stage topic: ${message.content}`,
-  [MessageType.POLL_RESULT]: () => "A poll has ended.",
-  [MessageType.CHANNEL_LINKED_TO_LOBBY]: () => "This channel was linked to a game lobby.",
+      ? t("This thread was started from a message.")
+      : t("The message that started this thread was deleted."),
+  [MessageType.AUTO_MODERATION_ACTION]: () => t("A message was blocked by auto moderation."),
+  [MessageType.STAGE_START]: (name, message) =>
+    t("{name} started the stage: {topic}", { name, topic: message.content }),
+  [MessageType.STAGE_END]: (name, message) => t("{name} ended the stage: {topic}", { name, topic: message.content }),
+  [MessageType.STAGE_SPEAKER]: name => t("{name} is now a speaker.", { name }),
+  [MessageType.STAGE_TOPIC]: (name, message) =>
+    t("{name} changed the stage topic: {topic}", { name, topic: message.content }),
+  [MessageType.POLL_RESULT]: () => t("A poll has ended."),
+  [MessageType.CHANNEL_LINKED_TO_LOBBY]: () => t("This channel was linked to a game lobby."),
 };
 
 /** Return the text of a system message. */
 export function systemMessageText(message, { state, guildId }) {
   const name = state.displayName(message.author, guildId);
-  const names = (message.mentions ?? []).map(user => state.displayName(user, guildId)).join(", ") || "a user";
+  const names = (message.mentions ?? []).map(user => state.displayName(user, guildId)).join(", ") || t("a user");
   const text = SYSTEM_TEXTS[message.type];
-  return text === undefined ? `${name}: ${message.content || "unknown system message."}` : text(name, message, names);
+  return text === undefined
+    ? `${name}: ${message.content || t("unknown system message.")}`
+    : text(name, message, names);
 }
 
 /** Return a one-line summary of a message. */
@@ -62,14 +73,18 @@ export function summarizeMessage(message, context) {
     .trim();
   if (text) return text.slice(0, SUMMARY_LENGTH_MAX);
   if (message.activity) {
-    const game = message.application?.name ?? "a game";
-    return message.activity.type === ActivityActionType.JOIN_REQUEST ? `Asks to join ${game}` : `Invites to ${game}`;
+    const game = message.application?.name ?? t("a game");
+    return message.activity.type === ActivityActionType.JOIN_REQUEST
+      ? t("Asks to join {game}", { game })
+      : t("Invites to {game}", { game });
   }
   if (message.attachments?.length)
-    return message.attachments.length === 1 ? message.attachments[0].filename : `${message.attachments.length} files`;
-  if (message.sticker_items?.length) return `Sticker: ${message.sticker_items[0].name}`;
-  if (message.poll) return `Poll: ${message.poll.question?.text ?? ""}`;
+    return message.attachments.length === 1
+      ? message.attachments[0].filename
+      : tn("{count} file", "{count} files", message.attachments.length);
+  if (message.sticker_items?.length) return t("Sticker: {name}", { name: message.sticker_items[0].name });
+  if (message.poll) return t("Poll: {question}", { question: message.poll.question?.text ?? "" });
   if (message.embeds?.length)
-    return message.embeds[0].title ?? message.embeds[0].description?.slice(0, SUMMARY_LENGTH_MAX) ?? "Embed";
-  return message.components?.length ? "App controls" : "Empty message";
+    return message.embeds[0].title ?? message.embeds[0].description?.slice(0, SUMMARY_LENGTH_MAX) ?? t("Embed");
+  return message.components?.length ? t("App controls") : t("Empty message");
 }
