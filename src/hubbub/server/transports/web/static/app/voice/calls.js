@@ -8,8 +8,9 @@ import { Opcode } from "../network/enums.js";
 import { findFeatureObstacle } from "../network/features.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { Devices } from "./devices.js";
-import { callObstacle, captureProblem, isDismissed } from "./support.js";
+import { callObstacle, captureProblem, isDismissed, videoProblem } from "./support.js";
 
 /** Close codes after which the client waits for the user's next voice state (spec/voice.md#6). */
 const REMOVED_CODES = new Set([VoiceCloseCode.DISCONNECTED, VoiceCloseCode.CALL_TERMINATED]);
@@ -72,7 +73,7 @@ export class Calls extends EventTarget {
     }
     if (this.#target?.id === channel.id) return;
     const { api } = this.#context;
-    findFeatureObstacle(api, "voice", "Calls are switched off on this server.").then(reason => {
+    findFeatureObstacle(api, "voice", t("Calls are switched off on this server.")).then(reason => {
       // The server ignores the request without an answer.
       if (reason === null || this.#target?.id !== channel.id) return;
       this.leave();
@@ -144,10 +145,7 @@ export class Calls extends EventTarget {
       await this.call?.sendVideo(track, type ?? "video");
     } catch {
       if (track === null) return;
-      showNotice(
-        `Your ${type === "screen" ? "screen" : "camera"} could not be sent. Leave the call, join it again and try once more.`,
-        "problem",
-      );
+      showNotice(videoProblem(type), "problem");
       this.#stopVideo();
       await this.call?.sendVideo(null).catch(() => {});
     }
@@ -208,14 +206,14 @@ export class Calls extends EventTarget {
       if (this.#rejoinTimer) return;
       showNotice(
         isElsewhere
-          ? "You joined a call on another device, so you left this one."
-          : `You were disconnected from ${this.#channelName(this.#target.id)}.`,
+          ? t("You joined a call on another device, so you left this one.")
+          : t("You were disconnected from {channel}.", { channel: this.#channelName(this.#target.id) }),
       );
       this.#stop();
       return;
     }
     if (voiceState.channel_id !== this.#target.id) {
-      showNotice(`You were moved to ${this.#channelName(voiceState.channel_id)}.`);
+      showNotice(t("You were moved to {channel}.", { channel: this.#channelName(voiceState.channel_id) }));
       this.#target = { id: voiceState.channel_id, guildId: voiceState.guild_id ?? null };
     }
     this.#applyModeration(voiceState);
@@ -228,9 +226,9 @@ export class Calls extends EventTarget {
   #applyModeration({ mute = false, deaf = false, suppress = false }) {
     const previous = this.#moderation;
     if (mute !== previous.mute)
-      showNotice(mute ? "A moderator muted you in this guild." : "A moderator unmuted you in this guild.");
+      showNotice(mute ? t("A moderator muted you in this guild.") : t("A moderator unmuted you in this guild."));
     if (deaf !== previous.deaf)
-      showNotice(deaf ? "A moderator deafened you in this guild." : "A moderator undeafened you in this guild.");
+      showNotice(deaf ? t("A moderator deafened you in this guild.") : t("A moderator undeafened you in this guild."));
     this.#moderation = { mute, deaf };
     this.devices.setSilenced(mute || suppress);
   }
@@ -246,7 +244,7 @@ export class Calls extends EventTarget {
     this.#rejoinTimer = 0;
     this.#closeCall();
     if (!endpoint) {
-      showNotice("No voice server is available. The call connects as soon as there is one.", "problem");
+      showNotice(t("No voice server is available. The call connects as soon as there is one."), "problem");
       return;
     }
     this.#open({
@@ -290,7 +288,7 @@ export class Calls extends EventTarget {
       );
     call.addEventListener("unsent", () =>
       showNotice(
-        "Others cannot hear you: your microphone could not be sent. Choose another one in Voice settings.",
+        t("Others cannot hear you: your microphone could not be sent. Choose another one in Voice settings."),
         "problem",
       ),
     );
@@ -322,7 +320,9 @@ export class Calls extends EventTarget {
     if (this.#target === null) return;
     if (this.#rejoins >= REJOINS_MAX) {
       showNotice(
-        `The call in ${this.#channelName(this.#target.id)} could not be reached. Join it again later.`,
+        t("The call in {channel} could not be reached. Join it again later.", {
+          channel: this.#channelName(this.#target.id),
+        }),
         "problem",
       );
       this.leave();
@@ -354,7 +354,10 @@ export class Calls extends EventTarget {
 
   #onJoinTimeout() {
     if (this.#target === null || this.call !== null) return;
-    showNotice(`${this.#channelName(this.#target.id)} cannot be joined now. It may be full.`, "problem");
+    showNotice(
+      t("{channel} cannot be joined now. It may be full.", { channel: this.#channelName(this.#target.id) }),
+      "problem",
+    );
     this.leave();
   }
 
@@ -371,7 +374,7 @@ export class Calls extends EventTarget {
   }
 
   #channelName(channelId) {
-    return this.#context.state.channels.get(channelId)?.name ?? "the call";
+    return this.#context.state.channels.get(channelId)?.name ?? t("the call");
   }
 
   #notify() {

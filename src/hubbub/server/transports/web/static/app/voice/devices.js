@@ -1,6 +1,7 @@
 /** The user's microphone, output device and settings of calls. They are kept while the page is open. */
 
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { Microphone } from "./microphone.js";
 import { Mixer } from "./mixer.js";
 import { captureProblem } from "./support.js";
@@ -85,13 +86,13 @@ export class Devices extends EventTarget {
 
   #onAudioRejected() {
     showNotice(
-      "The browser did not start its audio, so others do not see when you speak. Click anywhere on the page.",
+      t("The browser did not start its audio, so others do not see when you speak. Click anywhere on the page."),
       "problem",
     );
     const resume = () =>
       this.#audio
         ?.resume()
-        .catch(() => showNotice("The audio did not start. Reload the page and join again.", "problem"));
+        .catch(() => showNotice(t("The audio did not start. Reload the page and join again."), "problem"));
     document.addEventListener("click", resume, { once: true });
   }
 
@@ -105,7 +106,10 @@ export class Devices extends EventTarget {
     try {
       await this.microphone.open();
     } catch (error) {
-      showNotice(`${captureProblem(error, "microphone")} You can listen until then.`, "problem");
+      showNotice(
+        t("{problem} You can listen until then.", { problem: captureProblem(error, "microphone") }),
+        "problem",
+      );
       this.dispatchEvent(new CustomEvent("microphone"));
       return false;
     }
@@ -115,7 +119,7 @@ export class Devices extends EventTarget {
 
   async #onDeviceLost() {
     this.microphone.close();
-    showNotice("The microphone was disconnected. The default microphone is used now.");
+    showNotice(t("The microphone was disconnected. The default microphone is used now."));
     this.settings.deviceId = "";
     await this.#openMicrophone();
   }
@@ -164,6 +168,9 @@ export class Devices extends EventTarget {
     const devices = await navigator.mediaDevices.enumerateDevices();
     return devices
       .filter(device => device.kind === kind && device.deviceId && device.deviceId !== "default")
-      .map((device, index) => ({ id: device.deviceId, label: device.label || `Device ${index + 1}` }));
+      .map((device, index) => ({
+        id: device.deviceId,
+        label: device.label || t("Device {number}", { number: index + 1 }),
+      }));
   }
 }

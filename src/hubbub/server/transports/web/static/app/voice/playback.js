@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 
 /** The audio elements of a call. */
 export class Playback {
@@ -31,14 +32,17 @@ export class Playback {
   #onPlayRejected(element, error) {
     // The participant left, or another track replaced this one.
     if (error.name === "AbortError" || !element.isConnected) return;
-    showNotice("The browser blocks the sound of this call. Click anywhere on the page to hear the others.", "problem");
+    showNotice(
+      t("The browser blocks the sound of this call. Click anywhere on the page to hear the others."),
+      "problem",
+    );
     document.addEventListener("click", () => element.isConnected && this.#playAgain(element), { once: true });
   }
 
   #playAgain(element) {
     element.play().catch(error => {
       if (error.name === "AbortError" || !element.isConnected) return;
-      showNotice("The sound of this call could not be started. Leave the call and join it again.", "problem");
+      showNotice(t("The sound of this call could not be started. Leave the call and join it again."), "problem");
     });
   }
 
@@ -77,7 +81,7 @@ export class Playback {
   #onOutputRejected(outputId) {
     if (!outputId || this.#devices.settings.outputId !== outputId) return;
     showNotice(
-      "The chosen speaker cannot be used. The default speaker is used now; choose another one in Voice settings.",
+      t("The chosen speaker cannot be used. The default speaker is used now; choose another one in Voice settings."),
       "problem",
     );
     // The change applies to all elements.
