@@ -4,6 +4,7 @@ import { ButtonStyle } from "../generated/enums.js";
 import { MESSAGE_COMPONENT, getInteractions } from "../network/interactions.js";
 import { bindToChannel } from "../state/context.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { fetchSkuLabel } from "./sku_labels.js";
 
@@ -39,7 +40,7 @@ export function renderButton(component, { message, context }) {
     { type: "button", class: `component-button ${STYLE_CLASSES.get(style) ?? "secondary"}`, dataset, onclick: onClick },
     ...content,
   );
-  if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? "Button");
+  if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? t("Button"));
   node.disabled = Boolean(disabled);
   return node;
 
@@ -83,7 +84,7 @@ function applicationIdOf(message) {
 
 function premiumButton(skuId, isDisabled, message, context) {
   const applicationId = applicationIdOf(message);
-  const name = h("span", {}, "View in store");
+  const name = h("span", {}, t("View in store"));
   const href = `/application-directory/${encodeURIComponent(applicationId)}/store/${encodeURIComponent(skuId)}`;
   const node = isDisabled
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })

@@ -3,6 +3,7 @@
 import { ComponentType } from "../generated/enums.js";
 import { ChannelType, isThread } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { userAvatar, channelIconName } from "../content/avatars.js";
 
 const { ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
@@ -35,12 +36,12 @@ export async function findEntityChoices(component, context, query) {
 export function defaultEntityChoices({ default_values: values = [] }, context) {
   return values.map(({ id, type }) => {
     if (type === "role")
-      return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "Unknown role" });
+      return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: t("Unknown role") });
     if (type === "channel")
       return channelChoice(
-        context.state.channels.get(id) ?? { id, name: "Unknown channel", type: ChannelType.GUILD_TEXT },
+        context.state.channels.get(id) ?? { id, name: t("Unknown channel"), type: ChannelType.GUILD_TEXT },
       );
-    return userChoice(context.state.user(id) ?? { id, username: "Unknown user" }, context);
+    return userChoice(context.state.user(id) ?? { id, username: t("Unknown user") }, context);
   });
 }
 
@@ -129,5 +130,5 @@ function channels(context, text, types) {
 
 /** Return a channel as a choice. */
 function channelChoice(channel) {
-  return { value: channel.id, label: channel.name ?? "Unnamed channel", mark: () => icon(channelIconName(channel)) };
+  return { value: channel.id, label: channel.name ?? t("Unnamed channel"), mark: () => icon(channelIconName(channel)) };
 }

@@ -2,6 +2,7 @@
 
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
+import { t } from "../ui/translation.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { imageLink } from "../content/image_links.js";
 import { coverSpoiler } from "./spoiler.js";
@@ -30,7 +31,7 @@ export function renderGallery({ items = [] }, { context }) {
 /** Return a downloadable file. */
 export function renderFile(component, { context }) {
   const path = localPath(component.file, context);
-  const name = component.name || nameOf(component.file?.url) || "File";
+  const name = component.name || nameOf(component.file?.url) || t("File");
   const content = [
     icon("file"),
     h("span", { class: "component-file-name" }, name),
@@ -56,7 +57,7 @@ function galleryItem(media, description, context) {
       src: path,
       controls: true,
       preload: "metadata",
-      "aria-label": description || "Video",
+      "aria-label": description || t("Video"),
     });
   }
   if (contentType && !IMAGE.test(contentType)) return linkTo(media, description);
@@ -81,7 +82,7 @@ function image(media = {}, description, style, context) {
 function linkTo(media, description) {
   const url = media?.url ?? "";
   const attributes = { class: "component-external", href: url, target: "_blank", rel: "noopener noreferrer nofollow" };
-  return h("a", attributes, icon("link"), description || nameOf(url) || "Media");
+  return h("a", attributes, icon("link"), description || nameOf(url) || t("Media"));
 }
 
 function nameOf(url) {

@@ -3,6 +3,7 @@
 import { ComponentType, MessageFlags } from "../generated/enums.js";
 import { getInteractions } from "../network/interactions.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { renderButton } from "./buttons.js";
 import { renderFile, renderGallery, renderThumbnail } from "./media.js";
@@ -45,7 +46,7 @@ export function renderComponents(message, context) {
   const status = h("p", { class: "component-status", role: "status", "data-message": message.id });
   const root = h(
     "div",
-    { class: "components", role: "group", "aria-label": "App controls" },
+    { class: "components", role: "group", "aria-label": t("App controls") },
     ...components.map(component => draw(component, scope)),
     status,
   );
@@ -57,7 +58,7 @@ function draw(component, scope) {
   const render = RENDERERS.get(component?.type);
   // Show a placeholder for unknown types: without it the message may be misleading.
   if (!render || scope.depth > DEPTH_MAX)
-    return h("p", { class: "component-unknown" }, "This content cannot be displayed.");
+    return h("p", { class: "component-unknown" }, t("This content cannot be displayed."));
   return render(component, { ...scope, depth: scope.depth + 1 });
 }
 

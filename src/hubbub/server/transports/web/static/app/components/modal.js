@@ -9,6 +9,7 @@ import { MODAL_SUBMIT, getInteractions } from "../network/interactions.js";
 import { bindToChannel } from "../state/context.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { createModalField } from "./modal_fields.js";
 
@@ -25,14 +26,14 @@ export function openModal(modal, context) {
   const channelContext = bindToChannel(context, modal.channel_id ?? context.channelId);
   const sections = (modal.components ?? []).map(component => sectionOf(component, channelContext));
   const problem = h("p", { class: "modal-problem", role: "alert", hidden: true });
-  const submitButton = h("button", { type: "submit", class: "button" }, "Submit");
+  const submitButton = h("button", { type: "submit", class: "button" }, t("Submit"));
   const form = h(
     "form",
     { class: "modal-form", novalidate: true, onsubmit: submit },
     h(
       "p",
       { class: "modal-app" },
-      `This form is submitted to ${modal.application?.name ?? "an app"}. Never enter passwords.`,
+      t("This form is submitted to {app}. Never enter passwords.", { app: modal.application?.name ?? t("an app") }),
     ),
     h(
       "div",
@@ -43,7 +44,7 @@ export function openModal(modal, context) {
     h(
       "div",
       { class: "modal-foot" },
-      h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, "Cancel"),
+      h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, t("Cancel")),
       submitButton,
     ),
   );

@@ -6,6 +6,7 @@ import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { createPicker } from "../ui/picker.js";
+import { t } from "../ui/translation.js";
 import { selectSource } from "./selects.js";
 
 const { TEXT_INPUT, FILE_UPLOAD, RADIO_GROUP, CHECKBOX_GROUP, CHECKBOX } = ComponentType;
@@ -44,11 +45,11 @@ export function createModalField(component, label, description, context) {
               ? checkboxControl(component, id)
               : SELECTS.includes(type)
                 ? selectControl(component, label, context)
-                : { node: h("p", null, "This field cannot be displayed."), read: () => ({}), focus() {} };
+                : { node: h("p", null, t("This field cannot be displayed.")), read: () => ({}), focus() {} };
   const isOptional = component.required === false;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
   const hint = description ? h("p", { class: "field-hint", id: `${id}-hint` }, description) : null;
-  const caption = [label, isOptional ? h("span", { class: "field-optional" }, " (optional)") : null];
+  const caption = [label, isOptional ? h("span", { class: "field-optional" }, ` ${t("(optional)")}`) : null];
   const isGroup = type === RADIO_GROUP || type === CHECKBOX_GROUP;
   const captionElement = isGroup ? h("legend", null, caption) : h("label", { for: id }, caption);
   // A single checkbox comes before its label; other controls come after it.
@@ -113,7 +114,7 @@ function selectControl(component, label, context) {
   const menu = createPicker({
     ...selectSource(component, context),
     label: component.placeholder ? `${label}: ${component.placeholder}` : label,
-    placeholder: component.placeholder || "Choose",
+    placeholder: component.placeholder || t("Choose"),
     // The minimum is not enforced while choosing; the server checks it on submit.
     min: 0,
     max: component.max_values ?? 1,
@@ -212,7 +213,9 @@ function uploadControl(component, id, label) {
           icon("file"),
           h("span", { class: "field-file" }, file.name),
           h("small", null, formatBytes(file.size)),
-          iconButton("close", `Remove ${file.name} from ${label}`, () => removeFile(index)),
+          iconButton("close", t("Remove {file} from {field}", { file: file.name, field: label }), () =>
+            removeFile(index),
+          ),
         ),
       ),
     );

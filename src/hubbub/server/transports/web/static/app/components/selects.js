@@ -2,17 +2,18 @@
 
 import { ComponentType } from "../generated/enums.js";
 import { createPicker } from "../ui/picker.js";
+import { t } from "../ui/translation.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { sendComponentInteraction } from "./buttons.js";
 import { findEntityChoices, defaultEntityChoices } from "./entity_choices.js";
 
 const { STRING_SELECT, USER_SELECT, ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
 const DEFAULT_LABELS = new Map([
-  [STRING_SELECT, "Choose"],
-  [USER_SELECT, "Choose users"],
-  [ROLE_SELECT, "Choose roles"],
-  [MENTIONABLE_SELECT, "Choose users or roles"],
-  [CHANNEL_SELECT, "Choose channels"],
+  [STRING_SELECT, t("Choose")],
+  [USER_SELECT, t("Choose users")],
+  [ROLE_SELECT, t("Choose roles")],
+  [MENTIONABLE_SELECT, t("Choose users or roles")],
+  [CHANNEL_SELECT, t("Choose channels")],
 ]);
 
 /** Return a select menu of a message. */

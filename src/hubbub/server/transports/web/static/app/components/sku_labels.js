@@ -1,5 +1,7 @@
 /** Names and prices of SKUs, cached. */
 
+import { t } from "../ui/translation.js";
+
 const CACHED_LABELS_MAX = 100;
 const cache = new Map();
 
@@ -19,7 +21,7 @@ export function fetchSkuLabel({ api }, applicationId, skuId) {
 
 function formatLabel({ name, price, currency }) {
   const cost = price ? formatPrice(price, currency) : "";
-  return cost ? `${name} for ${cost}` : name;
+  return cost ? t("{name} for {cost}", { name, cost }) : name;
 }
 
 /** Format an amount in the smallest unit of a currency; return an empty text for an unknown currency. */
