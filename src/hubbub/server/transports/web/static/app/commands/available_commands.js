@@ -1,6 +1,7 @@
 /** The commands that the user can run in a channel, localized (decisions/0036). */
 
 import { CommandOptionType, CommandType } from "../generated/enums.js";
+import { t } from "../ui/translation.js";
 
 export const { USER: USER_COMMAND, MESSAGE: MESSAGE_COMMAND, PRIMARY_ENTRY_POINT: ENTRY_POINT_COMMAND } = CommandType;
 
@@ -46,7 +47,7 @@ function flatten({ applications, application_commands: commands }) {
   return commands.flatMap(command =>
     listEntries(
       command,
-      applicationsById.get(command.application_id) ?? { id: command.application_id, name: "Unknown app" },
+      applicationsById.get(command.application_id) ?? { id: command.application_id, name: t("Unknown app") },
     ),
   );
 }

@@ -3,6 +3,7 @@
 import { AUTOCOMPLETE, APPLICATION_COMMAND, getInteractions } from "../network/interactions.js";
 import { h, setChildren } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import {
   fetchCommands,
   interactionData,
@@ -27,13 +28,13 @@ export function createCommandForm(entry, context, done) {
   const rows = h("div", { class: "command-fields" });
   const optionButtons = h("div", { class: "command-more" });
   const status = h("p", { class: "command-status", role: "alert", hidden: true });
-  const runButton = h("button", { type: "submit", class: "button small" }, "Run");
+  const runButton = h("button", { type: "submit", class: "button small" }, t("Run"));
   const node = h(
     "form",
     {
       class: "command-form",
       novalidate: true,
-      "aria-label": `Command ${entry.name} of ${entry.application.name}`,
+      "aria-label": t("Command {name} of {app}", { name: entry.name, app: entry.application.name }),
       onsubmit: run,
       onkeydown: onKeydown,
     },
@@ -43,7 +44,7 @@ export function createCommandForm(entry, context, done) {
       h("strong", { class: "command-name" }, `/${entry.name}`),
       h("span", { class: "command-app" }, entry.application.name),
       h("span", { class: "command-text" }, entry.description),
-      h("button", { type: "button", class: "button quiet small", onclick: () => done(false) }, "Cancel"),
+      h("button", { type: "button", class: "button quiet small", onclick: () => done(false) }, t("Cancel")),
       runButton,
     ),
     rows,
@@ -114,7 +115,7 @@ export function createCommandForm(entry, context, done) {
     setStatus("");
     const missing = [...fields.values()].find(field => field.isMissing());
     if (missing) {
-      missing.showError("This option is required.");
+      missing.showError(t("This option is required."));
       missing.focus();
       return;
     }
@@ -151,7 +152,9 @@ export function createCommandForm(entry, context, done) {
     if (firstInvalidField) return;
     const isOutdated = error.errors?.data?._errors?.some(fieldError => fieldError.code === OUTDATED_VERSION_CODE);
     if (isOutdated) fetchCommands(context, { bypassCache: true }).catch(() => {});
-    setStatus(isOutdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
+    setStatus(
+      isOutdated ? t("This command has changed. Cancel and select it again.") : (error.sentence ?? error.message),
+    );
   }
 
   function setBusy(isBusy) {

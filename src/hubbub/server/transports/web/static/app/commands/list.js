@@ -1,6 +1,7 @@
 /** The list of commands that `/` opens in the composer. */
 
 import { h, setChildren } from "../ui/dom.js";
+import { t, tn } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
 import { fetchCommands, findMatches } from "./available_commands.js";
 import { createCommandForm } from "./form.js";
@@ -21,7 +22,7 @@ export function attachCommandList(composer, context) {
   const { node, field } = composer;
   const currentContext = () => (typeof context === "function" ? context() : context);
   const id = `commands-${(listCount += 1)}`;
-  const list = h("ul", { class: "command-list", role: "listbox", id, "aria-label": "Commands" });
+  const list = h("ul", { class: "command-list", role: "listbox", id, "aria-label": t("Commands") });
   const status = h("p", { class: "visually-hidden", role: "status" });
   const popup = h("div", { class: "command-popup", popover: "manual" }, list);
   let visibleCommands = [];
@@ -89,7 +90,7 @@ export function attachCommandList(composer, context) {
     position();
     field.setAttribute("aria-controls", id);
     field.setAttribute("aria-autocomplete", "list");
-    status.textContent = `${visibleCommands.length} ${visibleCommands.length === 1 ? "command" : "commands"}`;
+    status.textContent = tn("{count} command", "{count} commands", visibleCommands.length);
     setActive(0);
   }
 

@@ -5,6 +5,7 @@ import { STRING_OPTION_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
 import { createSuggestField } from "../ui/suggest_field.js";
+import { t } from "../ui/translation.js";
 import { findEntityChoices } from "../components/entity_choices.js";
 import { localizedName } from "./available_commands.js";
 
@@ -67,8 +68,8 @@ function controlOf(option, id, label, context, complete) {
     return choiceControl(
       {
         choices: [
-          { value: "true", label: "True" },
-          { value: "false", label: "False" },
+          { value: "true", label: t("True") },
+          { value: "false", label: t("False") },
         ],
       },
       id,
