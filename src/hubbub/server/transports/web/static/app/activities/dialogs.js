@@ -7,6 +7,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
 import { createPicker } from "../ui/picker.js";
+import { t, tNodes } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
 import { channelTitle } from "../content/avatars.js";
 import { cdnPath } from "../content/cdn_paths.js";
@@ -63,13 +64,17 @@ const button = (label, onClick, style = "button") =>
 export function askConsent({ application, context }, preview) {
   const { state } = context;
   return askUser(
-    `${application.name} wants to access your account`,
+    t("{app} wants to access your account", { app: application.name }),
     decide => [
       h(
         "div",
         { class: "dialog-intro" },
         appIcon(application),
-        h("p", null, "This allows it, as ", h("strong", null, state.displayName(preview.user)), ", to"),
+        h(
+          "p",
+          null,
+          tNodes("This allows it, as {name}, to", { name: h("strong", null, state.displayName(preview.user)) }),
+        ),
       ),
       h(
         "ul",
@@ -79,11 +84,11 @@ export function askConsent({ application, context }, preview) {
       h(
         "p",
         { class: "modal-app" },
-        "The app does not see your password. You can revoke its access at any time under Connected apps.",
+        t("The app does not see your password. You can revoke its access at any time under Connected apps."),
       ),
       buttonRow(
-        button("Cancel", () => decide(false), "button quiet"),
-        button("Authorize", () => decide(true)),
+        button(t("Cancel"), () => decide(false), "button quiet"),
+        button(t("Authorize"), () => decide(true)),
       ),
     ],
     false,
@@ -105,9 +110,9 @@ export async function confirmExternalLink({ application }, url) {
   if (trustedHosts.has(host) && navigator.userActivation?.isActive) return open();
   const remember = h("input", { type: "checkbox", id: "trust-host" });
   return await askUser(
-    "Open external link?",
+    t("Open external link?"),
     decide => [
-      h("p", null, `${application.name} wants to open`),
+      h("p", null, t("{app} wants to open", { app: application.name })),
       h("p", { class: "dialog-address" }, url),
       origin === location.origin
         ? null
@@ -115,11 +120,11 @@ export async function confirmExternalLink({ application }, url) {
             "label",
             { class: "field-option", for: "trust-host" },
             remember,
-            h("span", null, `Do not ask again for ${host}`),
+            h("span", null, t("Do not ask again for {host}", { host })),
           ),
       buttonRow(
-        button("Cancel", () => decide(false), "button quiet"),
-        button("Open link", () => {
+        button(t("Cancel"), () => decide(false), "button quiet"),
+        button(t("Open link"), () => {
           if (remember.checked) trustedHosts.add(host);
           decide(open());
         }),
@@ -166,16 +171,18 @@ function sendTargets({ context }) {
 export async function showShareDialog(session, { message, customId, linkId, recipient }) {
   const { context, application } = session;
   const url = activityUrl(session, { customId, linkId });
-  const text = h("textarea", { rows: 3, maxlength: MESSAGE_LENGTH_MAX, "aria-label": "Message" });
+  const text = h("textarea", { rows: 3, maxlength: MESSAGE_LENGTH_MAX, "aria-label": t("Message") });
   text.value = message;
   const targets = sendTargets(session);
   const targetPicker = recipient
     ? null
-    : createPicker({ label: "Send to", choices: targets, values: targets.slice(0, 1) });
+    : createPicker({ label: t("Send to"), choices: targets, values: targets.slice(0, 1) });
   return await askUser(
-    recipient ? `Invite ${context.state.displayName(recipient)}` : `Share ${application.name}`,
+    recipient
+      ? t("Invite {name}", { name: context.state.displayName(recipient) })
+      : t("Share {app}", { app: application.name }),
     decide => [
-      h("div", { class: "dialog-intro" }, appIcon(application), h("p", null, "Message to send:")),
+      h("div", { class: "dialog-intro" }, appIcon(application), h("p", null, t("Message to send:"))),
       text,
       h("p", { class: "dialog-address" }, url),
       targetPicker?.node,
@@ -183,11 +190,11 @@ export async function showShareDialog(session, { message, customId, linkId, reci
         recipient
           ? null
           : button(
-              "Copy link",
+              t("Copy link"),
               () => copy(url).then(copied => copied && decide({ sent: false, copied })),
               "button quiet",
             ),
-        button("Send", async event => {
+        button(t("Send"), async event => {
           event.currentTarget.disabled = true;
           const sent = await sendAsUser(
             session,
@@ -218,10 +225,10 @@ export async function showInviteDialog(session) {
     .filter(({ type }) => type === RelationshipType.FRIEND)
     .slice(0, CHOICES_MAX);
   await askUser(
-    `Invite people to ${application.name}`,
+    t("Invite people to {app}", { app: application.name }),
     decide => [
       h("p", { class: "dialog-address" }, url),
-      button("Copy link", () => copy(url).then(copied => copied && decide(true)), "button quiet"),
+      button(t("Copy link"), () => copy(url).then(copied => copied && decide(true)), "button quiet"),
       h(
         "ul",
         { class: "dialog-friends" },
@@ -230,18 +237,19 @@ export async function showInviteDialog(session) {
           const onClick = async event => {
             const pressedButton = event.currentTarget;
             pressedButton.disabled = true;
-            pressedButton.textContent = (await sendAsUser(session, recipient, null, url)) ? "Invited" : "Invite";
-            pressedButton.disabled = pressedButton.textContent === "Invited";
+            const isSent = await sendAsUser(session, recipient, null, url);
+            pressedButton.textContent = isSent ? t("Invited") : t("Invite");
+            pressedButton.disabled = isSent;
           };
           return h(
             "li",
             null,
             h("span", null, context.state.displayName(recipient)),
-            button("Invite", onClick, "button quiet small"),
+            button(t("Invite"), onClick, "button quiet small"),
           );
         }),
       ),
-      buttonRow(button("Done", () => decide(true))),
+      buttonRow(button(t("Done"), () => decide(true))),
     ],
     false,
   );
@@ -253,12 +261,12 @@ export async function showShareImageDialog(session, url) {
   const path = cdnPath(url, context.webUrl);
   if (!path) throw invalidField("mediaUrl", "must be an image on this server");
   return await askUser(
-    `Share an image from ${application.name}`,
+    t("Share an image from {app}", { app: application.name }),
     decide => [
-      h("img", { class: "dialog-image", src: path, alt: "Image to share" }),
+      h("img", { class: "dialog-image", src: path, alt: t("Image to share") }),
       buttonRow(
-        button("Cancel", () => decide(false), "button quiet"),
-        button("Share in this channel", async () => decide(await sendAsUser(session, null, context.channelId, url))),
+        button(t("Cancel"), () => decide(false), "button quiet"),
+        button(t("Share in this channel"), async () => decide(await sendAsUser(session, null, context.channelId, url))),
       ),
     ],
     false,
@@ -267,15 +275,15 @@ export async function showShareImageDialog(session, url) {
 
 /** Let the user choose an image file; resolve to null if the user cancels. */
 export function chooseImage({ application }) {
-  const input = h("input", { type: "file", accept: "image/*", "aria-label": "Image" });
+  const input = h("input", { type: "file", accept: "image/*", "aria-label": t("Image") });
   return askUser(
-    `${application.name} requests an image`,
+    t("{app} requests an image", { app: application.name }),
     decide => [
-      h("p", null, "Anyone with the link can view the image for one day."),
+      h("p", null, t("Anyone with the link can view the image for one day.")),
       input,
       buttonRow(
-        button("Cancel", () => decide(null), "button quiet"),
-        button("Upload image", () => input.files.length && decide(input.files[0])),
+        button(t("Cancel"), () => decide(null), "button quiet"),
+        button(t("Upload image"), () => input.files.length && decide(input.files[0])),
       ),
     ],
     null,

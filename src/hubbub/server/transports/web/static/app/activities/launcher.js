@@ -5,6 +5,7 @@ import { iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { showNotice, showError } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
 import { channelTitle } from "../content/avatars.js";
 import { ENTRY_POINT_COMMAND, fetchCommands } from "../commands/available_commands.js";
@@ -40,7 +41,7 @@ export function isActivityShown({ application_id: applicationId, location }) {
 
 /** Close the activity in view, because the user is no longer a participant. */
 export function endActivity() {
-  if (!currentFrame.isRejoining) currentFrame.end("The activity ended, or you left it on another device.");
+  if (!currentFrame.isRejoining) currentFrame.end(t("The activity ended, or you left it on another device."));
 }
 
 /** Join an activity and show it; see `openActivity` in `start.js`. */
@@ -55,7 +56,7 @@ export async function showActivity(context, { applicationId, customId, referrerI
     return true;
   }
   if (!activitiesEnabled()) {
-    showNotice("Activities are not enabled on this server.", "problem");
+    showNotice(t("Activities are not enabled on this server."), "problem");
     return false;
   }
   currentFrame?.end();
@@ -76,7 +77,7 @@ export async function showActivity(context, { applicationId, customId, referrerI
     });
     return true;
   } catch (error) {
-    showError(error, "The activity could not be opened.");
+    showError(error, t("The activity could not be opened."));
     return false;
   }
 }
@@ -114,12 +115,12 @@ class ActivityFrame {
       sandbox: FRAME_SANDBOX,
       src: `${origin}${FRAME_PAGE}?${new URLSearchParams(parameters)}`,
     });
-    this.participantList = h("ul", { class: "activity-participants", "aria-label": "Participants" });
-    this.resizeButton = iconButton("down", "Minimize", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
+    this.participantList = h("ul", { class: "activity-participants", "aria-label": t("Participants") });
+    this.resizeButton = iconButton("down", t("Minimize"), () => this.show(this.#mode === PIP ? FOCUSED : PIP));
     const channel = context.state.channels.get(context.channelId);
     this.node = h(
       "dialog",
-      { class: "activity-window", "aria-label": `Activity: ${application.name}` },
+      { class: "activity-window", "aria-label": t("Activity: {app}", { app: application.name }) },
       h(
         "header",
         { class: "activity-bar" },
@@ -132,7 +133,7 @@ class ActivityFrame {
         ),
         this.participantList,
         this.resizeButton,
-        iconButton("leave", "Leave activity", () => this.leave()),
+        iconButton("leave", t("Leave activity"), () => this.leave()),
       ),
       this.frame,
     );
@@ -157,7 +158,7 @@ class ActivityFrame {
     this.onRevoke = ({ detail }) => {
       if (detail.application_id !== application.id) return;
       this.host.end(RpcCloseCode.TOKEN_REVOKED, "Token Revoked");
-      this.end(`You revoked the access of ${application.name}.`);
+      this.end(t("You revoked the access of {app}.", { app: application.name }));
     };
     context.gateway.addEventListener("OAUTH2_TOKEN_REVOKE", this.onRevoke);
     this.onInstanceChange = () => this.#draw();
@@ -179,7 +180,7 @@ class ActivityFrame {
     if (this.#mode === mode) return;
     this.#mode = mode;
     this.node.classList.toggle("small", mode === PIP);
-    const text = mode === PIP ? "Maximize" : "Minimize";
+    const text = mode === PIP ? t("Maximize") : t("Minimize");
     this.resizeButton.setAttribute("aria-label", text);
     this.resizeButton.title = text;
     this.host.subscriptions.layoutChanged();
@@ -201,7 +202,7 @@ class ActivityFrame {
       this.isRejoining = false;
     }
     this.leave();
-    showNotice("The activity ended because the connection was lost.");
+    showNotice(t("The activity ended because the connection was lost."));
   }
 
   /** Leave the activity. */
@@ -234,7 +235,9 @@ class ActivityFrame {
   #onRpcClose(code, message) {
     if (code !== RpcCloseCode.NORMAL)
       showNotice(
-        message ? `${this.application.name}: ${message}` : `${this.application.name} ended (${code}).`,
+        message
+          ? `${this.application.name}: ${message}`
+          : t("{app} ended ({code}).", { app: this.application.name, code }),
         "problem",
       );
     this.leave();
@@ -250,7 +253,9 @@ class ActivityFrame {
     setChildren(
       this.participantList,
       names.slice(0, PARTICIPANT_NAMES_MAX).map(name => h("li", null, name)),
-      names.length > PARTICIPANT_NAMES_MAX ? h("li", null, `and ${names.length - PARTICIPANT_NAMES_MAX} more`) : null,
+      names.length > PARTICIPANT_NAMES_MAX
+        ? h("li", null, tn("and {count} more", "and {count} more", names.length - PARTICIPANT_NAMES_MAX))
+        : null,
     );
   }
 }
@@ -281,10 +286,10 @@ async function openLauncher(context) {
     if (!applications.has(id))
       applications.set(
         id,
-        await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: "Activity" })),
+        await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: t("Activity") })),
       );
   }
-  openDialog("Activities", close => {
+  openDialog(t("Activities"), close => {
     const row = (application, text, label, onClick) =>
       h(
         "li",
@@ -306,19 +311,22 @@ async function openLauncher(context) {
       );
     const runningRows = running.map(instance => {
       const applicationId = instance.application_id;
-      return row(applications.get(applicationId), `${participantCount(instance)} playing now`, "Join", () =>
-        showActivity(channelContext, { applicationId }),
+      return row(
+        applications.get(applicationId),
+        tn("{count} playing now", "{count} playing now", participantCount(instance)),
+        t("Join"),
+        () => showActivity(channelContext, { applicationId }),
       );
     });
     const notRunning = entries.filter(
       ({ application }) => !running.some(instance => instance.application_id === application.id),
     );
     const launchRows = notRunning.map(entry => {
-      const text = entry.description || entry.application.description || "Activity";
-      return row(entry.application, text, "Start", () => runCommand(entry, channelContext));
+      const text = entry.description || entry.application.description || t("Activity");
+      return row(entry.application, text, t("Start"), () => runCommand(entry, channelContext));
     });
     if (!runningRows.length && !launchRows.length)
-      return h("p", { class: "launcher-empty" }, icon("play"), "No activities are available in this channel.");
+      return h("p", { class: "launcher-empty" }, icon("play"), t("No activities are available in this channel."));
     return h("ul", { class: "launcher" }, runningRows, launchRows);
   });
 }
