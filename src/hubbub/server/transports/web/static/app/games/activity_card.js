@@ -3,8 +3,9 @@
 import { ActivityType } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
+import { t } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
-import { activityPhrase, customStatusText, hasCard, partySizeText } from "./activity_text.js";
+import { activityKind, activityPhrase, customStatusText, hasCard, partySizeText } from "./activity_text.js";
 import { activityTime } from "./activity_time.js";
 import { findImagePath, loadApplication } from "./game_images.js";
 import { canJoinDirectly } from "./parties.js";
@@ -23,7 +24,7 @@ function activityCard(context, userId, activity) {
   return h(
     "section",
     { class: "activity-card", "aria-label": activityPhrase(activity) },
-    h("p", { class: "activity-kind" }, activityPhrase(activity, "").trim()),
+    h("p", { class: "activity-kind" }, activityKind(activity)),
     h(
       "div",
       { class: "activity-content" },
@@ -43,7 +44,7 @@ function activityCard(context, userId, activity) {
               null,
               activity.state
                 ? h("span", { dir: "auto" }, externalLink(activity.state_url, activity.state))
-                : h("span", null, "Party"),
+                : h("span", null, t("Party")),
               partySize ? h("span", { class: "activity-party" }, ` (${partySize})`) : null,
             )
           : null,

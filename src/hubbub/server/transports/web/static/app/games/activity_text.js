@@ -1,23 +1,34 @@
 /** Activities as text: the short line of lists, and the parts of a card. */
 
 import { ActivityType } from "../network/enums.js";
+import { t, tn } from "../ui/translation.js";
 
 /** Values of `status_display_type` (spec/sdk.md#10.1) and the fields that they select; other values select the name. */
 const DISPLAYED_FIELDS = { 1: "state", 2: "details" };
 
-const VERBS = {
-  [ActivityType.PLAYING]: "Playing",
-  [ActivityType.STREAMING]: "Streaming",
-  [ActivityType.LISTENING]: "Listening to",
-  [ActivityType.WATCHING]: "Watching",
-  [ActivityType.COMPETING]: "Competing in",
+const KINDS = {
+  [ActivityType.PLAYING]: t("Playing"),
+  [ActivityType.STREAMING]: t("Streaming"),
+  [ActivityType.LISTENING]: t("Listening to"),
+  [ActivityType.WATCHING]: t("Watching"),
+  [ActivityType.COMPETING]: t("Competing in"),
+};
+const PHRASES = {
+  [ActivityType.PLAYING]: activity => t("Playing {activity}", { activity }),
+  [ActivityType.STREAMING]: activity => t("Streaming {activity}", { activity }),
+  [ActivityType.LISTENING]: activity => t("Listening to {activity}", { activity }),
+  [ActivityType.WATCHING]: activity => t("Watching {activity}", { activity }),
+  [ActivityType.COMPETING]: activity => t("Competing in {activity}", { activity }),
 };
 
 /** Return whether an activity has a card; a custom status has none. */
-export const hasCard = activity => VERBS[activity.type] !== undefined;
+export const hasCard = activity => KINDS[activity.type] !== undefined;
+
+/** Return the kind of an activity as a heading above its name, for example "Listening to". */
+export const activityKind = activity => KINDS[activity.type];
 
 /** Return an activity as a phrase, for example "Listening to Puddle FM". */
-export const activityPhrase = (activity, subject = activity.name) => `${VERBS[activity.type]} ${subject}`;
+export const activityPhrase = (activity, subject = activity.name) => PHRASES[activity.type](subject);
 
 /** Return the short line about a user's activities: the custom status, else the newest activity, else "". */
 export function activityLine(activities) {
@@ -38,7 +49,7 @@ export function customStatusText({ emoji, state }) {
 export function partySizeText(party) {
   const [current, max] = party?.size ?? [];
   if (!current) return "";
-  return max ? `${current} of ${max}` : `${current} in the party`;
+  return max ? t("{current} of {max}", { current, max }) : tn("{count} in the party", "{count} in the party", current);
 }
 
 /** Format a duration in milliseconds as `m:ss` or `h:mm:ss`. */

@@ -2,6 +2,7 @@
 
 import { platformNow } from "../network/platform_clock.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { formatPlayTime } from "./activity_text.js";
 
 const UPDATE_INTERVAL_MS = 1_000;
@@ -40,18 +41,21 @@ export function activityTime({ start, end } = {}) {
   const node = h("p", { class: "activity-time" });
   return updateWhileShown(node, () => {
     node.textContent = end
-      ? `${formatPlayTime(end - platformNow())} left`
-      : `${formatPlayTime(platformNow() - start)} elapsed`;
+      ? t("{time} left", { time: formatPlayTime(end - platformNow()) })
+      : t("{time} elapsed", { time: formatPlayTime(platformNow() - start) });
   });
 }
 
 function progressElement(start, end) {
-  const bar = h("progress", { max: "100", "aria-label": "Progress" });
+  const bar = h("progress", { max: "100", "aria-label": t("Progress") });
   const text = h("span", { class: "activity-time" });
   const node = h("div", { class: "activity-progress" }, bar, text);
   return updateWhileShown(node, () => {
     const elapsedMs = Math.min(Math.max(platformNow() - start, 0), end - start);
     bar.value = Math.floor((100 * elapsedMs) / (end - start));
-    text.textContent = `${formatPlayTime(elapsedMs)} of ${formatPlayTime(end - start)}`;
+    text.textContent = t("{time} of {duration}", {
+      time: formatPlayTime(elapsedMs),
+      duration: formatPlayTime(end - start),
+    });
   });
 }

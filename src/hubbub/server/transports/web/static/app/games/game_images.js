@@ -2,6 +2,7 @@
 
 import { isId } from "../network/ids.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { cdnPath } from "../content/cdn_paths.js";
 
 /** Loaded assets by application ID: maps from asset names to asset IDs. @type {Map<string, Promise<Map<string, string>>>} */
@@ -26,7 +27,7 @@ export function loadApplication({ api }, applicationId) {
 }
 
 /** Return an element that shows the name of an application once it is loaded. */
-export function applicationName(context, applicationId, fallback = "a game") {
+export function applicationName(context, applicationId, fallback = t("a game")) {
   const node = h("span", { dir: "auto" }, fallback);
   loadApplication(context, applicationId).then(
     ({ name }) => {

@@ -6,6 +6,7 @@ import { creationTimeMs, isNewer } from "../network/ids.js";
 import { platformNow } from "../network/platform_clock.js";
 import { h, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
+import { t } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
 import { partySizeText } from "./activity_text.js";
 import { coverPath, findImagePath } from "./game_images.js";
@@ -54,7 +55,10 @@ class GameInvite extends LayoutPart {
       this,
       h(
         "section",
-        { class: "game-invite", "aria-label": `Game invite: ${application?.name ?? "unknown game"}` },
+        {
+          class: "game-invite",
+          "aria-label": t("Game invite: {game}", { game: application?.name ?? t("unknown game") }),
+        },
         banner,
         h(
           "div",
@@ -63,9 +67,9 @@ class GameInvite extends LayoutPart {
           h(
             "div",
             { class: "game-invite-texts" },
-            h("p", { class: "activity-name", dir: "auto" }, application?.name ?? "Unknown game"),
+            h("p", { class: "activity-name", dir: "auto" }, application?.name ?? t("Unknown game")),
             details ? h("p", { class: "small", dir: "auto" }, details) : null,
-            partySize ? h("p", { class: "muted small" }, `Party: ${partySize}`) : null,
+            partySize ? h("p", { class: "muted small" }, t("Party: {size}", { size: partySize })) : null,
           ),
         ),
         h("p", { class: "game-invite-status" }, text),
@@ -117,19 +121,19 @@ class GameInvite extends LayoutPart {
       return isOwn
         ? withoutControls(
             isExpired
-              ? "Your request has expired."
-              : "You asked to join. You get an invite when your request is accepted.",
+              ? t("Your request has expired.")
+              : t("You asked to join. You get an invite when your request is accepted."),
           )
         : this.#requestContent(name, isExpired);
-    if (action.type !== ActivityActionType.JOIN) return withoutControls(`${name} shared a game.`);
-    if (isExpired) return withoutControls("This invite has expired.");
-    if (isOwn) return withoutControls(activity ? "You sent an invite to your party." : "Your party has ended.");
+    if (action.type !== ActivityActionType.JOIN) return withoutControls(t("{name} shared a game.", { name }));
+    if (isExpired) return withoutControls(t("This invite has expired."));
+    if (isOwn) return withoutControls(activity ? t("You sent an invite to your party.") : t("Your party has ended."));
     // The activities of a user who is neither a friend nor a member of a common guild are not visible.
-    if (activity === undefined && state.presences.has(author.id)) return withoutControls("The party has ended.");
-    const reason = activity !== undefined && isPartyFull(activity) ? "The party is full." : null;
+    if (activity === undefined && state.presences.has(author.id)) return withoutControls(t("The party has ended."));
+    const reason = activity !== undefined && isPartyFull(activity) ? t("The party is full.") : null;
     return {
-      text: `${name} invited you to play.`,
-      controls: [partyButton("Join", "", actions => this.#join(actions), reason)],
+      text: t("{name} invited you to play.", { name }),
+      controls: [partyButton(t("Join"), "", actions => this.#join(actions), reason)],
       key: `join ${reason}`,
     };
   }
@@ -143,28 +147,29 @@ class GameInvite extends LayoutPart {
   #requestContent(name, isExpired) {
     const { state } = this.context;
     const { author, application, id } = this.message;
-    if (this.#isAnswered()) return { text: `You invited ${name}.`, controls: [], key: "" };
-    if (isExpired) return { text: `The request of ${name} has expired.`, controls: [], key: "" };
-    if (declinedMessageIds.has(id)) return { text: `You declined the request of ${name}.`, controls: [], key: "" };
+    if (this.#isAnswered()) return { text: t("You invited {name}.", { name }), controls: [], key: "" };
+    if (isExpired) return { text: t("The request of {name} has expired.", { name }), controls: [], key: "" };
+    if (declinedMessageIds.has(id))
+      return { text: t("You declined the request of {name}.", { name }), controls: [], key: "" };
     const [ownActivity] = ownJoinableActivities(state, application?.id);
     const reason =
       ownActivity === undefined
-        ? `Open a party in ${application?.name ?? "the game"} to accept.`
+        ? t("Open a party in {game} to accept.", { game: application?.name ?? t("the game") })
         : isPartyFull(ownActivity)
-          ? "Your party is full."
+          ? t("Your party is full.")
           : null;
     const decline = () => {
       declinedMessageIds.add(id);
       this.draw();
     };
     return {
-      text: `${name} asks to join your party.`,
+      text: t("{name} asks to join your party.", { name }),
       controls: [
-        partyButton("Accept", "", actions => actions.sendInvite(this.context, author.id, ownActivity), reason),
+        partyButton(t("Accept"), "", actions => actions.sendInvite(this.context, author.id, ownActivity), reason),
         h(
           "button",
           { type: "button", class: "button small quiet", dataset: { focus: "Decline" }, onclick: decline },
-          "Decline",
+          t("Decline"),
         ),
       ].flat(),
       key: `request ${reason} ${ownActivity?.session_id}`,

@@ -5,6 +5,7 @@ import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
+import { t, tNodes } from "../ui/translation.js";
 import { consentPath, isAuthorized } from "./authorizations.js";
 import { applicationName, loadApplication } from "./game_images.js";
 
@@ -17,28 +18,33 @@ export function linkedChannelBadge(context, channel) {
     {
       type: "button",
       class: "linked-badge",
-      title: "Shared with a game",
+      title: t("Shared with a game"),
       "aria-haspopup": "dialog",
       dataset: { focus: "linked" },
       onclick: () => openLinkedChannelDialog(context, channel),
     },
     icon("link"),
-    h("span", { class: "visually-hidden" }, "Shared with "),
-    applicationName(context, linked.application_id),
+    tNodes("Shared with {game}", { game: applicationName(context, linked.application_id) }).map(part =>
+      typeof part === "string" ? h("span", { class: "visually-hidden" }, part) : part,
+    ),
   );
 }
 
 /** Return the mark of a linked channel in the sidebar, or null. */
 export function linkedChannelMark({ linked_lobby: linked }) {
   return linked
-    ? h("span", { role: "img", "aria-label": "shared with a game", title: "Shared with a game" }, icon("link"))
+    ? h("span", { role: "img", "aria-label": t("shared with a game"), title: t("Shared with a game") }, icon("link"))
     : null;
 }
 
 /** Return the tag of a message that its author sent in a game, or null. */
 export function gameMessageTag(message, context) {
   if (!((message.flags ?? 0) & MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION) || !message.application_id) return null;
-  return h("span", { class: "tag game-tag" }, "From ", applicationName(context, message.application_id));
+  return h(
+    "span",
+    { class: "tag game-tag" },
+    tNodes("From {game}", { game: applicationName(context, message.application_id) }),
+  );
 }
 
 /**
@@ -48,51 +54,62 @@ export function gameMessageTag(message, context) {
  */
 export function authorizationNotice(context, { linked_lobby: linked }) {
   if (!linked?.require_application_authorization || isAuthorized(context, linked.application_id)) return null;
-  return [
-    "This channel is shared with ",
-    applicationName(context, linked.application_id),
-    ". Connect it to your account to write here. ",
-    h("a", { class: "button small", href: consentPath(linked.application_id) }, "Connect"),
-  ];
+  return tNodes("This channel is shared with {game}. Connect it to your account to write here. {button}", {
+    game: applicationName(context, linked.application_id),
+    button: h("a", { class: "button small", href: consentPath(linked.application_id) }, t("Connect")),
+  });
 }
 
 async function openLinkedChannelDialog(context, channel) {
   const { api, state } = context;
   const { linked_lobby: linked, guild_id: guildId } = channel;
-  const { name } = await loadApplication(context, linked.application_id).catch(() => ({ name: "a game" }));
-  const linkedBy = state.user(linked.linked_by) ?? { id: linked.linked_by, username: "an unknown user" };
+  const { name } = await loadApplication(context, linked.application_id).catch(() => ({ name: t("a game") }));
+  const linkedBy = state.user(linked.linked_by) ?? { id: linked.linked_by, username: t("an unknown user") };
   const unlink = async close => {
-    const text = "Messages are no longer shared with the game. Messages that were sent stay here.";
-    if (!(await confirmAction(`Unlink #${channel.name} from ${name}?`, text, "Unlink"))) return;
+    const text = t("Messages are no longer shared with the game. Messages that were sent stay here.");
+    if (
+      !(await confirmAction(
+        t("Unlink #{channel} from {game}?", { channel: channel.name, game: name }),
+        text,
+        t("Unlink"),
+      ))
+    )
+      return;
     if (await runAndReport(() => api.request("DELETE", `/channels/${channel.id}/linked-lobby`))) close();
   };
   const needsAuthorization = authorizationNotice(context, channel) !== null;
-  openDialog(`Shared with ${name}`, close => [
+  openDialog(t("Shared with {game}", { game: name }), close => [
     h(
       "p",
       null,
-      `Messages of #${channel.name} also appear in a lobby of ${name}. Players read and answer them in the game, `,
-      `even if they are not members of this guild. Messages from the game have the tag “From ${name}”.`,
+      t(
+        "Messages of #{channel} also appear in a lobby of {game}. Players read and answer them in the game, even if they are not members of this guild. Messages from the game have the tag “From {game}”.",
+        { channel: channel.name, game: name },
+      ),
     ),
     linked.require_application_authorization
-      ? h("p", null, `Only people who connected ${name} to their account can write here.`)
+      ? h("p", null, t("Only people who connected {game} to their account can write here.", { game: name }))
       : null,
     h(
       "p",
       { class: "muted small" },
-      "Linked by ",
-      h("span", { dir: "auto" }, state.displayName(linkedBy, guildId)),
-      ", ",
-      timeElement(Date.parse(linked.linked_at), "D"),
+      tNodes("Linked by {name}, {date}", {
+        name: h("span", { dir: "auto" }, state.displayName(linkedBy, guildId)),
+        date: timeElement(Date.parse(linked.linked_at), "D"),
+      }),
     ),
     h(
       "div",
       { class: "row" },
       needsAuthorization
-        ? h("a", { class: "button small", href: consentPath(linked.application_id) }, `Connect ${name}`)
+        ? h(
+            "a",
+            { class: "button small", href: consentPath(linked.application_id) },
+            t("Connect {game}", { game: name }),
+          )
         : null,
       state.can(channel.id, Permissions.MANAGE_CHANNELS)
-        ? h("button", { type: "button", class: "button small danger", onclick: () => unlink(close) }, "Unlink")
+        ? h("button", { type: "button", class: "button small danger", onclick: () => unlink(close) }, t("Unlink"))
         : null,
     ),
   ]);

@@ -4,6 +4,7 @@
  */
 
 import { WEBSOCKET_PORTS } from "../generated/limits.js";
+import { t } from "../ui/translation.js";
 
 const RPC_VERSION = "1";
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -66,6 +67,6 @@ async function request(socket, cmd, args) {
   const response = nextMessage(socket, RESPONSE_TIMEOUT_MS);
   socket.send(JSON.stringify({ cmd, args, nonce: crypto.getRandomValues(new Uint32Array(1))[0].toString() }));
   const reply = await response;
-  if (reply === null) throw new LocalAgentError(0, "The agent on this computer did not respond.");
+  if (reply === null) throw new LocalAgentError(0, t("The agent on this computer did not respond."));
   if (reply.evt === "ERROR") throw new LocalAgentError(reply.data.code, reply.data.message);
 }

@@ -4,20 +4,21 @@ import { ActivityActionType } from "../generated/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { showError, showNotice } from "../ui/notices.js";
+import { t, tNodes } from "../ui/translation.js";
 import { RpcErrorCode } from "../activities/rpc_errors.js";
 import { LocalAgentError, sendToAgent } from "./local_agent.js";
 
-const PARTY_ENDED = "The party has ended, or cannot be joined now.";
+const PARTY_ENDED = t("The party has ended, or cannot be joined now.");
 /** Texts for errors of the API, by code. */
 const ERROR_TEXTS = {
   // MISSING_ACCESS
-  50001: "This invite is not valid any more. Ask for a new one.",
+  50001: t("This invite is not valid any more. Ask for a new one."),
   // CANNOT_MESSAGE_USER
-  50007: "You cannot message this person.",
+  50007: t("You cannot message this person."),
   // INVALID_ACTIVITY_ACTION
   50039: PARTY_ENDED,
   // NO_MUTUAL_GUILDS
-  50278: "You are not friends. Send a friend request first.",
+  50278: t("You are not friends. Send a friend request first."),
 };
 
 function reportError(error) {
@@ -47,13 +48,13 @@ export async function joinParty(context, application, { userId, sessionId, chann
   };
   try {
     if (await sendToAgent({ applicationId: application.id, userId: me.id }, "ACCEPT_ACTIVITY_INVITE", args)) {
-      showNotice(`Joining in ${application.name}.`, "done");
+      showNotice(t("Joining in {game}.", { game: application.name }), "done");
       return;
     }
     if (messageId && state.ownSessions.some(session => session.application_id === application.id)) {
       const path = `/users/${userId}/sessions/${encodeURIComponent(sessionId)}/activities/${application.id}/1`;
       await api.request("GET", path, { query: { channel_id: channelId, message_id: messageId } });
-      showNotice(`${application.name} has received the invite. Continue there.`, "done");
+      showNotice(t("{game} has received the invite. Continue there.", { game: application.name }), "done");
       return;
     }
     openAgentHelp(application);
@@ -61,23 +62,37 @@ export async function joinParty(context, application, { userId, sessionId, chann
     if (!(error instanceof LocalAgentError)) reportError(error);
     else if (error.code === RpcErrorCode.INVALID_ACTIVITY_SECRET) showNotice(PARTY_ENDED, "problem");
     else if (error.code === RpcErrorCode.SERVICE_UNAVAILABLE)
-      showNotice(`Start ${application.name} on this computer, then join again.`, "problem");
+      showNotice(t("Start {game} on this computer, then join again.", { game: application.name }), "problem");
     else showNotice(error.message, "problem");
   }
 }
 
 /** Explain how the chat client reaches games on this computer. */
 function openAgentHelp({ name }) {
-  openDialog(`Join in ${name}`, close => [
-    h("p", null, `The chat client found no running ${name} on this computer.`),
+  openDialog(t("Join in {game}", { game: name }), close => [
+    h("p", null, t("The chat client found no running {game} on this computer.", { game: name })),
     h(
       "ol",
       { class: "steps" },
-      h("li", null, `Start ${name}. If you are logged in there, you can accept the invite in the game.`),
-      h("li", null, "Or run ", h("code", null, "hubbub agent --websocket"), ", which starts games from here."),
-      h("li", null, "Then join again."),
+      h(
+        "li",
+        null,
+        t("Start {game}. If you are logged in there, you can accept the invite in the game.", { game: name }),
+      ),
+      h(
+        "li",
+        null,
+        tNodes("Or run {command}, which starts games from here.", {
+          command: h("code", null, "hubbub agent --websocket"),
+        }),
+      ),
+      h("li", null, t("Then join again.")),
     ),
-    h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: () => close() }, "Close")),
+    h(
+      "div",
+      { class: "row end" },
+      h("button", { type: "button", class: "button", onclick: () => close() }, t("Close")),
+    ),
   ]);
 }
 
@@ -99,7 +114,7 @@ export async function askToJoin(context, userId, activity) {
     session_id: context.gateway.sessionId,
     party_id: activity.party.id,
   });
-  if (isSent) showNotice("Request sent.", "done");
+  if (isSent) showNotice(t("Request sent."), "done");
 }
 
 /** Invite a user to an activity of the current user. Return whether the invite was sent. */
@@ -109,6 +124,6 @@ export async function sendInvite(context, userId, activity) {
     session_id: activity.session_id,
     party_id: activity.party.id,
   });
-  if (isSent) showNotice("Invite sent.", "done");
+  if (isSent) showNotice(t("Invite sent."), "done");
   return isSent;
 }

@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
+import { t } from "../ui/translation.js";
 import { loadApplication } from "./game_images.js";
 import { canJoinDirectly, isJoinable, isPartyFull, ownJoinableActivities } from "./parties.js";
 
@@ -34,15 +35,15 @@ export function partyButton(label, style, run, reason = null) {
 export function joinButton(context, userId, activity) {
   const { state, me } = context;
   if (userId === me.id || !isJoinable(activity)) return null;
-  const reason = isPartyFull(activity) ? "The party is full." : null;
+  const reason = isPartyFull(activity) ? t("The party is full.") : null;
   const { application_id: id, session_id: sessionId } = activity;
   if (!canJoinDirectly(state, userId, activity))
-    return partyButton("Ask to join", "", actions => actions.askToJoin(context, userId, activity), reason);
+    return partyButton(t("Ask to join"), "", actions => actions.askToJoin(context, userId, activity), reason);
   const join = async actions => {
     const application = await loadApplication(context, id).catch(() => ({ id, name: activity.name }));
     await actions.joinParty(context, application, { userId, sessionId });
   };
-  return partyButton("Join", "", join, reason);
+  return partyButton(t("Join"), "", join, reason);
 }
 
 /** Return buttons that invite a user to the parties of the current user. */
@@ -51,6 +52,8 @@ export function inviteButtons(context, user) {
   return ownJoinableActivities(context.state)
     .filter(activity => !isPartyFull(activity))
     .map(activity =>
-      partyButton(`Invite to ${activity.name}`, "quiet", actions => actions.sendInvite(context, user.id, activity)),
+      partyButton(t("Invite to {activity}", { activity: activity.name }), "quiet", actions =>
+        actions.sendInvite(context, user.id, activity),
+      ),
     );
 }
