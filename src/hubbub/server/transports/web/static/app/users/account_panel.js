@@ -7,12 +7,13 @@ import { h, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 
 /** Longest time that a logout waits for the browser. */
 const PUSH_TIMEOUT_MS = 1_000;
 
-const STATUS_LABELS = { online: "Online", idle: "Idle", dnd: "Do not disturb", invisible: "Invisible" };
+const STATUS_LABELS = { online: t("Online"), idle: t("Idle"), dnd: t("Do not disturb"), invisible: t("Invisible") };
 
 class AccountPanel extends LayoutPart {
   static kinds = ["me", "settings"];
@@ -34,7 +35,10 @@ class AccountPanel extends LayoutPart {
             type: "button",
             class: "account-button",
             "aria-haspopup": "menu",
-            "aria-label": `${name}, ${[STATUS_LABELS[status], custom].filter(Boolean).join(", ")}: change status`,
+            "aria-label": t("{name}, {status}: change status", {
+              name,
+              status: [STATUS_LABELS[status], custom].filter(Boolean).join(", "),
+            }),
             onclick: event => this.#openStatusMenu(event.currentTarget),
           },
           userAvatar(me, name, status === "invisible" ? "offline" : status),
@@ -45,8 +49,8 @@ class AccountPanel extends LayoutPart {
             h("span", { class: "muted small", dir: "auto" }, custom || STATUS_LABELS[status]),
           ),
         ),
-        iconButton("settings", "User settings", () => this.#openSettings(null)),
-        iconButton("more", "Account menu", event => this.#openMoreMenu(event.currentTarget), {
+        iconButton("settings", t("User settings"), () => this.#openSettings(null)),
+        iconButton("more", t("Account menu"), event => this.#openMoreMenu(event.currentTarget), {
           "aria-haspopup": "menu",
         }),
       ),
@@ -74,7 +78,7 @@ class AccountPanel extends LayoutPart {
         const changed = await api.request("PATCH", "/users/@me/settings", { json: settings });
         state.apply("USER_SETTINGS_UPDATE", changed);
       });
-    openMenu(anchor, "Status", [
+    openMenu(anchor, t("Status"), [
       ...Object.entries(STATUS_LABELS).map(([status, label]) => ({
         label,
         mark: h("span", { class: `status ${status === "invisible" ? "offline" : status}`, "aria-hidden": "true" }),
@@ -82,12 +86,12 @@ class AccountPanel extends LayoutPart {
         onClick: () => change({ status }),
       })),
       {
-        label: state.settings.custom_status ? "Edit custom status" : "Set custom status",
+        label: state.settings.custom_status ? t("Edit custom status") : t("Set custom status"),
         icon: "smile",
         onClick: () => this.#openSettings("status"),
       },
       state.settings.custom_status && {
-        label: "Clear custom status",
+        label: t("Clear custom status"),
         icon: "close",
         onClick: () => change({ custom_status: null }),
       },
@@ -96,13 +100,13 @@ class AccountPanel extends LayoutPart {
 
   #openMoreMenu(anchor) {
     const open = path => () => location.assign(path);
-    openMenu(anchor, "Account", [
-      { label: "User settings", onClick: () => this.#openSettings(null) },
-      { label: "Go to…", onClick: () => this.#open("open-switcher") },
-      { label: "Keyboard shortcuts", onClick: () => this.#open("open-shortcuts") },
-      { label: "Subscriptions", onClick: open("/settings/subscriptions") },
-      { label: "Developers", onClick: open("/developers") },
-      { label: "Log out", icon: "leave", danger: true, onClick: () => logOut() },
+    openMenu(anchor, t("Account"), [
+      { label: t("User settings"), onClick: () => this.#openSettings(null) },
+      { label: t("Go to…"), onClick: () => this.#open("open-switcher") },
+      { label: t("Keyboard shortcuts"), onClick: () => this.#open("open-shortcuts") },
+      { label: t("Subscriptions"), onClick: open("/settings/subscriptions") },
+      { label: t("Developers"), onClick: open("/developers") },
+      { label: t("Log out"), icon: "leave", danger: true, onClick: () => logOut() },
     ]);
   }
 }

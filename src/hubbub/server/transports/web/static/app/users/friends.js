@@ -6,17 +6,21 @@ import { formField, iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { activityLine } from "../games/activity_text.js";
 import { memberMenuHandler, openDirectMessage, openProfile, relationshipButtons } from "./profile.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 const SECTIONS = [
-  ["Incoming requests", relationship => relationship.type === PENDING_INCOMING],
-  ["Online", (relationship, state) => relationship.type === FRIEND && state.statusOf(relationship.id) !== "offline"],
-  ["Offline", (relationship, state) => relationship.type === FRIEND && state.statusOf(relationship.id) === "offline"],
-  ["Outgoing requests", relationship => relationship.type === PENDING_OUTGOING],
-  ["Blocked", relationship => relationship.type === BLOCKED],
+  [t("Incoming requests"), relationship => relationship.type === PENDING_INCOMING],
+  [t("Online"), (relationship, state) => relationship.type === FRIEND && state.statusOf(relationship.id) !== "offline"],
+  [
+    t("Offline"),
+    (relationship, state) => relationship.type === FRIEND && state.statusOf(relationship.id) === "offline",
+  ],
+  [t("Outgoing requests"), relationship => relationship.type === PENDING_OUTGOING],
+  [t("Blocked"), relationship => relationship.type === BLOCKED],
 ];
 
 class Friends extends LayoutPart {
@@ -24,7 +28,7 @@ class Friends extends LayoutPart {
 
   begin() {
     const name = formField(
-      "Add a friend by username",
+      t("Add a friend by username"),
       h("input", {
         type: "text",
         maxlength: USERNAME_MAX,
@@ -40,10 +44,10 @@ class Friends extends LayoutPart {
       if (!username) return;
       try {
         await this.context.api.request("POST", "/users/@me/relationships", { json: { username, discriminator: null } });
-        showNotice(`Friend request sent to ${username}.`, "done");
+        showNotice(t("Friend request sent to {name}.", { name: username }), "done");
         name.input.value = "";
       } catch (error) {
-        name.setError(error.sentence ?? "Something went wrong. Try again.");
+        name.setError(error.sentence ?? t("Something went wrong. Try again."));
       }
     };
     this.list = h("div", { class: "friends-list" });
@@ -56,12 +60,12 @@ class Friends extends LayoutPart {
           {
             type: "button",
             class: "icon-button to-side",
-            "aria-label": "Channels and conversations",
+            "aria-label": t("Channels and conversations"),
             onclick: () => this.dispatchEvent(new CustomEvent("show-side", { bubbles: true })),
           },
           icon("menu"),
         ),
-        h("h2", { class: "view-title" }, "Friends"),
+        h("h2", { class: "view-title" }, t("Friends")),
       ),
       h(
         "div",
@@ -70,7 +74,7 @@ class Friends extends LayoutPart {
           "form",
           { class: "friend-request-form", onsubmit: sendRequest },
           name.node,
-          h("button", { type: "submit", class: "button" }, "Send request"),
+          h("button", { type: "submit", class: "button" }, t("Send request")),
         ),
         this.list,
       ),
@@ -111,11 +115,11 @@ class Friends extends LayoutPart {
           h(
             "div",
             { class: "empty" },
-            h("p", null, "No friends yet."),
+            h("p", null, t("No friends yet.")),
             h(
               "p",
               { class: "small" },
-              "Send a friend request above, or join a guild with the plus button on the left.",
+              t("Send a friend request above, or join a guild with the plus button on the left."),
             ),
           ),
       });
@@ -126,7 +130,7 @@ class Friends extends LayoutPart {
   #relationshipItem(relationship) {
     const { context } = this;
     const user = relationship.user ??
-      context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };
+      context.state.user(relationship.id) ?? { id: relationship.id, username: t("Unknown user") };
     const name = context.state.displayName(user, null);
     const activities = relationship.type === FRIEND ? context.state.activitiesOf(user.id) : [];
     return h(
@@ -150,7 +154,7 @@ class Friends extends LayoutPart {
         ),
       ),
       relationship.type === FRIEND
-        ? iconButton("forum", `Message ${name}`, () => openDirectMessage(context, user.id))
+        ? iconButton("forum", t("Message {name}", { name }), () => openDirectMessage(context, user.id))
         : // The list has no space for the third button, which blocks the sender of a request.
           relationshipButtons(context, user).slice(0, 2),
     );

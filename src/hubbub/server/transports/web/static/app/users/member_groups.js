@@ -1,5 +1,7 @@
 /** The members of a guild by hoisted role and presence, with the number of members that are not loaded. */
 
+import { t } from "../ui/translation.js";
+
 const collator = new Intl.Collator(undefined, { sensitivity: "base" });
 
 /**
@@ -19,8 +21,8 @@ export function groupMembers(guild, state) {
     .sort((a, b) => b.position - a.position);
   const groups = new Map([
     ...hoistedRoles.map(role => [role.id, { key: role.id, title: role.name, users: [] }]),
-    ["online", { key: "online", title: "Online", users: [] }],
-    ["offline", { key: "offline", title: "Offline", users: [] }],
+    ["online", { key: "online", title: t("Online"), users: [] }],
+    ["offline", { key: "offline", title: t("Offline"), users: [] }],
   ]);
   let onlineCount = 0;
   for (const member of state.members.get(guild.id)?.values() ?? []) {

@@ -3,6 +3,7 @@
 import { Opcode } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
+import { t } from "../ui/translation.js";
 import { VirtualList } from "../ui/virtual_list.js";
 import { userAvatar } from "../content/avatars.js";
 import { activityLine } from "../games/activity_text.js";
@@ -23,7 +24,7 @@ class Members extends LayoutPart {
   static kinds = ["members", "presences", "guilds", "channels"];
 
   begin() {
-    this.container = h("aside", { class: "members", "aria-label": "Members", id: "members" });
+    this.container = h("aside", { class: "members", "aria-label": t("Members"), id: "members" });
     this.list = new VirtualList(this.container, { class: "member-list" }, entries => this.#onShow(entries));
     this.container.append(this.list.node);
     this.replaceChildren(this.container);
@@ -58,7 +59,7 @@ class Members extends LayoutPart {
     const recipients = recipientsOf(state.channels.get(channelId), state);
     const groups = guild
       ? groupMembers(guild, state)
-      : [{ key: "members", title: "Members", users: recipients, count: recipients.length }];
+      : [{ key: "members", title: t("Members"), users: recipients, count: recipients.length }];
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const entries = [];
     for (const { key, title, users, count } of groups) {
@@ -113,7 +114,7 @@ class Members extends LayoutPart {
               h("span", { dir: "auto" }, name),
               activityText ? h("span", { class: "muted small", dir: "auto" }, activityText) : null,
             ),
-            user.bot ? h("span", { class: "tag" }, "App") : null,
+            user.bot ? h("span", { class: "tag" }, t("App")) : null,
           ),
         ),
     };

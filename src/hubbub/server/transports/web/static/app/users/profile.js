@@ -7,6 +7,7 @@ import { createPart } from "../ui/layout_part.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice, runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
+import { t } from "../ui/translation.js";
 import { userAvatar, statusIndicator } from "../content/avatars.js";
 import { userBannerPath } from "../content/cdn_paths.js";
 import "../games/activity_card.js";
@@ -28,9 +29,9 @@ export function removeRelationship({ api }, userId) {
 export async function blockUser({ api }, user, name) {
   if (
     !(await confirmAction(
-      `Block ${name}?`,
-      "They cannot message you, and their messages in guilds are hidden.",
-      "Block",
+      t("Block {name}?", { name }),
+      t("They cannot message you, and their messages in guilds are hidden."),
+      t("Block"),
     ))
   )
     return false;
@@ -55,28 +56,28 @@ export function relationshipActions(context, user) {
   const { state } = context;
   const type = state.relationships.get(user.id)?.type;
   const name = state.displayName(user, null);
-  const block = { label: "Block", icon: "block", style: "danger", run: () => blockUser(context, user, name) };
+  const block = { label: t("Block"), icon: "block", style: "danger", run: () => blockUser(context, user, name) };
   const remove = label => ({ label, icon: "close", style: "quiet", run: () => removeRelationship(context, user.id) });
   if (type === FRIEND) {
     const confirmRemoval = async () =>
       (await confirmAction(
-        `Remove ${name} as a friend?`,
-        "You can send a new friend request at any time.",
-        "Remove friend",
+        t("Remove {name} as a friend?", { name }),
+        t("You can send a new friend request at any time."),
+        t("Remove friend"),
       )) && removeRelationship(context, user.id);
-    return [{ ...remove("Remove friend"), run: confirmRemoval }, block];
+    return [{ ...remove(t("Remove friend")), run: confirmRemoval }, block];
   }
-  if (type === BLOCKED) return [remove("Unblock")];
+  if (type === BLOCKED) return [remove(t("Unblock"))];
   if (type === PENDING_INCOMING)
     return [
-      { label: "Accept", icon: "check", style: "", run: () => addFriend(context, user.id) },
-      remove("Decline"),
+      { label: t("Accept"), icon: "check", style: "", run: () => addFriend(context, user.id) },
+      remove(t("Decline")),
       block,
     ];
-  if (type === PENDING_OUTGOING) return [remove("Cancel request")];
+  if (type === PENDING_OUTGOING) return [remove(t("Cancel request"))];
   const sendRequest = async () =>
-    (await addFriend(context, user.id)) && showNotice(`Friend request sent to ${name}.`, "done");
-  return user.bot ? [block] : [{ label: "Add friend", icon: "invite", style: "quiet", run: sendRequest }, block];
+    (await addFriend(context, user.id)) && showNotice(t("Friend request sent to {name}.", { name }), "done");
+  return user.bot ? [block] : [{ label: t("Add friend"), icon: "invite", style: "quiet", run: sendRequest }, block];
 }
 
 /** Return the buttons that change the relationship with a user; `onDone` is called after each action. */
@@ -145,14 +146,14 @@ export async function openProfile(context, userId) {
           "p",
           { class: "muted", dir: "auto" },
           `@${user.username}`,
-          user.bot ? h("span", { class: "tag" }, "App") : null,
+          user.bot ? h("span", { class: "tag" }, t("App")) : null,
         ),
         h(
           "p",
           { class: "small" },
           statusIndicator(userId === me.id ? "online" : status),
           " ",
-          userId === me.id ? "You" : status === "offline" ? "Offline" : "Online",
+          userId === me.id ? t("You") : status === "offline" ? t("Offline") : t("Online"),
         ),
       ),
     ),
@@ -161,7 +162,7 @@ export async function openProfile(context, userId) {
     roles.length
       ? h(
           "ul",
-          { class: "tags", "aria-label": "Roles" },
+          { class: "tags", "aria-label": t("Roles") },
           roles.map(role => h("li", null, role.name)),
         )
       : null,
@@ -180,7 +181,7 @@ export async function openProfile(context, userId) {
                 openDirectMessage(context, userId);
               },
             },
-            "Send message",
+            t("Send message"),
           ),
           inviteButtons(context, user),
           relationshipButtons(context, user, close),
