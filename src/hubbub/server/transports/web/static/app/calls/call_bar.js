@@ -5,12 +5,17 @@ import { h, icon, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
+import { t } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { canShareScreen } from "../voice/support.js";
 import { openCallDetails, openVoiceSettings } from "./dialogs.js";
 
-const STATE_LABELS = { connecting: "Connecting…", connected: "Voice connected", reconnecting: "Reconnecting…" };
+const STATE_LABELS = {
+  connecting: t("Connecting…"),
+  connected: t("Voice connected"),
+  reconnecting: t("Reconnecting…"),
+};
 
 /** Round trips below these limits make a good or a fair connection. */
 const GOOD_ROUND_TRIP_MAX_MS = 120;
@@ -35,22 +40,28 @@ export function callButtons(context, { hasVideo = true, isListener = false, extr
   const canSendVideo = hasVideo && !isListener;
   return [
     !isListener &&
-      toggle(muted || deaf ? "microphone_off" : "microphone", muted || deaf ? "Unmute" : "Mute", muted || deaf, () =>
-        calls.setMuted(!(muted || deaf)),
+      toggle(
+        muted || deaf ? "microphone_off" : "microphone",
+        muted || deaf ? t("Unmute") : t("Mute"),
+        muted || deaf,
+        () => calls.setMuted(!(muted || deaf)),
       ),
-    toggle(deaf ? "ears_off" : "ears", deaf ? "Undeafen" : "Deafen", deaf, () => calls.setDeaf(!deaf)),
+    toggle(deaf ? "ears_off" : "ears", deaf ? t("Undeafen") : t("Deafen"), deaf, () => calls.setDeaf(!deaf)),
     canSendVideo &&
-      toggle("camera", video.type === "video" ? "Turn off camera" : "Turn on camera", video.type === "video", () =>
-        calls.toggleVideo("video"),
+      toggle(
+        "camera",
+        video.type === "video" ? t("Turn off camera") : t("Turn on camera"),
+        video.type === "video",
+        () => calls.toggleVideo("video"),
       ),
     canSendVideo &&
       canShareScreen() &&
-      toggle("screen", video.type === "screen" ? "Stop sharing" : "Share screen", video.type === "screen", () =>
+      toggle("screen", video.type === "screen" ? t("Stop sharing") : t("Share screen"), video.type === "screen", () =>
         calls.toggleVideo("screen"),
       ),
-    iconButton("settings", "Voice settings", () => openVoiceSettings(context), { dataset: { focus: "settings" } }),
+    iconButton("settings", t("Voice settings"), () => openVoiceSettings(context), { dataset: { focus: "settings" } }),
     ...extraButtons,
-    iconButton("hang_up", "Leave voice", () => calls.leave(), {
+    iconButton("hang_up", t("Leave voice"), () => calls.leave(), {
       class: "icon-button hang-up",
       dataset: { focus: "leave" },
     }),
@@ -90,7 +101,7 @@ class CallBar extends LayoutPart {
         this,
         h(
           "div",
-          { class: `call-bar ${connection}`, role: "group", "aria-label": "Voice" },
+          { class: `call-bar ${connection}`, role: "group", "aria-label": t("Voice") },
           h(
             "div",
             { class: "call-status" },
@@ -99,8 +110,8 @@ class CallBar extends LayoutPart {
               {
                 type: "button",
                 class: "icon-button",
-                "aria-label": `Connection: ${quality.label}. Show details`,
-                title: `Connection: ${quality.label}`,
+                "aria-label": t("Connection: {quality}. Show details", { quality: quality.label }),
+                title: t("Connection: {quality}", { quality: quality.label }),
                 dataset: { focus: "quality" },
                 onclick: () => openCallDetails(this.context),
               },
@@ -139,12 +150,12 @@ class CallBar extends LayoutPart {
     });
     return iconButton(
       "more",
-      "More call options",
+      t("More call options"),
       event =>
-        openMenu(event.currentTarget, "Call", [
-          !isListener && item("video", "Turn on camera", "Turn off camera"),
-          !isListener && canShareScreen() && item("screen", "Share screen", "Stop sharing"),
-          { label: "Privacy code and statistics", icon: "lock", onClick: () => openCallDetails(this.context) },
+        openMenu(event.currentTarget, t("Call"), [
+          !isListener && item("video", t("Turn on camera"), t("Turn off camera")),
+          !isListener && canShareScreen() && item("screen", t("Share screen"), t("Stop sharing")),
+          { label: t("Privacy code and statistics"), icon: "lock", onClick: () => openCallDetails(this.context) },
         ]),
       { "aria-haspopup": "menu", dataset: { focus: "more" } },
     );
@@ -153,10 +164,10 @@ class CallBar extends LayoutPart {
 
 /** Return the quality of the connection: a level from 0 to 3 and a label. */
 export function qualityOf(calls) {
-  if (callState(calls) !== "connected") return { level: 0, label: "not connected" };
+  if (callState(calls) !== "connected") return { level: 0, label: t("not connected") };
   const { roundTripMs } = calls.call;
-  if (roundTripMs === null || roundTripMs < GOOD_ROUND_TRIP_MAX_MS) return { level: 3, label: "good" };
-  return roundTripMs < FAIR_ROUND_TRIP_MAX_MS ? { level: 2, label: "fair" } : { level: 1, label: "poor" };
+  if (roundTripMs === null || roundTripMs < GOOD_ROUND_TRIP_MAX_MS) return { level: 3, label: t("good") };
+  return roundTripMs < FAIR_ROUND_TRIP_MAX_MS ? { level: 2, label: t("fair") } : { level: 1, label: t("poor") };
 }
 
 function signalIcon(level) {

@@ -2,6 +2,7 @@
 
 import { h, setChildren } from "../ui/dom.js";
 import { openDialog } from "../ui/dialogs.js";
+import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 
 const REFRESH_MS = 1_000;
@@ -17,7 +18,7 @@ export function showCallDetails(context) {
   };
   const timer = setInterval(refresh, REFRESH_MS);
   refresh();
-  openDialog("Call details", () => [privacy, h("h3", null, "Connection"), statistics], {
+  openDialog(t("Call details"), () => [privacy, h("h3", null, t("Connection")), statistics], {
     onClose: () => clearInterval(timer),
   });
 }
@@ -26,16 +27,18 @@ function privacySection({ call }) {
   if (call === null || !call.isEncrypted) {
     const text =
       call?.encryption.status.version === 0 && call.state === "connected"
-        ? "This call is encrypted between you and the server, but not end to end, because a participant does not support it."
-        : "The call is being encrypted…";
-    return [h("h3", null, "Privacy code"), h("p", { class: "muted" }, text)];
+        ? t(
+            "This call is encrypted between you and the server, but not end to end, because a participant does not support it.",
+          )
+        : t("The call is being encrypted…");
+    return [h("h3", null, t("Privacy code")), h("p", { class: "muted" }, text)];
   }
   return [
-    h("h3", null, "Privacy code"),
+    h("h3", null, t("Privacy code")),
     h(
       "p",
       { class: "muted" },
-      "This call is end-to-end encrypted. If all participants see the same code, no one else can listen.",
+      t("This call is end-to-end encrypted. If all participants see the same code, no one else can listen."),
     ),
     h(
       "p",
@@ -50,8 +53,10 @@ function groupsOf(code) {
   return code.replace(/\s/g, "").match(/.{1,5}/g) ?? [];
 }
 
+const STATE_LABELS = { connecting: t("connecting"), connected: t("connected"), reconnecting: t("reconnecting") };
+
 async function statisticsRows({ call }) {
-  if (call === null) return [row("State", "not connected")];
+  if (call === null) return [row(t("State"), t("not connected"))];
   const { report, frames } = await call.statistics();
   const received = report.filter(entry => entry.type === "inbound-rtp");
   const sum = name => received.reduce((total, entry) => total + (entry[name] ?? 0), 0);
@@ -59,13 +64,13 @@ async function statisticsRows({ call }) {
     packets = sum("packetsReceived");
   const delay = sum("jitterBufferDelay") / (sum("jitterBufferEmittedCount") || 1);
   return [
-    row("State", call.state),
-    row("Round trip", call.roundTripMs === null ? "unknown" : `${Math.round(call.roundTripMs)} ms`),
-    row("Packet loss", packets ? `${((100 * lost) / (lost + packets)).toFixed(1)} %` : "none"),
-    row("Buffer delay", `${Math.round(delay * 1000)} ms`),
-    row("Frames sent encrypted", frames.encrypted ?? 0),
-    row("Frames decrypted", frames.decrypted ?? 0),
-    row("Frames not decrypted", frames.failed ?? 0),
+    row(t("State"), STATE_LABELS[call.state] ?? call.state),
+    row(t("Round trip"), call.roundTripMs === null ? t("unknown") : `${Math.round(call.roundTripMs)} ms`),
+    row(t("Packet loss"), packets ? `${((100 * lost) / (lost + packets)).toFixed(1)} %` : t("none")),
+    row(t("Buffer delay"), `${Math.round(delay * 1000)} ms`),
+    row(t("Frames sent encrypted"), frames.encrypted ?? 0),
+    row(t("Frames decrypted"), frames.decrypted ?? 0),
+    row(t("Frames not decrypted"), frames.failed ?? 0),
   ];
 }
 

@@ -5,6 +5,7 @@ import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { callButtons, callState } from "./call_bar.js";
@@ -19,14 +20,14 @@ class CallView extends LayoutPart {
   static kinds = ["call", "calls", "voiceStates", "channels", "members", "guilds"];
 
   begin() {
-    this.tiles = h("ul", { class: "tiles", "aria-label": "People in the call" });
+    this.tiles = h("ul", { class: "tiles", "aria-label": t("People in the call") });
     this.audienceTitle = h("h3", { class: "audience-title" });
-    this.audience = h("ul", { class: "tiles audience", "aria-label": "Audience" });
+    this.audience = h("ul", { class: "tiles audience", "aria-label": t("Audience") });
     this.hint = h("p", { class: "muted small call-hint", role: "status" });
     this.actions = h("div", { class: "call-actions" });
     this.section = h(
       "section",
-      { class: "call-view", "aria-label": "Call" },
+      { class: "call-view", "aria-label": t("Call") },
       h("div", { class: "call-people" }, this.tiles, this.audienceTitle, this.audience),
       h("div", { class: "call-foot" }, this.hint, this.actions),
     );
@@ -66,7 +67,7 @@ class CallView extends LayoutPart {
     this.tiles.classList.toggle("with-video", this.tiles.querySelector("video") !== null);
     this.tiles.classList.toggle("speaker-layout", this.mainId !== null);
     this.audienceTitle.hidden = audience.length === 0;
-    this.audienceTitle.textContent = `Audience · ${audience.length}`;
+    this.audienceTitle.textContent = t("Audience · {count}", { count: audience.length });
   }
 
   /** Return the sentence below the tiles: the reason why the user cannot join or speak, or the state of the call. */
@@ -74,22 +75,22 @@ class CallView extends LayoutPart {
     const obstacle = callObstacle();
     if (!hasJoined && obstacle !== null) return obstacle;
     if (!hasJoined && channel.guild_id && !this.context.state.can(channel.id, Permissions.CONNECT))
-      return "You do not have permission to join this channel.";
+      return t("You do not have permission to join this channel.");
     if (!hasJoined && !voiceStates.length && channel.guild_id)
       return channel.type === ChannelType.GUILD_STAGE_VOICE
-        ? "No one is on this stage."
-        : "No one is in this voice channel.";
+        ? t("No one is on this stage.")
+        : t("No one is in this voice channel.");
     if (!hasJoined) return "";
-    if (callState(calls) === "reconnecting") return "The connection was lost. Reconnecting…";
+    if (callState(calls) === "reconnecting") return t("The connection was lost. Reconnecting…");
     if (this.#ownState(voiceStates)?.suppress)
       return channel.type === ChannelType.GUILD_STAGE_VOICE
-        ? "You are in the audience. Others cannot hear you."
-        : "You do not have permission to speak in this channel.";
+        ? t("You are in the audience. Others cannot hear you.")
+        : t("You do not have permission to speak in this channel.");
     if (calls.devices.microphone.track === null && !calls.devices.settings.muted)
-      return "Others cannot hear you, because no microphone is open.";
+      return t("Others cannot hear you, because no microphone is open.");
     if (calls.devices.hasScreenAudio && calls.devices.settings.muted)
-      return "Others do not hear the sound of your screen while you are muted.";
-    if (calls.devices.settings.pushToTalk) return "Hold the right Ctrl key to talk.";
+      return t("Others do not hear the sound of your screen while you are muted.");
+    if (calls.devices.settings.pushToTalk) return t("Hold the right Ctrl key to talk.");
     return "";
   }
 
@@ -97,7 +98,7 @@ class CallView extends LayoutPart {
     const { state, me } = this.context;
     const others = hasJoined ? (channelCall?.ringing ?? []).filter(id => id !== me.id) : [];
     const names = others.map(id => state.displayName(state.user(id) ?? { id }, null));
-    return names.length ? `Calling ${names.join(", ")}…` : "";
+    return names.length ? t("Calling {names}…", { names: names.join(", ") }) : "";
   }
 
   #ownState(voiceStates) {
@@ -154,8 +155,8 @@ class CallView extends LayoutPart {
     const button = (label, kind, attributes) =>
       h("button", { type: "button", class: `button small ${kind}`, ...attributes }, label);
     return [
-      button("Join", "", { disabled: !canConnect, onclick: () => calls.join(channel) }),
-      isRinging ? button("Decline", "quiet", { onclick: () => declineCall(this.context, channel.id) }) : null,
+      button(t("Join"), "", { disabled: !canConnect, onclick: () => calls.join(channel) }),
+      isRinging ? button(t("Decline"), "quiet", { onclick: () => declineCall(this.context, channel.id) }) : null,
     ];
   }
 
@@ -166,13 +167,13 @@ class CallView extends LayoutPart {
       voiceStates.length > 1
         ? iconButton(
             isSpeakerLayout ? "grid" : "speaker",
-            isSpeakerLayout ? "Grid layout" : "Speaker layout",
+            isSpeakerLayout ? t("Grid layout") : t("Speaker layout"),
             changeMode,
             { dataset: { focus: "layout" } },
           )
         : null,
       canFullscreen()
-        ? iconButton("expand", "Full screen", () => runAndReport(() => toggleFullscreen(this.section)), {
+        ? iconButton("expand", t("Full screen"), () => runAndReport(() => toggleFullscreen(this.section)), {
             dataset: { focus: "fullscreen" },
           })
         : null,
@@ -189,7 +190,7 @@ class CallView extends LayoutPart {
         onclick: () => openCallDetails(this.context),
       },
       icon("lock"),
-      isEncrypted ? "End-to-end encrypted" : "Privacy code",
+      isEncrypted ? t("End-to-end encrypted") : t("Privacy code"),
     );
   }
 }

@@ -4,6 +4,7 @@ import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { closePopup, openMenu, openPopup } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 import { changeLayout, getLayout } from "./layout.js";
 
@@ -36,7 +37,7 @@ export function showParticipantOptions(anchor, context, user) {
   );
   const node = h(
     "div",
-    { class: "menu participant-options", role: "dialog", "aria-label": `Options for ${name}` },
+    { class: "menu participant-options", role: "dialog", "aria-label": t("Options for {name}", { name }) },
     slider,
     buttons,
   );
@@ -53,7 +54,7 @@ function volumeField(context, userId, name) {
     min: "0",
     max: "100",
     value: percent,
-    "aria-label": `Volume of ${name}`,
+    "aria-label": t("Volume of {name}", { name }),
     oninput: event => {
       const chosen = Number(event.currentTarget.value);
       value.textContent = `${chosen} %`;
@@ -61,21 +62,21 @@ function volumeField(context, userId, name) {
       devices.update({ volumes });
     },
   });
-  return h("div", { class: "volume" }, h("span", { "aria-hidden": "true" }, "Volume"), value, slider);
+  return h("div", { class: "volume" }, h("span", { "aria-hidden": "true" }, t("Volume")), value, slider);
 }
 
 function pinAction(context, userId) {
   const isPinned = getLayout(context).pinnedId === userId;
   return isPinned
-    ? { label: "Unpin", iconName: "pin", onClick: () => changeLayout(context, { pinnedId: null, mode: "auto" }) }
-    : { label: "Pin", iconName: "pin", onClick: () => changeLayout(context, { pinnedId: userId, mode: "speaker" }) };
+    ? { label: t("Unpin"), iconName: "pin", onClick: () => changeLayout(context, { pinnedId: null, mode: "auto" }) }
+    : { label: t("Pin"), iconName: "pin", onClick: () => changeLayout(context, { pinnedId: userId, mode: "speaker" }) };
 }
 
 function pictureAction(video) {
   if (!document.pictureInPictureEnabled) return null;
   const isShown = document.pictureInPictureElement === video;
   return {
-    label: isShown ? "Leave picture in picture" : "Picture in picture",
+    label: isShown ? t("Leave picture in picture") : t("Picture in picture"),
     iconName: "picture",
     onClick: () => runAndReport(() => (isShown ? document.exitPictureInPicture() : video.requestPictureInPicture())),
   };
@@ -103,28 +104,28 @@ function moderatorActions(anchor, context, { id: userId }) {
   const move = () =>
     openMenu(
       anchor,
-      "Move to",
+      t("Move to"),
       otherChannels.map(({ id, name }) => ({ label: name, icon: "voice", onClick: changeMember({ channel_id: id }) })),
     );
   return [
     isStage && can(Permissions.MUTE_MEMBERS) && voiceState.suppress
-      ? { label: "Let speak", iconName: "microphone", onClick: setSuppressed(false) }
+      ? { label: t("Let speak"), iconName: "microphone", onClick: setSuppressed(false) }
       : null,
     isStage && can(Permissions.MUTE_MEMBERS) && !voiceState.suppress
-      ? { label: "Move to audience", iconName: "people", onClick: setSuppressed(true) }
+      ? { label: t("Move to audience"), iconName: "people", onClick: setSuppressed(true) }
       : null,
     can(Permissions.MUTE_MEMBERS)
       ? {
-          label: voiceState.mute ? "Unmute for everyone" : "Mute for everyone",
+          label: voiceState.mute ? t("Unmute for everyone") : t("Mute for everyone"),
           iconName: voiceState.mute ? "microphone" : "microphone_off",
           onClick: changeMember({ mute: !voiceState.mute }),
         }
       : null,
     can(Permissions.MOVE_MEMBERS) && otherChannels.length
-      ? { label: "Move to another channel", iconName: "leave", onClick: move }
+      ? { label: t("Move to another channel"), iconName: "leave", onClick: move }
       : null,
     can(Permissions.MOVE_MEMBERS)
-      ? { label: "Disconnect", iconName: "hang_up", danger: true, onClick: changeMember({ channel_id: null }) }
+      ? { label: t("Disconnect"), iconName: "hang_up", danger: true, onClick: changeMember({ channel_id: null }) }
       : null,
   ];
 }

@@ -3,6 +3,7 @@
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { canFullscreen, toggleFullscreen } from "./layout.js";
@@ -36,7 +37,7 @@ export function updateTiles(list, context, voiceStates, mainId) {
     item.classList.toggle("main-tile", userId === mainId);
     if (item.classList.contains("speaking") !== isSpeaking) {
       item.classList.toggle("speaking", isSpeaking);
-      item.querySelector(".speaking-mark").textContent = isSpeaking ? "speaking" : "";
+      item.querySelector(".speaking-mark").textContent = isSpeaking ? t("speaking") : "";
     }
     const { name } = personOf(context, userId);
     const marks = marksOf(statesById.get(userId) ?? {});
@@ -55,7 +56,7 @@ export function updateTiles(list, context, voiceStates, mainId) {
 }
 
 function personOf({ state, guildId }, userId) {
-  const user = state.user(userId) ?? { id: userId, username: "Unknown user" };
+  const user = state.user(userId) ?? { id: userId, username: t("Unknown user") };
   return { user, name: state.displayName(user, guildId) };
 }
 
@@ -74,12 +75,12 @@ function marksOf({
   request_to_speak_timestamp: request,
 }) {
   const marks = [];
-  if (mute) marks.push(["microphone_off", "muted by a moderator", "off"]);
+  if (mute) marks.push(["microphone_off", t("muted by a moderator"), "off"]);
   else if (suppress)
-    marks.push(request ? ["hand", "wants to speak", "request"] : ["people", "in the audience", "listener"]);
-  else if (selfMute) marks.push(["microphone_off", "muted", "off"]);
-  if (deaf) marks.push(["ears_off", "deafened by a moderator", "off"]);
-  else if (selfDeaf) marks.push(["ears_off", "deafened", "off"]);
+    marks.push(request ? ["hand", t("wants to speak"), "request"] : ["people", t("in the audience"), "listener"]);
+  else if (selfMute) marks.push(["microphone_off", t("muted"), "off"]);
+  if (deaf) marks.push(["ears_off", t("deafened by a moderator"), "off"]);
+  else if (selfDeaf) marks.push(["ears_off", t("deafened"), "off"]);
   return marks;
 }
 
@@ -93,7 +94,7 @@ function tile(context, { user, name, video, hasJoined }) {
       "span",
       { class: "tile-name" },
       h("span", { class: "tile-person", dir: "auto" }, name),
-      video?.type === "screen" ? h("span", { class: "muted small" }, "Screen") : null,
+      video?.type === "screen" ? h("span", { class: "muted small" }, t("Screen")) : null,
       h("span", { class: "visually-hidden speaking-mark" }),
       h("span", { class: "tile-marks" }),
     ),
@@ -101,14 +102,14 @@ function tile(context, { user, name, video, hasJoined }) {
       "span",
       { class: "tile-tools" },
       video && canFullscreen()
-        ? iconButton("expand", `Full screen: ${name}`, () => runAndReport(() => toggleFullscreen(item)), {
+        ? iconButton("expand", t("Full screen: {name}", { name }), () => runAndReport(() => toggleFullscreen(item)), {
             dataset: { focus: "expand" },
           })
         : null,
       hasJoined && (isOther || video)
         ? iconButton(
             "more",
-            `Options for ${name}`,
+            t("Options for {name}", { name }),
             event => openParticipantOptions(event.currentTarget, context, user),
             {
               "aria-haspopup": "dialog",
@@ -122,7 +123,7 @@ function tile(context, { user, name, video, hasJoined }) {
 }
 
 function videoElement({ track, type }, name, isOther) {
-  const label = type === "screen" ? `Screen of ${name}` : `Camera of ${name}`;
+  const label = type === "screen" ? t("Screen of {name}", { name }) : t("Camera of {name}", { name });
   const element = h("video", {
     autoplay: true,
     playsinline: true,

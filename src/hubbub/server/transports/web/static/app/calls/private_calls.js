@@ -6,6 +6,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { announce } from "../ui/live_region.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
+import { t, tNodes } from "../ui/translation.js";
 import { channelTitle, conversationIcon } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 
@@ -45,13 +46,13 @@ class PrivateCalls {
     const wasRinging = this.#calls.get(channelId)?.ringing?.includes(me.id) ?? false;
     this.#calls.delete(channelId);
     this.#closeDialog(channelId);
-    if (wasRinging) showNotice(`You missed a call from ${this.#title(channelId)}.`);
+    if (wasRinging) showNotice(t("You missed a call from {name}.", { name: this.#title(channelId) }));
     state.emitChange("calls", channelId);
   }
 
   #title(channelId) {
     const channel = this.context.state.channels.get(channelId);
-    return channel ? channelTitle(channel, this.context.state) : "a friend";
+    return channel ? channelTitle(channel, this.context.state) : t("a friend");
   }
 
   #ring(channelId) {
@@ -70,21 +71,21 @@ class PrivateCalls {
       getCalls(context).join(channel);
     };
     const dialog = openDialog(
-      "Incoming call",
+      t("Incoming call"),
       () =>
         h(
           "div",
           { class: "ringing" },
           conversationIcon(channel, title, undefined),
-          h("p", null, h("strong", { dir: "auto" }, title), " is calling you."),
+          h("p", null, tNodes("{name} is calling you.", { name: h("strong", { dir: "auto" }, title) })),
           h(
             "div",
             { class: "row" },
-            h("button", { type: "button", class: "button", autofocus: true, onclick: answer(accept) }, "Accept"),
+            h("button", { type: "button", class: "button", autofocus: true, onclick: answer(accept) }, t("Accept")),
             h(
               "button",
               { type: "button", class: "button danger", onclick: answer(() => declineCall(context, channelId)) },
-              "Decline",
+              t("Decline"),
             ),
           ),
         ),
@@ -98,7 +99,7 @@ class PrivateCalls {
       },
     );
     this.#dialogs.set(channelId, dialog);
-    announce(`${title} is calling you.`);
+    announce(t("{name} is calling you.", { name: title }));
   }
 
   #closeDialog(channelId) {
@@ -136,7 +137,7 @@ export async function startPrivateCall(context, channel) {
   });
   if (!succeeded) return;
   if (!isAllowed) {
-    showNotice("You can call only friends.", "problem");
+    showNotice(t("You can call only friends."), "problem");
     return;
   }
   const calls = getCalls(context);

@@ -6,6 +6,7 @@ import { h } from "../ui/dom.js";
 import { announce } from "../ui/live_region.js";
 import { runAndReport } from "../ui/notices.js";
 import { openPopup } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 import { soundPath } from "../content/cdn_paths.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { getCalls } from "../voice/calls.js";
@@ -24,14 +25,15 @@ export function startSoundboard(context) {
     const calls = getCalls(context);
     if (soundId === undefined || channelId !== calls.channelId || calls.devices.settings.deaf) return;
     calls.call?.playback.playSound(String(soundId), soundPath(soundId), volume ?? 1);
-    announce(`${state.displayName(state.user(userId) ?? { id: userId }, guildId)} played a sound.`);
+    const name = state.displayName(state.user(userId) ?? { id: userId }, guildId);
+    announce(t("{name} played a sound.", { name }));
   });
 }
 
 /** Return the button that opens the soundboard, or null if the user cannot use it in this channel. */
 export function soundboardButton(context, channel) {
   if (!channel.guild_id || !isVoice(channel) || !context.state.can(channel.id, Permissions.USE_SOUNDBOARD)) return null;
-  return iconButton("sound", "Soundboard", event => openSoundboard(event.currentTarget, context, channel), {
+  return iconButton("sound", t("Soundboard"), event => openSoundboard(event.currentTarget, context, channel), {
     "aria-haspopup": "dialog",
     dataset: { focus: "soundboard" },
   });
@@ -49,10 +51,10 @@ async function openSoundboard(anchor, context, channel) {
         api.request("POST", `/channels/${channel.id}/send-soundboard-sound`, { json: { sound_id: sound.sound_id } }),
       );
     const sections = [
-      soundSection(state.guilds.get(channel.guild_id)?.name ?? "Guild", guildSounds.items, play),
-      soundSection("Default sounds", defaultSounds, play),
+      soundSection(state.guilds.get(channel.guild_id)?.name ?? t("Guild"), guildSounds.items, play),
+      soundSection(t("Default sounds"), defaultSounds, play),
     ].filter(Boolean);
-    const node = h("div", { class: "soundboard", role: "dialog", "aria-label": "Soundboard" }, sections);
+    const node = h("div", { class: "soundboard", role: "dialog", "aria-label": t("Soundboard") }, sections);
     openPopup(anchor, node, { focus: node.querySelector("button") });
   });
 }

@@ -3,6 +3,7 @@
 import { ChannelType, Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 
 /** Return the buttons of a stage for the user's own voice state; none in other channels. */
 export function stageButtons(context, channel, ownState) {
@@ -27,13 +28,13 @@ export function stageButtons(context, channel, ownState) {
       icon(name),
       label,
     );
-  if (!ownState.suppress) return [button("people", "Move to audience", { suppress: true })];
-  if (state.can(channel.id, Permissions.MUTE_MEMBERS)) return [button("microphone", "Speak", { suppress: false })];
+  if (!ownState.suppress) return [button("people", t("Move to audience"), { suppress: true })];
+  if (state.can(channel.id, Permissions.MUTE_MEMBERS)) return [button("microphone", t("Speak"), { suppress: false })];
   const hasRequested = Boolean(ownState.request_to_speak_timestamp);
   return [
     button(
       "hand",
-      hasRequested ? "Cancel request to speak" : "Request to speak",
+      hasRequested ? t("Cancel request to speak") : t("Request to speak"),
       { request_to_speak_timestamp: hasRequested ? null : new Date().toISOString() },
       hasRequested,
     ),

@@ -1,6 +1,7 @@
 /** Startup of calls: announcements for screen readers, push to talk, calls of private channels and the soundboard. */
 
 import { announce } from "../ui/live_region.js";
+import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 import { startPrivateCalls } from "./private_calls.js";
 import { startSoundboard } from "./soundboard.js";
@@ -18,10 +19,10 @@ export function startCalls(context) {
     return state.displayName(state.user(userId) ?? { id: userId }, guildId);
   };
   calls.addEventListener("joined", event =>
-    announce(`${nameOf(/** @type {any} */ (event).detail.userId)} joined the call.`),
+    announce(t("{name} joined the call.", { name: nameOf(/** @type {any} */ (event).detail.userId) })),
   );
   calls.addEventListener("left", event =>
-    announce(`${nameOf(/** @type {any} */ (event).detail.userId)} left the call.`),
+    announce(t("{name} left the call.", { name: nameOf(/** @type {any} */ (event).detail.userId) })),
   );
   const onTalkKey = isPressed => event => event.code === PUSH_TO_TALK_KEY && calls.devices.setTalkKey(isPressed);
   document.addEventListener("keydown", onTalkKey(true));

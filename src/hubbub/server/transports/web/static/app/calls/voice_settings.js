@@ -4,6 +4,7 @@ import { formField } from "../ui/controls.js";
 import { h, setChildren } from "../ui/dom.js";
 import { openDialog } from "../ui/dialogs.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 
 /** Open the voice settings. The microphone stays open for the level meter until the dialog closes. */
@@ -11,7 +12,7 @@ export function showVoiceSettings(context) {
   const calls = getCalls(context),
     { devices } = calls;
   const meter = /** @type {HTMLMeterElement} */ (
-    h("meter", { class: "level", min: "0", max: "1", "aria-label": "Microphone level" })
+    h("meter", { class: "level", min: "0", max: "1", "aria-label": t("Microphone level") })
   );
   const showLevel = () => {
     meter.value = devices.microphone.level;
@@ -22,7 +23,7 @@ export function showVoiceSettings(context) {
   // The devices change when one of them fails and the default device replaces it.
   devices.addEventListener("change", showChosen);
   const wasOpen = devices.microphone.track !== null;
-  openDialog("Voice settings", () => h("div", { class: "voice-settings" }, fields), {
+  openDialog(t("Voice settings"), () => h("div", { class: "voice-settings" }, fields), {
     onClose: () => {
       devices.removeEventListener("level", showLevel);
       devices.removeEventListener("change", showChosen);
@@ -59,19 +60,19 @@ function settingsFields(devices, meter) {
     speaker.value = settings.outputId;
   };
   const fields = [
-    formField("Microphone", microphone).node,
-    h("div", { class: "field" }, h("p", { class: "hint" }, "Speak to see the level."), meter),
-    formField("Sensitivity", threshold, "Above this level, other users see that you are speaking.").node,
-    hasOutputs ? formField("Speaker", speaker).node : null,
-    checkbox("Push to talk", "Your microphone is on only while you hold the right Ctrl key.", {
+    formField(t("Microphone"), microphone).node,
+    h("div", { class: "field" }, h("p", { class: "hint" }, t("Speak to see the level.")), meter),
+    formField(t("Sensitivity"), threshold, t("Above this level, other users see that you are speaking.")).node,
+    hasOutputs ? formField(t("Speaker"), speaker).node : null,
+    checkbox(t("Push to talk"), t("Your microphone is on only while you hold the right Ctrl key."), {
       checked: settings.pushToTalk,
       onchange: event => devices.update({ pushToTalk: event.currentTarget.checked }),
     }),
-    checkbox("Noise suppression", null, {
+    checkbox(t("Noise suppression"), null, {
       checked: settings.noiseSuppression,
       onchange: event => devices.update({ noiseSuppression: event.currentTarget.checked }),
     }),
-    checkbox("Echo cancellation", null, {
+    checkbox(t("Echo cancellation"), null, {
       checked: settings.echoCancellation,
       onchange: event => devices.update({ echoCancellation: event.currentTarget.checked }),
     }),
@@ -82,7 +83,7 @@ function settingsFields(devices, meter) {
 function fillDevices(select, devices, chosen) {
   setChildren(
     select,
-    h("option", { value: "" }, "Default"),
+    h("option", { value: "" }, t("Default")),
     devices.map(({ id, label }) => h("option", { value: id, selected: id === chosen }, label)),
   );
 }
