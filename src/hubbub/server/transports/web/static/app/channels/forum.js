@@ -11,6 +11,7 @@ import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
 import { relativeTime } from "../ui/times.js";
+import { t, tn } from "../ui/translation.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { summarizeMessage } from "../content/message_text.js";
@@ -19,7 +20,7 @@ import { channelHeader, openChannelMenu } from "./header.js";
 import { tagLabel } from "./post_tags.js";
 import { fetchArchivedThreads, threadLink } from "./threads.js";
 
-const SORT_LABELS = { [SortOrder.LATEST_ACTIVITY]: "Latest activity", [SortOrder.CREATION_DATE]: "Newest posts" };
+const SORT_LABELS = { [SortOrder.LATEST_ACTIVITY]: t("Latest activity"), [SortOrder.CREATION_DATE]: t("Newest posts") };
 
 const isPinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
 
@@ -32,14 +33,14 @@ class Forum extends LayoutPart {
     this.chosenTagIds = new Set();
     this.firstMessages = new FirstMessages(context, () => this.isConnected && this.draw());
     this.head = h("div");
-    this.list = h("ul", { class: "posts", "aria-label": "Posts" });
+    this.list = h("ul", { class: "posts", "aria-label": t("Posts") });
     this.empty = h("p", { class: "muted", hidden: true });
     this.archived = h("div", { class: "thread-entries" });
     this.actions = h("div", { class: "row spread" });
-    this.tags = h("div", { class: "forum-tags", role: "group", "aria-label": "Filter by tags" });
+    this.tags = h("div", { class: "forum-tags", role: "group", "aria-label": t("Filter by tags") });
     this.order = h(
       "select",
-      { "aria-label": "Sort posts by", onchange: () => this.draw() },
+      { "aria-label": t("Sort posts by"), onchange: () => this.draw() },
       Object.entries(SORT_LABELS).map(([value, label]) => h("option", { value }, label)),
     );
     this.order.value = String(forum?.default_sort_order ?? SortOrder.LATEST_ACTIVITY);
@@ -66,8 +67,8 @@ class Forum extends LayoutPart {
     this.#drawTags(forum);
     this.empty.hidden = posts.length > 0;
     this.empty.textContent = all.length
-      ? "No active post has these tags. Choose other tags."
-      : "There are no posts yet. Create the first one.";
+      ? t("No active post has these tags. Choose other tags.")
+      : t("There are no posts yet. Create the first one.");
     const isGallery = forum.type === ChannelType.GUILD_MEDIA || forum.default_forum_layout === ForumLayout.GRID;
     this.list.classList.toggle("gallery", isGallery);
     reconcile(
@@ -92,12 +93,12 @@ class Forum extends LayoutPart {
       (await loadModule(() => import("./post_form.js")))?.openPostForm(bindToChannel(this.context, forum.id));
     setChildren(
       this.actions,
-      h("p", { class: "muted", role: "status" }, postCount === 1 ? "1 post" : `${postCount} posts`),
+      h("p", { class: "muted", role: "status" }, tn("{count} post", "{count} posts", postCount)),
       h(
         "div",
         { class: "row" },
         this.order,
-        canPost ? h("button", { type: "button", class: "button small", onclick: create }, "New post") : null,
+        canPost ? h("button", { type: "button", class: "button small", onclick: create }, t("New post")) : null,
       ),
     );
   }
@@ -195,8 +196,8 @@ class Forum extends LayoutPart {
         applied.length || isPinned(post)
           ? h(
               "ul",
-              { class: "tags", "aria-label": "Tags" },
-              isPinned(post) ? h("li", null, icon("pin"), " Pinned") : null,
+              { class: "tags", "aria-label": t("Tags") },
+              isPinned(post) ? h("li", null, icon("pin"), ` ${t("Pinned")}`) : null,
               applied.map(id => h("li", null, tagLabel(tags.get(id), guild))),
             )
           : null,
@@ -210,7 +211,7 @@ class Forum extends LayoutPart {
           },
           post.thread_metadata?.locked ? icon("lock") : null,
           h("span", { dir: "auto" }, post.name),
-          isUnread ? h("span", { class: "visually-hidden" }, " unread") : null,
+          isUnread ? h("span", { class: "visually-hidden" }, ` ${t("unread")}`) : null,
         ),
         message
           ? h(
@@ -227,7 +228,7 @@ class Forum extends LayoutPart {
           h(
             "span",
             { class: "muted small" },
-            post.message_count === 1 ? "1 reply" : `${post.message_count ?? 0} replies`,
+            tn("{count} reply", "{count} replies", post.message_count ?? 0),
             ` · ${relativeTime(creationTimeMs(post.last_message_id ?? post.id))}`,
           ),
         ),
@@ -286,7 +287,7 @@ class Forum extends LayoutPart {
       h(
         "button",
         { type: "button", class: "button quiet small", onclick: () => this.#showArchived() },
-        "Show archived posts",
+        t("Show archived posts"),
       ),
     );
   }
@@ -300,7 +301,7 @@ class Forum extends LayoutPart {
         this.archived,
         threads.length
           ? threads.map(thread => threadLink(thread, context, { openMenu: openChannelMenu }))
-          : h("p", { class: "muted small" }, "No archived posts."),
+          : h("p", { class: "muted small" }, t("No archived posts.")),
       );
     } catch (error) {
       setChildren(this.archived, h("p", { class: "muted small" }, messageErrorText(error)));

@@ -19,6 +19,7 @@ import { createPart } from "../ui/layout_part.js";
 import { runAndReport } from "../ui/notices.js";
 import { openMenu, openPopup } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
+import { t } from "../ui/translation.js";
 import { conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { activityLine } from "../games/activity_text.js";
 import { linkedChannelBadge } from "../games/linked_channels.js";
@@ -38,7 +39,7 @@ export function channelHeader(context, channel, onClose = null) {
   return h(
     "header",
     { class: "view-head" },
-    iconButton("menu", "Channels and conversations", dispatch("show-side"), { class: "icon-button to-side" }),
+    iconButton("menu", t("Channels and conversations"), dispatch("show-side"), { class: "icon-button to-side" }),
     channel.guild_id
       ? icon(channelIconName(channel))
       : conversationIcon(channel, title, other ? state.statusOf(other.id) : undefined),
@@ -59,20 +60,22 @@ export function channelHeader(context, channel, onClose = null) {
       "div",
       { class: "view-tools" },
       isPrivate(channel) && !other?.bot
-        ? iconButton("voice", "Start call", () => startPrivateCall(context, channel))
+        ? iconButton("voice", t("Start call"), () => startPrivateCall(context, channel))
         : null,
       hasThreads
-        ? iconButton("thread", "Threads", async () => (await loadThreads())?.openThreadList(context, openChannelMenu))
+        ? iconButton("thread", t("Threads"), async () =>
+            (await loadThreads())?.openThreadList(context, openChannelMenu),
+          )
         : null,
-      isForum(channel) ? null : iconButton("pin", "Pinned messages", () => openPins(context, channel)),
-      onClose === null ? iconButton("search", "Search", dispatch("open-search")) : null,
+      isForum(channel) ? null : iconButton("pin", t("Pinned messages"), () => openPins(context, channel)),
+      onClose === null ? iconButton("search", t("Search"), dispatch("open-search")) : null,
       (other === null || channel.guild_id) && onClose === null
-        ? iconButton("people", "Members", dispatch("toggle-members"), { class: "icon-button members-toggle" })
+        ? iconButton("people", t("Members"), dispatch("toggle-members"), { class: "icon-button members-toggle" })
         : null,
-      iconButton("more", "Channel options", event => openChannelMenu(event.currentTarget, context, channel), {
+      iconButton("more", t("Channel options"), event => openChannelMenu(event.currentTarget, context, channel), {
         "aria-haspopup": "menu",
       }),
-      onClose === null ? null : iconButton("close", "Close thread", onClose),
+      onClose === null ? null : iconButton("close", t("Close thread"), onClose),
     ),
   );
 }
@@ -93,7 +96,7 @@ function activityButton(context, user) {
     const cards = createPart("hubbub-activity-cards", context, { userId: user.id });
     const node = h(
       "div",
-      { class: "activity-popup", role: "dialog", "aria-label": `Activities of ${name}`, tabindex: "-1" },
+      { class: "activity-popup", role: "dialog", "aria-label": t("Activities of {name}", { name }), tabindex: "-1" },
       cards,
     );
     openPopup(event.currentTarget, node, { focus: node });
@@ -128,7 +131,7 @@ export function openChannelMenu(anchor, context, channel) {
   const edit = () => openEditDialog(context, channel);
   openMenu(anchor, channelTitle(channel, state), [
     state.isUnread(channel.id) && {
-      label: "Mark as read",
+      label: t("Mark as read"),
       icon: "check",
       onClick: () => runAndReport(() => markChannelsRead(context, [channel])),
     },
@@ -136,31 +139,31 @@ export function openChannelMenu(anchor, context, channel) {
     channel.guild_id &&
       !isThreadChannel &&
       state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && {
-        label: "Invite people",
+        label: t("Invite people"),
         icon: "invite",
         onClick: () => openInviteLink(context, channel),
       },
     isThreadChannel && {
-      label: channel.member ? "Leave thread" : "Join thread",
+      label: channel.member ? t("Leave thread") : t("Join thread"),
       icon: "thread",
       onClick: async () => (await loadThreads())?.toggleThreadMembership(context),
     },
     isThreadChannel &&
       (canManage || channel.owner_id === me.id) && {
-        label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread",
+        label: channel.thread_metadata?.archived ? t("Reopen thread") : t("Archive thread"),
         icon: "lock",
         onClick: toggleArchived,
       },
     isPost &&
       (canManage || channel.owner_id === me.id) &&
       parent.available_tags?.length > 0 && {
-        label: "Edit tags",
+        label: t("Edit tags"),
         icon: "tag",
         onClick: async () => (await loadModule(() => import("./post_tags.js")))?.openTagEditor(context, channel),
       },
     isPost &&
       canManage && {
-        label: isPinned ? "Unpin post" : "Pin post",
+        label: isPinned ? t("Unpin post") : t("Pin post"),
         icon: "pin",
         onClick: () =>
           runAndReport(() =>
@@ -171,28 +174,28 @@ export function openChannelMenu(anchor, context, channel) {
       },
     (canManage || isGroup || (isThreadChannel && channel.owner_id === me.id)) &&
       channel.type !== ChannelType.DM && {
-        label: channel.guild_id && !isThreadChannel ? "Edit channel" : "Rename",
+        label: channel.guild_id && !isThreadChannel ? t("Edit channel") : t("Rename"),
         icon: "edit",
         onClick: edit,
       },
-    isGroup && { label: "Add people", icon: "invite", onClick: () => openAddPeople(context, channel) },
+    isGroup && { label: t("Add people"), icon: "invite", onClick: () => openAddPeople(context, channel) },
     isGroup && {
-      label: "Leave group",
+      label: t("Leave group"),
       icon: "leave",
       danger: true,
-      onClick: () => deleteChannel(context, channel, "Leave the group?", "Leave"),
+      onClick: () => deleteChannel(context, channel, t("Leave the group?"), t("Leave")),
     },
     channel.type === ChannelType.DM && {
-      label: "Close conversation",
+      label: t("Close conversation"),
       icon: "close",
       onClick: () => closeConversation(context, channel),
     },
     canManage &&
       channel.guild_id && {
-        label: "Delete",
+        label: t("Delete"),
         icon: "bin",
         danger: true,
-        onClick: () => deleteChannel(context, channel, `Delete #${channel.name}?`, "Delete"),
+        onClick: () => deleteChannel(context, channel, t("Delete #{channel}?", { channel: channel.name }), t("Delete")),
       },
   ]);
 }
@@ -203,26 +206,32 @@ export function openCategoryMenu(anchor, context, category) {
   const children = state.channelsOf(category.guild_id).filter(channel => channel.parent_id === category.id);
   openMenu(anchor, category.name, [
     children.some(channel => state.isUnread(channel.id)) && {
-      label: "Mark as read",
+      label: t("Mark as read"),
       icon: "check",
       onClick: () => runAndReport(() => markChannelsRead(context, children)),
     },
     ...channelNotificationItems(context, anchor, category),
     state.can(category.id, Permissions.MANAGE_CHANNELS) && {
-      label: "Create channel",
+      label: t("Create channel"),
       icon: "plus",
       onClick: () => createChannelIn(context, category),
     },
     state.can(category.id, Permissions.MANAGE_CHANNELS) && {
-      label: "Rename",
+      label: t("Rename"),
       icon: "edit",
       onClick: () => openEditDialog(context, category),
     },
     state.can(category.id, Permissions.MANAGE_CHANNELS) && {
-      label: "Delete",
+      label: t("Delete"),
       icon: "bin",
       danger: true,
-      onClick: () => deleteChannel(context, category, `Delete the category ${category.name}?`, "Delete"),
+      onClick: () =>
+        deleteChannel(
+          context,
+          category,
+          t("Delete the category {category}?", { category: category.name }),
+          t("Delete"),
+        ),
     },
   ]);
 }
@@ -242,7 +251,7 @@ async function closeConversation(context, channel) {
 
 /** Delete a channel, or leave a group, after confirmation. */
 async function deleteChannel(context, channel, title, label) {
-  if (!(await confirmAction(title, "This cannot be undone.", label))) return;
+  if (!(await confirmAction(title, t("This cannot be undone."), label))) return;
   const isDeleted = await runAndReport(() => context.api.request("DELETE", `/channels/${channel.id}`));
   // The channel in view stays open if another one was deleted.
   if (isDeleted && (channel.id === context.channelId || !channel.guild_id))
@@ -251,14 +260,17 @@ async function deleteChannel(context, channel, title, label) {
 
 function openEditDialog(context, channel) {
   const isCategory = channel.type === ChannelType.GUILD_CATEGORY;
-  openDialog(channel.guild_id && !isThread(channel) && !isCategory ? "Edit channel" : "Rename", close => {
+  openDialog(channel.guild_id && !isThread(channel) && !isCategory ? t("Edit channel") : t("Rename"), close => {
     const hasTopic = channel.guild_id && !isThread(channel) && !isCategory && channel.type !== ChannelType.GUILD_VOICE;
     const name = formField(
-      "Name",
+      t("Name"),
       h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, value: channel.name ?? "", dir: "auto" }),
     );
     const topic = hasTopic
-      ? formField("Topic", h("textarea", { rows: "3", maxlength: TOPIC_MAX, value: channel.topic ?? "", dir: "auto" }))
+      ? formField(
+          t("Topic"),
+          h("textarea", { rows: "3", maxlength: TOPIC_MAX, value: channel.topic ?? "", dir: "auto" }),
+        )
       : null;
     const save = async event => {
       event.preventDefault();
@@ -276,7 +288,7 @@ function openEditDialog(context, channel) {
       { class: "stack", onsubmit: save },
       name.node,
       topic?.node,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Save")),
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))),
     );
   });
 }

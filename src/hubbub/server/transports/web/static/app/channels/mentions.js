@@ -5,6 +5,7 @@ import { messageErrorText } from "../state/outbox.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
+import { t } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
 import { buildMessageResult } from "./message_results.js";
 
@@ -14,9 +15,9 @@ const PAGE_SIZE = 25;
 export function openMentions(context) {
   const { state } = context;
   openDialog(
-    "Mentions",
+    t("Mentions"),
     close => {
-      const list = h("ol", { class: "search-result-list", "aria-label": "Mentions" });
+      const list = h("ol", { class: "search-result-list", "aria-label": t("Mentions") });
       const status = h("p", { class: "muted small", role: "status" });
       const more = h("div", { class: "row" });
       const everyoneCheckbox = h("input", { type: "checkbox", checked: true });
@@ -26,7 +27,7 @@ export function openMentions(context) {
         const current = (requestNumber += 1);
         if (!before) setChildren(list);
         setChildren(more);
-        status.textContent = "Loading…";
+        status.textContent = t("Loading…");
         try {
           const query = { limit: PAGE_SIZE, before, everyone: everyoneCheckbox.checked, roles: rolesCheckbox.checked };
           const messages = await context.api.request("GET", "/users/@me/mentions", { query });
@@ -34,12 +35,12 @@ export function openMentions(context) {
           if (current !== requestNumber) return;
           for (const message of messages) if (!message.webhook_id) state.storeUser(message.author);
           list.append(...messages.map(message => mentionItem(context, message, close)));
-          status.textContent = list.children.length ? "" : "No mentions in the last 90 days.";
+          status.textContent = list.children.length ? "" : t("No mentions in the last 90 days.");
           if (messages.length === PAGE_SIZE) {
             const showMore = () => load(messages.at(-1).id);
             setChildren(
               more,
-              h("button", { type: "button", class: "button quiet small", onclick: showMore }, "Show more"),
+              h("button", { type: "button", class: "button quiet small", onclick: showMore }, t("Show more")),
             );
           }
         } catch (error) {
@@ -52,9 +53,9 @@ export function openMentions(context) {
         h(
           "fieldset",
           { class: "mention-filters" },
-          h("legend", { class: "visually-hidden" }, "Show"),
-          h("label", { class: "choice" }, everyoneCheckbox, "@everyone and @here"),
-          h("label", { class: "choice" }, rolesCheckbox, "My roles"),
+          h("legend", { class: "visually-hidden" }, t("Show")),
+          h("label", { class: "choice" }, everyoneCheckbox, t("@everyone and @here")),
+          h("label", { class: "choice" }, rolesCheckbox, t("My roles")),
         ),
         status,
         list,
@@ -65,7 +66,7 @@ export function openMentions(context) {
           h(
             "button",
             { type: "button", class: "button quiet small", onclick: () => openNotificationSettings(context) },
-            "Notification settings",
+            t("Notification settings"),
           ),
         ),
       ];
@@ -76,7 +77,7 @@ export function openMentions(context) {
 
 async function openNotificationSettings(context) {
   const module = await loadModule(() => import("../account/notifications.js"));
-  if (module !== null) openDialog("Notifications", () => module.NOTIFICATIONS_SCREEN.build({ context }));
+  if (module !== null) openDialog(t("Notifications"), () => module.NOTIFICATIONS_SCREEN.build({ context }));
 }
 
 function mentionItem(context, message, close) {
@@ -88,7 +89,7 @@ function mentionItem(context, message, close) {
   const node = buildMessageResult(message, context, close, { place, guildId: channel?.guild_id ?? null });
   if (isUnread) {
     node.classList.add("unread");
-    node.querySelector(".message-head").append(h("span", { class: "tag" }, "Unread"));
+    node.querySelector(".message-head").append(h("span", { class: "tag" }, t("Unread")));
   }
   return node;
 }

@@ -5,6 +5,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { sentTimeElement } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
@@ -55,11 +56,14 @@ export function buildMessageResult(
           {
             href: channelPath(channel, message.id),
             class: "search-result-link",
-            "aria-label": `Jump to message of ${name}: ${summarizeMessage(message, context)}`,
+            "aria-label": t("Jump to message of {name}: {message}", {
+              name,
+              message: summarizeMessage(message, context),
+            }),
             onclick: close,
             oncontextmenu: event => openResultMenu(event, context, message, channelPath(channel, message.id), close),
           },
-          "Jump to message",
+          t("Jump to message"),
         ),
         action,
       ),
@@ -78,12 +82,12 @@ function openResultMenu(event, context, message, path, close) {
     close();
     context.go(path);
   };
-  openMenu(event.currentTarget, "Message", [
-    { label: "Jump to message", icon: "open", onClick: jump },
-    { label: "Copy link", icon: "link", onClick: () => copy(context.webUrl + path, "Link copied.") },
-    message.content && { label: "Copy text", icon: "copy", onClick: () => copy(message.content, "Text copied.") },
+  openMenu(event.currentTarget, t("Message"), [
+    { label: t("Jump to message"), icon: "open", onClick: jump },
+    { label: t("Copy link"), icon: "link", onClick: () => copy(context.webUrl + path, t("Link copied.")) },
+    message.content && { label: t("Copy text"), icon: "copy", onClick: () => copy(message.content, t("Text copied.")) },
     !message.webhook_id && {
-      label: "Show profile",
+      label: t("Show profile"),
       icon: "people",
       onClick: () => openProfile(context, message.author.id),
     },

@@ -3,15 +3,16 @@
 import { messageErrorText } from "../state/outbox.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 import { buildMessageResult } from "./message_results.js";
 
 /** Open the pinned messages of a channel. */
 export function openPinnedMessages(context, canUnpin) {
   const { api, channelId } = context;
   openDialog(
-    "Pinned messages",
+    t("Pinned messages"),
     close => {
-      const list = h("ol", { class: "search-result-list" }, h("li", { class: "muted" }, "Loading…"));
+      const list = h("ol", { class: "search-result-list" }, h("li", { class: "muted" }, t("Loading…")));
       const load = async () => {
         try {
           const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
@@ -26,7 +27,7 @@ export function openPinnedMessages(context, canUnpin) {
                   load();
                 },
               },
-              "Unpin",
+              t("Unpin"),
             );
           setChildren(
             list,
@@ -34,7 +35,7 @@ export function openPinnedMessages(context, canUnpin) {
               ? items.map(({ message }) =>
                   buildMessageResult(message, context, close, { action: canUnpin ? unpin(message) : null }),
                 )
-              : h("li", { class: "muted" }, "No pinned messages."),
+              : h("li", { class: "muted" }, t("No pinned messages.")),
           );
         } catch (error) {
           setChildren(list, h("li", { class: "muted" }, messageErrorText(error)));

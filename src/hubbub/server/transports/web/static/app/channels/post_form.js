@@ -9,6 +9,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { formatByteLimit, formatBytes } from "../ui/formats.js";
 import { channelPath } from "../ui/router.js";
+import { t, tn } from "../ui/translation.js";
 import { tagField } from "./post_tags.js";
 
 /** Open the form for a post in the forum of the context. */
@@ -16,16 +17,16 @@ export function openPostForm(context) {
   const { api, state, channelId } = context;
   const forum = state.channels.get(channelId);
   openDialog(
-    "New post",
+    t("New post"),
     close => {
       const title = formField(
-        "Title",
+        t("Title"),
         h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, required: true, dir: "auto", autofocus: true }),
       );
-      const content = formField("Message", h("textarea", { rows: "5", maxlength: CONTENT_MAX, dir: "auto" }));
+      const content = formField(t("Message"), h("textarea", { rows: "5", maxlength: CONTENT_MAX, dir: "auto" }));
       const files = state.can(channelId, Permissions.ATTACH_FILES) ? fileField(context) : null;
       const tags = tagField(context, forum);
-      const button = h("button", { type: "submit", class: "button" }, "Create post");
+      const button = h("button", { type: "submit", class: "button" }, t("Create post"));
       const create = async event => {
         event.preventDefault();
         for (const field of [title, content]) field.setError(null);
@@ -72,7 +73,7 @@ function fileField(context) {
   const bytesMax = fileBytesMax(context);
   /** @type {File[]} */
   let files = [];
-  const list = h("ul", { class: "post-files", "aria-label": "Files of the post" });
+  const list = h("ul", { class: "post-files", "aria-label": t("Files of the post") });
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const input = h("input", { type: "file", multiple: true, class: "visually-hidden", tabindex: "-1" });
   const draw = problem => {
@@ -91,7 +92,7 @@ function fileField(context) {
             file.name,
             h("span", { class: "muted small" }, ` ${formatBytes(file.size)}`),
           ),
-          iconButton("close", `Remove ${file.name}`, () => {
+          iconButton("close", t("Remove {file}", { file: file.name }), () => {
             files = files.filter(other => other !== file);
             draw();
           }),
@@ -105,9 +106,9 @@ function fileField(context) {
     const tooLarge = chosen.find(file => file.size > bytesMax);
     files = [...files, ...chosen.filter(file => file.size <= bytesMax)];
     const problem = tooLarge
-      ? `${tooLarge.name} is larger than ${formatByteLimit(bytesMax)}.`
+      ? t("{file} is larger than {limit}.", { file: tooLarge.name, limit: formatByteLimit(bytesMax) })
       : files.length > ATTACHMENTS_MAX
-        ? `A post has at most ${ATTACHMENTS_MAX} files.`
+        ? tn("A post has at most {count} file.", "A post has at most {count} files.", ATTACHMENTS_MAX)
         : null;
     files = files.slice(0, ATTACHMENTS_MAX);
     draw(problem);
@@ -116,10 +117,10 @@ function fileField(context) {
     "button",
     { type: "button", class: "button quiet small", onclick: () => input.click() },
     icon("plus"),
-    "Add files",
+    t("Add files"),
   );
   return {
-    node: h("div", { class: "field", role: "group", "aria-label": "Files" }, h("p", null, add, input), list, error),
+    node: h("div", { class: "field", role: "group", "aria-label": t("Files") }, h("p", null, add, input), list, error),
     read: () => files,
   };
 }

@@ -4,6 +4,7 @@ import { APPLIED_TAGS_MAX } from "../generated/limits.js";
 import { ChannelFlags, Permissions } from "../network/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
+import { t, tn } from "../ui/translation.js";
 import { emojiElement } from "../content/emoji_element.js";
 
 /** Return the emoji and the name of a tag. */
@@ -28,7 +29,7 @@ export function tagField(context, forum, appliedIds = []) {
     });
     const label = h(
       "label",
-      { class: "choice tag-choice", title: isLocked ? "Only moderators use this tag." : null },
+      { class: "choice tag-choice", title: isLocked ? t("Only moderators use this tag.") : null },
       input,
       h("span", null, tagLabel(tag, state.guilds.get(forum.guild_id))),
     );
@@ -43,8 +44,8 @@ export function tagField(context, forum, appliedIds = []) {
     ? h(
         "fieldset",
         { class: "tag-field" },
-        h("legend", null, isRequired ? "Tags (required)" : "Tags"),
-        h("p", { class: "hint" }, `Choose up to ${APPLIED_TAGS_MAX}.`),
+        h("legend", null, isRequired ? t("Tags (required)") : t("Tags")),
+        h("p", { class: "hint" }, t("Choose up to {max}.", { max: APPLIED_TAGS_MAX })),
         h(
           "div",
           { class: "tag-choices" },
@@ -57,9 +58,9 @@ export function tagField(context, forum, appliedIds = []) {
     const ids = boxes.filter(({ input }) => input.checked).map(({ id }) => id);
     const problem =
       ids.length > APPLIED_TAGS_MAX
-        ? `Choose at most ${APPLIED_TAGS_MAX} tags.`
+        ? tn("Choose at most {count} tag.", "Choose at most {count} tags.", APPLIED_TAGS_MAX)
         : isRequired && !ids.length
-          ? "Choose at least one tag."
+          ? t("Choose at least one tag.")
           : null;
     setError(problem);
     if (problem) boxes.find(({ input }) => !input.disabled)?.input.focus();
@@ -71,7 +72,7 @@ export function tagField(context, forum, appliedIds = []) {
 /** Open the dialog that changes the tags of a post. */
 export function openTagEditor(context, post) {
   const forum = context.state.channels.get(post.parent_id);
-  openDialog("Edit tags", close => {
+  openDialog(t("Edit tags"), close => {
     const tags = tagField(context, forum, post.applied_tags ?? []);
     const save = async event => {
       event.preventDefault();
@@ -87,8 +88,8 @@ export function openTagEditor(context, post) {
     return h(
       "form",
       { class: "stack", onsubmit: save },
-      tags.node ?? h("p", { class: "muted" }, "This forum has no tags."),
-      tags.node ? h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Save")) : null,
+      tags.node ?? h("p", { class: "muted" }, t("This forum has no tags.")),
+      tags.node ? h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))) : null,
     );
   });
 }

@@ -17,6 +17,7 @@ import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart, createPart } from "../ui/layout_part.js";
 import { runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
+import { t, tn } from "../ui/translation.js";
 import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
@@ -49,7 +50,7 @@ class Sidebar extends LayoutPart {
   begin() {
     this.head = h("header", { class: "side-head" });
     this.list = h("ul", { class: "side-list" });
-    this.nav = h("nav", { class: "side-nav", "aria-label": "Channels" }, this.list);
+    this.nav = h("nav", { class: "side-nav", "aria-label": t("Channels") }, this.list);
     this.replaceChildren(
       this.head,
       this.nav,
@@ -61,7 +62,7 @@ class Sidebar extends LayoutPart {
   draw() {
     const { guildId, state } = this.context;
     const guild = state.guilds.get(guildId);
-    this.nav.setAttribute("aria-label", guild ? `Channels of ${guild.name}` : "Direct messages");
+    this.nav.setAttribute("aria-label", guild ? t("Channels of {guild}", { guild: guild.name }) : t("Direct messages"));
     this.#drawHead(guild);
     reconcile(this.list, guild ? this.#channels(guild) : this.#conversations());
   }
@@ -72,10 +73,10 @@ class Sidebar extends LayoutPart {
     this.head.dataset.version = version;
     if (guild) {
       this.head.replaceChildren(
-        h("h2", { dir: "auto" }, guild.name ?? "Unknown guild"),
+        h("h2", { dir: "auto" }, guild.name ?? t("Unknown guild")),
         iconButton(
           "down",
-          `Menu of ${guild.name}`,
+          t("Menu of {guild}", { guild: guild.name }),
           event => openGuildMenu(event.currentTarget, this.context, guild.id),
           {
             "aria-haspopup": "menu",
@@ -84,8 +85,8 @@ class Sidebar extends LayoutPart {
       );
     } else
       this.head.replaceChildren(
-        h("h2", null, "Direct messages"),
-        iconButton("plus", "New message", () => openNewConversation(this.context)),
+        h("h2", null, t("Direct messages")),
+        iconButton("plus", t("New message"), () => openNewConversation(this.context)),
       );
   }
 
@@ -109,7 +110,7 @@ class Sidebar extends LayoutPart {
               "a",
               { href: "/app", class: "entry", "aria-current": isCurrent ? "page" : null },
               icon("people"),
-              h("span", { class: "entry-name" }, "Friends"),
+              h("span", { class: "entry-name" }, t("Friends")),
               requestCount ? h("span", { class: "count" }, requestCount) : null,
             ),
           ),
@@ -158,7 +159,7 @@ class Sidebar extends LayoutPart {
         {
           key: "unavailable",
           version: "",
-          build: () => h("li", { class: "muted side-text" }, "This guild is temporarily unavailable."),
+          build: () => h("li", { class: "muted side-text" }, t("This guild is temporarily unavailable.")),
         },
       ];
     const visible = state
@@ -201,7 +202,7 @@ class Sidebar extends LayoutPart {
       entries.push({
         key: "none",
         version: "",
-        build: () => h("li", { class: "muted side-text" }, "You do not have access to any channels in this guild."),
+        build: () => h("li", { class: "muted side-text" }, t("You do not have access to any channels in this guild.")),
       });
     return entries;
   }
@@ -293,7 +294,7 @@ class Sidebar extends LayoutPart {
 
   #voiceEntry(channel, voiceState) {
     const { state } = this.context;
-    const user = state.user(voiceState.user_id) ?? { id: voiceState.user_id, username: "Unknown user" };
+    const user = state.user(voiceState.user_id) ?? { id: voiceState.user_id, username: t("Unknown user") };
     const name = state.displayName(user, channel.guild_id);
     const muted = voiceState.self_mute || voiceState.mute || voiceState.suppress,
       deaf = voiceState.self_deaf || voiceState.deaf;
@@ -316,8 +317,12 @@ class Sidebar extends LayoutPart {
             },
             userAvatar(user, name),
             h("span", { class: "entry-name", dir: "auto" }, name),
-            muted ? h("span", { role: "img", "aria-label": "muted", title: "muted" }, icon("microphone_off")) : null,
-            deaf ? h("span", { role: "img", "aria-label": "deafened", title: "deafened" }, icon("ears_off")) : null,
+            muted
+              ? h("span", { role: "img", "aria-label": t("muted"), title: t("muted") }, icon("microphone_off"))
+              : null,
+            deaf
+              ? h("span", { role: "img", "aria-label": t("deafened"), title: t("deafened") }, icon("ears_off"))
+              : null,
           ),
         ),
     };
@@ -371,13 +376,13 @@ class Sidebar extends LayoutPart {
               "span",
               { class: "count" },
               mentionCount,
-              h("span", { class: "visually-hidden" }, mentionCount === 1 ? " mention" : " mentions"),
+              h("span", { class: "visually-hidden" }, ` ${tn("mention", "mentions", mentionCount)}`),
             )
           : isUnread
-            ? h("span", { class: "visually-hidden" }, " unread")
+            ? h("span", { class: "visually-hidden" }, ` ${t("unread")}`)
             : null,
         linkedChannelMark(channel),
-        isMuted ? h("span", { role: "img", "aria-label": "muted", title: "Muted" }, icon("bell_off")) : null,
+        isMuted ? h("span", { role: "img", "aria-label": t("muted"), title: t("Muted") }, icon("bell_off")) : null,
       ),
     );
   }

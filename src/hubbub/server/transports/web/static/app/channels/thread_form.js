@@ -7,13 +7,14 @@ import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
+import { t } from "../ui/translation.js";
 
 /** Open the form that creates a thread, optionally from a message. */
 export function openThreadForm(context, message) {
   const { api, state, channelId } = context;
-  openDialog("New thread", close => {
+  openDialog(t("New thread"), close => {
     const name = formField(
-      "Name",
+      t("Name"),
       h("input", { type: "text", maxlength: CHANNEL_NAME_MAX, required: true, dir: "auto", autofocus: true }),
     );
     const canBePrivate = message === null && state.can(channelId, Permissions.CREATE_PRIVATE_THREADS);
@@ -40,9 +41,9 @@ export function openThreadForm(context, message) {
       { class: "stack", onsubmit: create },
       name.node,
       privateCheckbox
-        ? h("label", { class: "choice" }, privateCheckbox, "Private: only invited members can see it")
+        ? h("label", { class: "choice" }, privateCheckbox, t("Private: only invited members can see it"))
         : null,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Create thread")),
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Create thread"))),
     );
   });
 }

@@ -9,6 +9,7 @@ import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
 import { relativeTime } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { openThreadForm } from "./thread_form.js";
 
 /** Fetch the archived public threads of a channel, most recent first. */
@@ -47,19 +48,19 @@ export function threadLink(thread, context, { onClick = null, openMenu }) {
 /** Open the list of a channel's threads; `openMenu` opens the menu of a thread. */
 export function openThreadList(context, openMenu) {
   const { state, channelId } = context;
-  openDialog("Threads", close => {
+  openDialog(t("Threads"), close => {
     const active = state
       .threadsOf(channelId)
       .filter(thread => !thread.thread_metadata?.archived)
       .sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
-    const archived = h("div", { class: "thread-entries" }, h("p", { class: "muted small" }, "Loading…"));
+    const archived = h("div", { class: "thread-entries" }, h("p", { class: "muted small" }, t("Loading…")));
     fetchArchivedThreads(context).then(
       threads =>
         setChildren(
           archived,
           threads.length
             ? threads.map(thread => threadLink(thread, context, { onClick: close, openMenu }))
-            : h("p", { class: "muted small" }, "No threads."),
+            : h("p", { class: "muted small" }, t("No threads.")),
         ),
       error => setChildren(archived, h("p", { class: "muted small" }, messageErrorText(error))),
     );
@@ -78,19 +79,19 @@ export function openThreadList(context, openMenu) {
                   openThreadForm(context, null);
                 },
               },
-              "Create thread",
+              t("Create thread"),
             ),
           )
         : null,
-      h("h3", null, "Active"),
+      h("h3", null, t("Active")),
       h(
         "div",
         { class: "thread-entries" },
         active.length
           ? active.map(thread => threadLink(thread, context, { onClick: close, openMenu }))
-          : h("p", { class: "muted small" }, "No threads."),
+          : h("p", { class: "muted small" }, t("No threads.")),
       ),
-      h("h3", null, "Archived"),
+      h("h3", null, t("Archived")),
       archived,
     ];
   });
