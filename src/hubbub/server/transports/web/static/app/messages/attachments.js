@@ -4,6 +4,7 @@ import { AttachmentFlags, MessageFlags, StickerFormatType } from "../network/enu
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { loadModule } from "../ui/lazy_modules.js";
+import { t } from "../ui/translation.js";
 import { cdnPath, stickerPath } from "../content/cdn_paths.js";
 import { imageLink } from "../content/image_links.js";
 import { inlineSpoiler } from "../content/markdown.js";
@@ -39,7 +40,7 @@ export function renderAttachments(message, context) {
 /** Return the alt text of a file as a note that the user can open, or null. */
 function altText({ description }) {
   if (!description) return null;
-  return h("details", { class: "alt-text" }, h("summary", null, "Alt text"), h("p", { dir: "auto" }, description));
+  return h("details", { class: "alt-text" }, h("summary", null, t("Alt text")), h("p", { dir: "auto" }, description));
 }
 
 function voiceMessage(attachment, path) {
@@ -88,11 +89,11 @@ export function renderStickers(message) {
   return (message.sticker_items ?? []).map(sticker =>
     // Lottie stickers are animations that need a player, so only their name is shown.
     sticker.format_type === StickerFormatType.LOTTIE
-      ? h("p", { class: "muted" }, `Sticker: ${sticker.name}`)
+      ? h("p", { class: "muted" }, t("Sticker: {name}", { name: sticker.name }))
       : h("img", {
           class: "sticker",
           src: stickerPath(sticker),
-          alt: `Sticker: ${sticker.name}`,
+          alt: t("Sticker: {name}", { name: sticker.name }),
           width: STICKER_SIZE_PX,
           height: STICKER_SIZE_PX,
           loading: "lazy",

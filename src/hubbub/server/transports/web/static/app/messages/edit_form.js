@@ -5,6 +5,7 @@ import { messageErrorText } from "../state/outbox.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { growToContent } from "../ui/textarea.js";
+import { t, tNodes } from "../ui/translation.js";
 import { resolveMentionNames, showMentionNames } from "../content/mention_names.js";
 
 /** Show the form that replaces the content of a message in a node. */
@@ -38,7 +39,7 @@ export function showEditForm(node, message, context, timeline) {
     class: "edit",
     rows: "1",
     value: text,
-    "aria-label": "Edit message",
+    "aria-label": t("Edit message"),
     // `maxlength` counts UTF-16 code units, of which a character has at most two.
     maxlength: 2 * CONTENT_MAX,
     dir: "auto",
@@ -63,10 +64,10 @@ export function showEditForm(node, message, context, timeline) {
     h(
       "p",
       { class: "small" },
-      h("button", { type: "button", class: "link", onclick: save }, "Save"),
-      " (Enter) · ",
-      h("button", { type: "button", class: "link", onclick: done }, "Cancel"),
-      " (Escape)",
+      tNodes("{save} (Enter) · {cancel} (Escape)", {
+        save: h("button", { type: "button", class: "link", onclick: save }, t("Save")),
+        cancel: h("button", { type: "button", class: "link", onclick: done }, t("Cancel")),
+      }),
     ),
   );
 }

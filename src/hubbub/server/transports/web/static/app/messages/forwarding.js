@@ -8,6 +8,7 @@ import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { channelIconName, channelTitle, conversationIcon } from "../content/avatars.js";
 import { summarizeMessage } from "../content/message_text.js";
 
@@ -42,21 +43,24 @@ export function openForwardDialog(context, message) {
   const { state } = context;
   const targets = findTargets(context);
   const chosenIds = new Set();
-  openDialog("Forward message", close => {
-    const list = h("div", { class: "choices forward-targets", role: "group", "aria-label": "Forward to" });
+  openDialog(t("Forward message"), close => {
+    const list = h("div", { class: "choices forward-targets", role: "group", "aria-label": t("Forward to") });
     const search = formField(
-      "Forward to",
+      t("Forward to"),
       h("input", {
         type: "search",
         autocomplete: "off",
         autofocus: true,
-        placeholder: "Search channels and conversations",
+        placeholder: t("Search channels and conversations"),
         oninput: () => drawTargets(),
       }),
-      `Choose up to ${TARGETS_MAX}.`,
+      t("Choose up to {max}.", { max: TARGETS_MAX }),
     );
-    const comment = formField("Comment (optional)", h("textarea", { rows: "2", maxlength: CONTENT_MAX, dir: "auto" }));
-    const submit = h("button", { type: "submit", class: "button", disabled: true }, "Forward");
+    const comment = formField(
+      t("Comment (optional)"),
+      h("textarea", { rows: "2", maxlength: CONTENT_MAX, dir: "auto" }),
+    );
+    const submit = h("button", { type: "submit", class: "button", disabled: true }, t("Forward"));
 
     const drawTargets = () => {
       const query = search.input.value.trim().toLowerCase();
@@ -66,9 +70,9 @@ export function openForwardDialog(context, message) {
       setChildren(
         list,
         found.slice(0, VISIBLE_TARGETS_MAX).map(targetChoice),
-        found.length ? null : h("p", { class: "muted", role: "status" }, "No channel or conversation matches."),
+        found.length ? null : h("p", { class: "muted", role: "status" }, t("No channel or conversation matches.")),
         found.length > VISIBLE_TARGETS_MAX
-          ? h("p", { class: "muted small" }, "Search to find more channels and conversations.")
+          ? h("p", { class: "muted small" }, t("Search to find more channels and conversations."))
           : null,
       );
     };
@@ -125,7 +129,7 @@ export function openForwardDialog(context, message) {
         return;
       }
       close();
-      showNotice("Message forwarded.", "done");
+      showNotice(t("Message forwarded."), "done");
     };
 
     drawTargets();

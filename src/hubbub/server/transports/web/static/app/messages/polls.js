@@ -3,6 +3,7 @@
 import { h } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { relativeTime } from "../ui/times.js";
+import { t, tn } from "../ui/translation.js";
 import { customEmojiImage } from "../content/markdown.js";
 
 /** Return the poll of a message with its voting buttons, or null. */
@@ -27,12 +28,16 @@ export function renderPoll(message, context) {
   };
   return h(
     "div",
-    { class: "poll", role: "group", "aria-label": `Poll: ${poll.question?.text ?? ""}` },
+    { class: "poll", role: "group", "aria-label": t("Poll: {question}", { question: poll.question?.text ?? "" }) },
     h("p", { class: "poll-question", dir: "auto" }, poll.question?.text ?? ""),
     h(
       "p",
       { class: "muted small" },
-      hasEnded ? "This poll has ended." : poll.allow_multiselect ? "Select one or more answers." : "Select one answer.",
+      hasEnded
+        ? t("This poll has ended.")
+        : poll.allow_multiselect
+          ? t("Select one or more answers.")
+          : t("Select one answer."),
     ),
     poll.answers.map(answer => {
       const count = answerCounts.get(answer.answer_id)?.count ?? 0,
@@ -60,14 +65,14 @@ export function renderPoll(message, context) {
           media.emoji ? (media.emoji.id ? customEmojiImage(media.emoji) : `${media.emoji.name} `) : null,
           media.text ?? "",
         ),
-        h("span", { class: "poll-count" }, `${count} ${count === 1 ? "vote" : "votes"}`),
+        h("span", { class: "poll-count" }, tn("{count} vote", "{count} votes", count)),
       );
     }),
     h(
       "p",
       { class: "muted small" },
-      `${total} ${total === 1 ? "vote" : "votes"}`,
-      !hasEnded && poll.expiry ? ` · ends ${relativeTime(Date.parse(poll.expiry))}` : "",
+      tn("{count} vote", "{count} votes", total),
+      !hasEnded && poll.expiry ? ` · ${t("ends {time}", { time: relativeTime(Date.parse(poll.expiry)) })}` : "",
     ),
   );
 }

@@ -5,6 +5,7 @@ import { openDialog } from "../ui/dialogs.js";
 import { userAvatar } from "../content/avatars.js";
 import { customEmojiImage } from "../content/markdown.js";
 import { isSameEmoji } from "../state/message_events.js";
+import { t } from "../ui/translation.js";
 import { settingsTabs } from "../settings/tabs.js";
 import { reactionPath } from "./reaction_paths.js";
 
@@ -13,9 +14,9 @@ const PAGE_SIZE = 100;
 /** Open the list of users of each reaction to a message; `emoji` is the reaction that is shown first. */
 export function openReactionUsers(context, message, emoji = null) {
   const reactions = message.reactions ?? [];
-  openDialog("Reactions", () => {
+  openDialog(t("Reactions"), () => {
     const nodes = settingsTabs(
-      "Reactions",
+      t("Reactions"),
       reactions.map(reaction => {
         const list = new ReactionUsers(context, message, reaction.emoji);
         return {
@@ -47,7 +48,10 @@ class ReactionUsers {
   constructor(context, message, emoji) {
     this.#context = context;
     this.#path = reactionPath(message, emoji);
-    this.list = h("ul", { class: "reaction-users", "aria-label": `Users who reacted with ${emoji.name}` });
+    this.list = h("ul", {
+      class: "reaction-users",
+      "aria-label": t("Users who reacted with {emoji}", { emoji: emoji.name }),
+    });
     this.footer = h("p", { class: "muted small", role: "status" });
     this.node = h("div", null, this.list, this.footer);
   }
@@ -61,7 +65,7 @@ class ReactionUsers {
 
   async #load() {
     const { api, state, guildId } = this.#context;
-    setChildren(this.footer, "Loading…");
+    setChildren(this.footer, t("Loading…"));
     try {
       const users = await api.request("GET", this.#path, { query: { limit: PAGE_SIZE, after: this.#lastId } });
       this.list.append(
@@ -81,13 +85,17 @@ class ReactionUsers {
       setChildren(
         this.footer,
         users.length === PAGE_SIZE
-          ? this.#button("Show more")
+          ? this.#button(t("Show more"))
           : isEmpty
-            ? "There are no reactions with this emoji now."
+            ? t("There are no reactions with this emoji now.")
             : null,
       );
     } catch (error) {
-      setChildren(this.footer, `${error.sentence ?? "The users could not be loaded."} `, this.#button("Try again"));
+      setChildren(
+        this.footer,
+        `${error.sentence ?? t("The users could not be loaded.")} `,
+        this.#button(t("Try again")),
+      );
     }
   }
 

@@ -4,6 +4,7 @@ import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { customEmojiImage } from "../content/markdown.js";
 import { emojiKey, reactionPath } from "./reaction_paths.js";
@@ -25,7 +26,7 @@ export function renderReactions(message, context) {
   const add = event => openEmojiPicker(event.currentTarget, context, emoji => toggleReaction(message, emoji, context));
   return h(
     "div",
-    { class: "reactions", role: "group", "aria-label": "Reactions" },
+    { class: "reactions", role: "group", "aria-label": t("Reactions") },
     message.reactions.map(reaction =>
       h(
         "button",
@@ -34,7 +35,7 @@ export function renderReactions(message, context) {
           class: reaction.me ? "reaction own" : "reaction",
           "aria-pressed": reaction.me ? "true" : "false",
           "aria-label": `${reaction.emoji.name}, ${reaction.count}`,
-          title: "Right-click to see who reacted",
+          title: t("Right-click to see who reacted"),
           "aria-haspopup": "dialog",
           dataset: { focus: `reaction-${emojiKey(reaction.emoji)}` },
           // Also a long press, and Shift+F10 on the keyboard.
@@ -52,7 +53,7 @@ export function renderReactions(message, context) {
     context.state.can(message.channel_id, Permissions.ADD_REACTIONS)
       ? h(
           "button",
-          { type: "button", class: "reaction add", "aria-label": "Add reaction", onclick: add },
+          { type: "button", class: "reaction add", "aria-label": t("Add reaction"), onclick: add },
           icon("smile"),
         )
       : null,

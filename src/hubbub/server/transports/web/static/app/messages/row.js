@@ -8,6 +8,7 @@ import { loadModule } from "../ui/lazy_modules.js";
 import { createPart } from "../ui/layout_part.js";
 import { channelPath } from "../ui/router.js";
 import { formatTimeOfDay, sentTimeElement } from "../ui/times.js";
+import { t, tNodes } from "../ui/translation.js";
 import { channelTitle, userAvatar } from "../content/avatars.js";
 import { isOnlyEmoji, renderMarkdown } from "../content/markdown.js";
 import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
@@ -144,7 +145,7 @@ function buildStarterRow(message, starter, context, { isHighlighted, timeline })
   row.classList.add("thread-starter");
   row
     .querySelector(".message-body")
-    .append(h("p", { class: "small" }, h("a", { href: channelPath(parent, shown.id) }, "Show in the channel")));
+    .append(h("p", { class: "small" }, h("a", { href: channelPath(parent, shown.id) }, t("Show in the channel"))));
   return row;
 }
 
@@ -162,10 +163,10 @@ function headLine(message, context, name) {
           color ? h("span", { class: "role-dot", style: { "background-color": color }, "aria-hidden": "true" }) : null,
           name,
         ),
-    message.author.bot || message.webhook_id ? h("span", { class: "tag" }, "App") : null,
+    message.author.bot || message.webhook_id ? h("span", { class: "tag" }, t("App")) : null,
     gameMessageTag(message, context),
     h("span", { class: "when" }, sentTimeElement(message.timestamp)),
-    message.pinned ? h("span", { class: "when", title: "Pinned" }, icon("pin")) : null,
+    message.pinned ? h("span", { class: "when", title: t("Pinned") }, icon("pin")) : null,
   );
 }
 
@@ -175,7 +176,7 @@ function replyLine(message, context) {
   if (command !== null) return command;
   if (message.type !== MessageType.REPLY) return null;
   const referenced = message.referenced_message;
-  if (!referenced) return h("p", { class: "reply-line" }, icon("reply"), "Reply to a deleted message");
+  if (!referenced) return h("p", { class: "reply-line" }, icon("reply"), t("Reply to a deleted message"));
   const channel = context.state.channels.get(message.channel_id) ?? {
     id: message.channel_id,
     guild_id: context.guildId,
@@ -202,31 +203,24 @@ function commandLine(message, { state, guildId }) {
     !interaction?.user
   )
     return null;
-  const command = message.interaction?.name ?? interaction.name ?? "a command";
-  const label = message.type === MessageType.CHAT_INPUT_COMMAND && command !== "a command" ? `/${command}` : command;
+  const name = message.interaction?.name ?? interaction.name;
+  const command = name && message.type === MessageType.CHAT_INPUT_COMMAND ? `/${name}` : (name ?? t("a command"));
   return h(
     "p",
     { class: "reply-line" },
     icon("reply"),
-    h("strong", { dir: "auto" }, state.displayName(interaction.user, guildId)),
-    ` used ${label}`,
+    tNodes("{name} used {command}", {
+      name: h("strong", { dir: "auto" }, state.displayName(interaction.user, guildId)),
+      command,
+    }),
   );
 }
 
 /** Return a placeholder for a message of a blocked user. */
 function blockedNotice(message, context, timeline) {
-  const node = h("p", { class: "muted small" }, "Message from a blocked user. ");
-  node.append(
-    h(
-      "button",
-      {
-        type: "button",
-        class: "link",
-        onclick: () => node.replaceWith(...[messageBody(message, context, false, timeline)].flat(9).filter(Boolean)),
-      },
-      "Show message",
-    ),
-  );
+  const show = () => node.replaceWith(...[messageBody(message, context, false, timeline)].flat(9).filter(Boolean));
+  const button = h("button", { type: "button", class: "link", onclick: show }, t("Show message"));
+  const node = h("p", { class: "muted small" }, tNodes("Message from a blocked user. {button}", { button }));
   return node;
 }
 
@@ -240,7 +234,7 @@ function messageBody(message, context, isEditing, timeline) {
         renderMarkdown(content, { context, message }),
       )
     : null;
-  if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, " (edited)"));
+  if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, ` ${t("(edited)")}`));
   return [
     forwardedMessages(message, context),
     isEditing ? editForm(message, context, timeline) : body,
@@ -281,7 +275,7 @@ function loadingIndicator() {
     "p",
     { class: "answer-loading", role: "status" },
     h("span", { class: "answer-dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")),
-    "Thinking…",
+    t("Thinking…"),
   );
 }
 
@@ -306,9 +300,13 @@ function forwardedMessages(message, context) {
 /** Return the label of a forwarded message; it links to the original if the user knows its channel. */
 function forwardSource({ message_reference: reference }, { state }) {
   const channel = state.channels.get(reference?.channel_id);
-  if (channel === undefined) return "Forwarded";
+  if (channel === undefined) return t("Forwarded");
   const title = `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}`;
-  return h("a", { href: channelPath(channel, reference.message_id), dir: "auto" }, `Forwarded from ${title}`);
+  return h(
+    "a",
+    { href: channelPath(channel, reference.message_id), dir: "auto" },
+    t("Forwarded from {channel}", { channel: title }),
+  );
 }
 
 function ephemeralLine(message, context) {
@@ -319,8 +317,9 @@ function ephemeralLine(message, context) {
   return h(
     "p",
     { class: "ephemeral-line" },
-    "Only you can see this · ",
-    h("button", { type: "button", class: "link", onclick: dismiss }, "Dismiss"),
+    tNodes("Only you can see this · {button}", {
+      button: h("button", { type: "button", class: "link", onclick: dismiss }, t("Dismiss")),
+    }),
   );
 }
 
@@ -339,7 +338,7 @@ export function buildPendingRow(pending, context) {
         "p",
         { class: "message-head" },
         h("span", { class: "author-name" }, state.displayName(me, guildId)),
-        h("span", { class: "when" }, hasFailed ? "Not sent" : "Sending…"),
+        h("span", { class: "when" }, hasFailed ? t("Not sent") : t("Sending…")),
       ),
       pending.content
         ? h(
@@ -352,7 +351,7 @@ export function buildPendingRow(pending, context) {
         h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "muted small" }, formatBytes(file.size))),
       ),
       pending.files?.length && !hasFailed
-        ? h("progress", { max: "1", value: pending.uploadProgress ?? 0, "aria-label": "Upload progress" })
+        ? h("progress", { max: "1", value: pending.uploadProgress ?? 0, "aria-label": t("Upload progress") })
         : null,
       hasFailed
         ? h(
@@ -360,9 +359,17 @@ export function buildPendingRow(pending, context) {
             { class: "error", role: "alert" },
             h("span", null, pending.error),
             " ",
-            h("button", { type: "button", class: "link", onclick: () => sendPending(pending, context) }, "Try again"),
+            h(
+              "button",
+              { type: "button", class: "link", onclick: () => sendPending(pending, context) },
+              t("Try again"),
+            ),
             " ",
-            h("button", { type: "button", class: "link", onclick: () => discardPending(pending, context) }, "Discard"),
+            h(
+              "button",
+              { type: "button", class: "link", onclick: () => discardPending(pending, context) },
+              t("Discard"),
+            ),
           )
         : null,
     ),

@@ -7,6 +7,7 @@ import { confirmAction } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
 import { announce } from "../ui/live_region.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
+import { t, tn } from "../ui/translation.js";
 
 /** Age up to which messages can be deleted in one request, with an hour for the difference of clocks. */
 const BULK_DELETE_AGE_MAX_MS = 14 * 86_400_000 - 3_600_000;
@@ -24,7 +25,12 @@ export class MessageSelection {
   constructor(context, timeline) {
     this.#context = context;
     this.#timeline = timeline;
-    this.bar = h("div", { class: "selection-bar", role: "toolbar", "aria-label": "Selected messages", hidden: true });
+    this.bar = h("div", {
+      class: "selection-bar",
+      role: "toolbar",
+      "aria-label": t("Selected messages"),
+      hidden: true,
+    });
   }
 
   /** Select messages by clicks and keys in the list of the timeline. */
@@ -55,7 +61,7 @@ export class MessageSelection {
     this.#ids.clear();
     this.#lastId = null;
     this.draw();
-    announce("Selection ended.");
+    announce(t("Selection ended."));
     this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
   }
 
@@ -73,7 +79,7 @@ export class MessageSelection {
         continue;
       }
       if (box === null) {
-        box = h("input", { type: "checkbox", class: "select-box", tabindex: "-1", "aria-label": "Select message" });
+        box = h("input", { type: "checkbox", class: "select-box", tabindex: "-1", "aria-label": t("Select message") });
         row.append(box);
       }
       box.checked = this.#ids.has(id);
@@ -86,12 +92,12 @@ export class MessageSelection {
     const hadFocus = this.bar.contains(document.activeElement);
     setChildren(
       this.bar,
-      h("p", null, count === 1 ? "1 message selected" : `${count} messages selected`),
-      h("button", { type: "button", class: "button quiet small", onclick: () => this.stop() }, "Cancel"),
+      h("p", null, tn("{count} message selected", "{count} messages selected", count)),
+      h("button", { type: "button", class: "button quiet small", onclick: () => this.stop() }, t("Cancel")),
       h(
         "button",
         { type: "button", class: "button danger small", disabled: count === 0, onclick: () => this.#delete() },
-        "Delete",
+        t("Delete"),
       ),
     );
     if (hadFocus) this.bar.querySelector("button")?.focus();
@@ -111,7 +117,10 @@ export class MessageSelection {
         if (this.canSelect(item) && this.#ids.size < BULK_DELETE_MAX) this.#ids.add(item.id);
     } else if (this.#ids.has(message.id)) this.#ids.delete(message.id);
     else if (this.#ids.size < BULK_DELETE_MAX) this.#ids.add(message.id);
-    else showNotice(`You can select up to ${BULK_DELETE_MAX} messages.`);
+    else
+      showNotice(
+        tn("You can select up to {count} message.", "You can select up to {count} messages.", BULK_DELETE_MAX),
+      );
     this.#lastId = message.id;
     this.#update();
   }
@@ -144,11 +153,11 @@ export class MessageSelection {
 
   async #delete() {
     const ids = [...this.#ids];
-    const title = ids.length === 1 ? "Delete this message?" : `Delete ${ids.length} messages?`;
-    if (!(await confirmAction(title, "This cannot be undone.", "Delete"))) return;
+    const title = tn("Delete this message?", "Delete {count} messages?", ids.length);
+    if (!(await confirmAction(title, t("This cannot be undone."), t("Delete")))) return;
     const isDone = await runAndReport(() => this.#deleteAll(ids));
     if (!isDone) return;
-    showNotice(ids.length === 1 ? "The message was deleted." : `${ids.length} messages were deleted.`, "done");
+    showNotice(tn("The message was deleted.", "{count} messages were deleted.", ids.length), "done");
     this.stop();
   }
 

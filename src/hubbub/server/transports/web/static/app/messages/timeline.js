@@ -9,6 +9,7 @@ import { announce } from "../ui/live_region.js";
 import { showNotice } from "../ui/notices.js";
 import { matchShortcut } from "../ui/shortcuts.js";
 import { formatDay } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
 import { MessageSelection } from "./selection.js";
@@ -45,14 +46,14 @@ class Timeline extends LayoutPart {
     this.toolbar = new MessageToolbar(this.context, this);
     this.selection = new MessageSelection(this.context, this);
     this.top = h("div", { class: "edge" });
-    this.list = h("ol", { class: "messages", "aria-label": "Messages", onkeydown: event => this.#onKeydown(event) });
+    this.list = h("ol", { class: "messages", "aria-label": t("Messages"), onkeydown: event => this.#onKeydown(event) });
     this.bottom = h("div", { class: "edge" });
     this.scroller = h("div", { class: "scroller", id: "messages", tabindex: "-1" }, this.top, this.list, this.bottom);
     this.jumpButton = h(
       "button",
       { type: "button", class: "jump", hidden: true, onclick: () => this.scrollToNewest() },
       icon("down"),
-      h("span", null, "Newest messages"),
+      h("span", null, t("Newest messages")),
     );
     this.replaceChildren(this.unreadBar.node, this.scroller, this.jumpButton, this.selection.bar);
     this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
@@ -80,10 +81,10 @@ class Timeline extends LayoutPart {
     if (!this.log.loaded) {
       // A new session started: reload, because missed messages are in no event.
       if (!this.isLoading && !this.loadError) this.#load("newest");
-      if (!this.log.items.length) this.#setEdge(this.top, this.loadError ?? "Loading…");
+      if (!this.log.items.length) this.#setEdge(this.top, this.loadError ?? t("Loading…"));
       return;
     }
-    this.#setEdge(this.top, this.log.atOldest ? null : "Loading…");
+    this.#setEdge(this.top, this.log.atOldest ? null : t("Loading…"));
     const anchor = this.#findAnchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
@@ -104,7 +105,7 @@ class Timeline extends LayoutPart {
           entries.push({
             key: "new",
             version: "",
-            build: () => h("li", { class: "day new", role: "separator" }, h("span", null, "New")),
+            build: () => h("li", { class: "day new", role: "separator" }, h("span", null, t("New"))),
           });
           previous = null;
         }
@@ -224,13 +225,13 @@ class Timeline extends LayoutPart {
           atOldest: olderCount < Math.floor(PAGE_SIZE / 2),
         });
         if (isExact && !messages.some(message => message.id === around))
-          showNotice("This message was deleted, or you cannot read it.");
+          showNotice(t("This message was deleted, or you cannot read it."));
       } else log.reset(messages, { atNewest: true, atOldest: !isFullPage });
     } catch (error) {
       this.loadError =
         error.status === 403 || error.status === 404
-          ? "You do not have permission to read messages in this channel."
-          : (error.sentence ?? "Messages could not be loaded.");
+          ? t("You do not have permission to read messages in this channel.")
+          : (error.sentence ?? t("Messages could not be loaded."));
       if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
       this.isLoading = false;
@@ -248,7 +249,7 @@ class Timeline extends LayoutPart {
       setChildren(
         node,
         h("p", { class: "muted small" }, text),
-        retry ? h("button", { type: "button", class: "button quiet small", onclick: retry }, "Try again") : null,
+        retry ? h("button", { type: "button", class: "button quiet small", onclick: retry }, t("Try again")) : null,
       );
   }
 
@@ -257,8 +258,8 @@ class Timeline extends LayoutPart {
     const channel = state.channels.get(channelId);
     const canReadHistory = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);
     const text = canReadHistory
-      ? "This is the beginning of the conversation."
-      : "You do not have permission to read older messages.";
+      ? t("This is the beginning of the conversation.")
+      : t("You do not have permission to read older messages.");
     return h(
       "li",
       { class: "beginning" },
@@ -331,10 +332,9 @@ class Timeline extends LayoutPart {
   #announceMessage(message) {
     const { state, channelId, me } = this.context;
     if (message.channel_id !== channelId || message.author.id === me.id) return;
-    const prefix = message.flags & MessageFlags.EPHEMERAL ? "Only visible to you: " : "";
-    announce(
-      `${prefix}${state.displayName(message.author, this.context.guildId)}: ${summarizeMessage(message, this.context)}`,
-    );
+    const name = state.displayName(message.author, this.context.guildId);
+    const text = `${name}: ${summarizeMessage(message, this.context)}`;
+    announce(message.flags & MessageFlags.EPHEMERAL ? t("Only visible to you: {message}", { message: text }) : text);
   }
 
   #onKeydown(event) {

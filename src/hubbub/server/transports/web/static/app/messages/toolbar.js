@@ -11,6 +11,7 @@ import { showNotice, runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { matchShortcut } from "../ui/shortcuts.js";
+import { t } from "../ui/translation.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { isUserMessage, summarizeMessage } from "../content/message_text.js";
 import { openProfile } from "../users/profile.js";
@@ -28,7 +29,7 @@ export class MessageToolbar {
   constructor(context, timeline) {
     this.#context = context;
     this.#timeline = timeline;
-    this.#bar = h("div", { class: "message-bar", role: "toolbar", "aria-label": "Message" });
+    this.#bar = h("div", { class: "message-bar", role: "toolbar", "aria-label": t("Message") });
   }
 
   /** Show the toolbar on the hovered or focused row of a list. */
@@ -112,13 +113,13 @@ export class MessageToolbar {
       ...[
         isStored &&
           this.#can(Permissions.ADD_REACTIONS) &&
-          iconButton("smile", "React", event => this.#react(event.currentTarget)),
+          iconButton("smile", t("React"), event => this.#react(event.currentTarget)),
         isStored &&
           isUserMessage(message) &&
           this.#can(Permissions.SEND_MESSAGES) &&
-          iconButton("reply", "Reply", () => this.#reply()),
-        isStored && this.#isMine && isUserMessage(message) && iconButton("edit", "Edit", () => this.#edit()),
-        iconButton("more", "More", event => this.#openMenu(event.currentTarget), { "aria-haspopup": "menu" }),
+          iconButton("reply", t("Reply"), () => this.#reply()),
+        isStored && this.#isMine && isUserMessage(message) && iconButton("edit", t("Edit"), () => this.#edit()),
+        iconButton("more", t("More"), event => this.#openMenu(event.currentTarget), { "aria-haspopup": "menu" }),
       ].filter(Boolean),
     );
     row.append(this.#bar);
@@ -142,7 +143,7 @@ export class MessageToolbar {
       { api, state } = this.#context;
     if (!this.#isMine && !this.#can(Permissions.MANAGE_MESSAGES)) return;
     const quote = h("blockquote", null, summarizeMessage(message, this.#context));
-    if (!(await confirmAction("Delete this message?", quote, "Delete"))) return;
+    if (!(await confirmAction(t("Delete this message?"), quote, t("Delete")))) return;
     const isDeleted = await runAndReport(() =>
       api.request("DELETE", `/channels/${message.channel_id}/messages/${message.id}`),
     );
@@ -156,7 +157,7 @@ export class MessageToolbar {
   #markUnread(message) {
     return runAndReport(async () => {
       this.#timeline.showUnreadAfter(await markUnread(this.#context, message));
-      announce("Marked as unread.");
+      announce(t("Marked as unread."));
     });
   }
 
@@ -175,17 +176,17 @@ export class MessageToolbar {
         showNotice(confirmation, "done");
       });
     const commands = isStored && isUserMessage(message) ? await this.#commandItems(message) : [];
-    openMenu(anchor, "Message", [
+    openMenu(anchor, t("Message"), [
       isStored &&
         isUserMessage(message) &&
-        this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", onClick: () => this.#reply() },
+        this.#can(Permissions.SEND_MESSAGES) && { label: t("Reply"), icon: "reply", onClick: () => this.#reply() },
       isStored &&
         this.#isMine &&
-        isUserMessage(message) && { label: "Edit", icon: "edit", onClick: () => this.#edit() },
+        isUserMessage(message) && { label: t("Edit"), icon: "edit", onClick: () => this.#edit() },
       isStored &&
         isUserMessage(message) &&
         this.#can(Permissions.PIN_MESSAGES) && {
-          label: message.pinned ? "Unpin" : "Pin",
+          label: message.pinned ? t("Unpin") : t("Pin"),
           icon: "pin",
           onClick: togglePinned,
         },
@@ -194,7 +195,7 @@ export class MessageToolbar {
         !message.thread &&
         canHaveThreads(channel) &&
         this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
-          label: "Create thread",
+          label: t("Create thread"),
           icon: "thread",
           onClick: () => createThread(context, message),
         },
@@ -202,31 +203,35 @@ export class MessageToolbar {
         isUserMessage(message) &&
         !message.poll &&
         this.#can(Permissions.READ_MESSAGE_HISTORY) && {
-          label: "Forward",
+          label: t("Forward"),
           icon: "forward",
           onClick: () => this.#forward(message),
         },
       message.reactions?.length && {
-        label: "Show reactions",
+        label: t("Show reactions"),
         icon: "smile",
         onClick: () => showReactionUsers(context, message),
       },
-      isStored && { label: "Mark as unread", icon: "dot", onClick: () => this.#markUnread(message) },
-      message.content && { label: "Copy text", icon: "file", onClick: () => copy(message.content, "Text copied.") },
+      isStored && { label: t("Mark as unread"), icon: "dot", onClick: () => this.#markUnread(message) },
+      message.content && {
+        label: t("Copy text"),
+        icon: "file",
+        onClick: () => copy(message.content, t("Text copied.")),
+      },
       isStored && {
-        label: "Copy link",
+        label: t("Copy link"),
         icon: "link",
-        onClick: () => copy(webUrl + channelPath(channel ?? { id: message.channel_id }, message.id), "Link copied."),
+        onClick: () => copy(webUrl + channelPath(channel ?? { id: message.channel_id }, message.id), t("Link copied.")),
       },
       this.#timeline.selection.canSelect(message) && {
-        label: "Select messages",
+        label: t("Select messages"),
         icon: "check",
         onClick: () => this.#timeline.selection.start(message),
       },
       ...commands,
       isStored &&
         (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && {
-          label: "Delete",
+          label: t("Delete"),
           icon: "bin",
           danger: true,
           onClick: () => this.#delete(),

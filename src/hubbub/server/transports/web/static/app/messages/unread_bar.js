@@ -3,6 +3,7 @@
 import { creationTimeMs } from "../network/ids.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { formatTime, formatTimeOfDay } from "../ui/times.js";
+import { t } from "../ui/translation.js";
 
 /** The bar of a timeline; it offers to jump to the first unread message. */
 export class UnreadBar {
@@ -11,7 +12,7 @@ export class UnreadBar {
 
   constructor(timeline) {
     this.#timeline = timeline;
-    this.node = h("div", { class: "unread-bar", role: "region", "aria-label": "Unread messages", hidden: true });
+    this.node = h("div", { class: "unread-bar", role: "region", "aria-label": t("Unread messages"), hidden: true });
   }
 
   /** Show the bar if messages after `lastReadId` are above the visible ones. */
@@ -48,11 +49,11 @@ export class UnreadBar {
     };
     setChildren(
       this.node,
-      h("p", null, `New messages since ${isToday ? formatTimeOfDay(since) : formatTime(since)}`),
-      h("button", { type: "button", class: "unread-jump", onclick: jump }, icon("up"), "Jump to first unread"),
+      h("p", null, t("New messages since {time}", { time: isToday ? formatTimeOfDay(since) : formatTime(since) })),
+      h("button", { type: "button", class: "unread-jump", onclick: jump }, icon("up"), t("Jump to first unread")),
       h(
         "button",
-        { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: () => this.dismiss() },
+        { type: "button", class: "icon-button", "aria-label": t("Dismiss"), onclick: () => this.dismiss() },
         icon("close"),
       ),
     );

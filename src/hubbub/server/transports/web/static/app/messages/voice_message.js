@@ -2,6 +2,7 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 
 const BARS = 40;
 
@@ -18,24 +19,27 @@ export function showVoiceMessage(node, { duration_secs: durationSeconds = 0, wav
     max: String(durationSeconds),
     step: "0.1",
     value: "0",
-    "aria-label": "Position in the voice message",
+    "aria-label": t("Position in the voice message"),
     oninput: () => {
       audio.currentTime = Number(position.value);
       draw();
     },
   });
-  const button = iconButton("play", "Play voice message", () => {
+  const button = iconButton("play", t("Play voice message"), () => {
     if (!audio.paused) audio.pause();
-    else audio.play().catch(() => time.replaceChildren("Cannot be played"));
+    else audio.play().catch(() => time.replaceChildren(t("Cannot be played")));
   });
   const draw = () => {
     const { currentTime, paused } = audio;
     const share = durationSeconds ? currentTime / durationSeconds : 0;
     bars.forEach((bar, index) => bar.classList.toggle("played", index / BARS < share));
     position.value = String(currentTime);
-    position.setAttribute("aria-valuetext", `${formatSeconds(currentTime)} of ${formatSeconds(durationSeconds)}`);
+    position.setAttribute(
+      "aria-valuetext",
+      t("{time} of {duration}", { time: formatSeconds(currentTime), duration: formatSeconds(durationSeconds) }),
+    );
     time.textContent = formatSeconds(currentTime > 0 ? currentTime : durationSeconds);
-    const label = paused ? "Play voice message" : "Pause voice message";
+    const label = paused ? t("Play voice message") : t("Pause voice message");
     if (button.title === label) return;
     button.title = label;
     button.setAttribute("aria-label", label);
