@@ -3,16 +3,21 @@
 import { Permissions } from "../network/enums.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { openMenu } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 
 /** Open the menu with the additions that the user has the permission for. */
 export function openAdditions(composer, anchor) {
   const { context } = composer;
   const can = bits => context.state.can(context.channelId, bits);
-  openMenu(anchor, "Add to message", [
-    can(Permissions.ATTACH_FILES) && { label: "Upload files", icon: "file", onClick: () => composer.fileInput.click() },
-    can(Permissions.SEND_POLLS) && { label: "Create a poll", icon: "list", onClick: () => createPoll(composer) },
+  openMenu(anchor, t("Add to message"), [
+    can(Permissions.ATTACH_FILES) && {
+      label: t("Upload files"),
+      icon: "file",
+      onClick: () => composer.fileInput.click(),
+    },
+    can(Permissions.SEND_POLLS) && { label: t("Create a poll"), icon: "list", onClick: () => createPoll(composer) },
     can(Permissions.SEND_VOICE_MESSAGES) &&
-      canRecord() && { label: "Record a voice message", icon: "microphone", onClick: () => record(composer) },
+      canRecord() && { label: t("Record a voice message"), icon: "microphone", onClick: () => record(composer) },
   ]);
 }
 

@@ -10,6 +10,7 @@ import { LayoutPart } from "../ui/layout_part.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { announce } from "../ui/live_region.js";
 import { growToContent, insertAtCursor } from "../ui/textarea.js";
+import { t, tNodes } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { emojiMention } from "../content/guild_emoji.js";
@@ -47,8 +48,8 @@ class Composer extends LayoutPart {
       class: "compose",
       rows: "1",
       dir: "auto",
-      "aria-label": `Message ${this.#channelLabel()}`,
-      placeholder: `Message ${this.#channelLabel()}`,
+      "aria-label": t("Message {channel}", { channel: this.#channelLabel() }),
+      placeholder: t("Message {channel}", { channel: this.#channelLabel() }),
       value: draft?.text ?? "",
       oninput: () => this.#onInput(),
       onkeydown: event => this.#onKeydown(event),
@@ -58,7 +59,7 @@ class Composer extends LayoutPart {
       type: "file",
       multiple: true,
       hidden: true,
-      "aria-label": "Files",
+      "aria-label": t("Files"),
       onchange: () => {
         this.addFiles([...this.fileInput.files]);
         this.fileInput.value = "";
@@ -66,12 +67,12 @@ class Composer extends LayoutPart {
     });
     this.remaining = h("span", { class: "left", role: "status" });
     this.replying = h("div", { class: "replying", hidden: true });
-    this.addButton = iconButton("plus", "Add to message", event => this.#openAdditions(event.currentTarget), {
+    this.addButton = iconButton("plus", t("Add to message"), event => this.#openAdditions(event.currentTarget), {
       "aria-haspopup": "menu",
     });
-    this.stickerButton = iconButton("sticker", "Stickers", event => this.#openStickers(event.currentTarget));
-    this.launchButton = iconButton("play", "Activities", () => openActivity(this.context));
-    this.sendButton = iconButton("send", "Send", () => this.send());
+    this.stickerButton = iconButton("sticker", t("Stickers"), event => this.#openStickers(event.currentTarget));
+    this.launchButton = iconButton("play", t("Activities"), () => openActivity(this.context));
+    this.sendButton = iconButton("send", t("Send"), () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
     this.slowMode = h("p", { class: "slow-mode muted", hidden: true });
     this.status = h("div", { class: "composer-status" }, this.typing, this.slowMode);
@@ -84,7 +85,7 @@ class Composer extends LayoutPart {
       this.remaining,
       this.launchButton,
       this.stickerButton,
-      iconButton("smile", "Emoji", event => this.#openEmojiPicker(event.currentTarget)),
+      iconButton("smile", t("Emoji"), event => this.#openEmojiPicker(event.currentTarget)),
       this.sendButton,
     );
     this.closedNotice = h("p", { class: "composer-closed muted", hidden: true });
@@ -160,7 +161,7 @@ class Composer extends LayoutPart {
     const toggle = event => {
       this.mentionsAuthor = !this.mentionsAuthor;
       event.currentTarget.setAttribute("aria-pressed", String(this.mentionsAuthor));
-      event.currentTarget.textContent = this.mentionsAuthor ? "@ on" : "@ off";
+      event.currentTarget.textContent = this.mentionsAuthor ? t("@ on") : t("@ off");
     };
     setChildren(
       this.replying,
@@ -168,16 +169,17 @@ class Composer extends LayoutPart {
         "p",
         null,
         icon("reply"),
-        "Replying to ",
-        h("strong", { dir: "auto" }, state.displayName(message.author, guildId)),
+        tNodes("Replying to {name}", {
+          name: h("strong", { dir: "auto" }, state.displayName(message.author, guildId)),
+        }),
         h("span", { class: "muted", dir: "auto" }, ` ${summarizeMessage(message, this.context)}`),
       ),
       h(
         "button",
-        { type: "button", class: "link", "aria-pressed": "true", title: "Mention the author", onclick: toggle },
-        "@ on",
+        { type: "button", class: "link", "aria-pressed": "true", title: t("Mention the author"), onclick: toggle },
+        t("@ on"),
       ),
-      iconButton("close", "Cancel reply", () => this.#cancelReply()),
+      iconButton("close", t("Cancel reply"), () => this.#cancelReply()),
     );
     this.replying.hidden = false;
     this.focus();
@@ -224,7 +226,7 @@ class Composer extends LayoutPart {
   #channelLabel() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
-    if (channel === undefined) return "here";
+    if (channel === undefined) return t("here");
     const title = channelTitle(channel, state);
     return channel.guild_id ? `#${title}` : title;
   }
@@ -232,18 +234,18 @@ class Composer extends LayoutPart {
   #closedReason() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
-    if (channel === undefined) return "This conversation was deleted.";
+    if (channel === undefined) return t("This conversation was deleted.");
     const timeout = timeoutText(this.context);
     if (timeout !== null) return timeout;
     if (!state.can(channelId, Permissions.SEND_MESSAGES))
-      return "You do not have permission to send messages in this channel.";
+      return t("You do not have permission to send messages in this channel.");
     if (channel.thread_metadata?.locked && !state.can(channelId, Permissions.MANAGE_THREADS))
-      return "This thread is locked.";
+      return t("This thread is locked.");
     if (
       channel.type === ChannelType.DM &&
       state.relationships.get(channel.recipients?.[0]?.id)?.type === RelationshipType.BLOCKED
     )
-      return "You blocked this user. Unblock them to send messages.";
+      return t("You blocked this user. Unblock them to send messages.");
     return authorizationNotice(this.context, channel);
   }
 
@@ -338,10 +340,10 @@ class Composer extends LayoutPart {
       names.length === 0
         ? ""
         : names.length === 1
-          ? `${names[0]} is typing…`
+          ? t("{name} is typing…", { name: names[0] })
           : names.length <= 3
-            ? `${names.join(", ")} are typing…`
-            : "Several people are typing…";
+            ? t("{names} are typing…", { names: names.join(", ") })
+            : t("Several people are typing…");
     if (this.typing.textContent !== text) this.typing.textContent = text;
   }
 }

@@ -2,6 +2,7 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 
 /**
  * A format: `mark` surrounds the selection, `prefix` starts each of its lines.
@@ -18,15 +19,15 @@ import { h } from "../ui/dom.js";
 
 /** @type {Format[]} */
 const FORMATS = [
-  { icon: "bold", label: "Bold", mark: "**", key: "b" },
-  { icon: "italic", label: "Italic", mark: "*", key: "i" },
-  { icon: "strike", label: "Strikethrough", mark: "~~", code: "KeyX" },
-  { icon: "code", label: "Code", mark: "`", key: "e" },
-  { icon: "code_block", label: "Code block", apply: applyCodeBlock, code: "KeyE" },
-  { icon: "quote", label: "Quote", prefix: "> ", code: "Digit9" },
-  { icon: "list", label: "List", prefix: "- ", code: "Digit8" },
-  { icon: "link", label: "Link", apply: applyLink, code: "KeyU" },
-  { icon: "hide", label: "Spoiler", mark: "||", code: "KeyH" },
+  { icon: "bold", label: t("Bold"), mark: "**", key: "b" },
+  { icon: "italic", label: t("Italic"), mark: "*", key: "i" },
+  { icon: "strike", label: t("Strikethrough"), mark: "~~", code: "KeyX" },
+  { icon: "code", label: t("Code"), mark: "`", key: "e" },
+  { icon: "code_block", label: t("Code block"), apply: applyCodeBlock, code: "KeyE" },
+  { icon: "quote", label: t("Quote"), prefix: "> ", code: "Digit9" },
+  { icon: "list", label: t("List"), prefix: "- ", code: "Digit8" },
+  { icon: "link", label: t("Link"), apply: applyLink, code: "KeyU" },
+  { icon: "hide", label: t("Spoiler"), mark: "||", code: "KeyH" },
 ];
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
@@ -36,7 +37,7 @@ export function attachFormattingBar(composer) {
   const { field, status } = composer;
   const bar = h(
     "div",
-    { class: "formatting-bar", role: "toolbar", "aria-label": "Formatting" },
+    { class: "formatting-bar", role: "toolbar", "aria-label": t("Formatting") },
     FORMATS.map((format, index) =>
       iconButton(format.icon, format.label, () => applyFormat(format, field), {
         title: `${format.label} (${shortcutText(format)})`,

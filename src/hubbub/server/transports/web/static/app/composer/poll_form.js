@@ -11,35 +11,36 @@ import { messageErrorText } from "../state/outbox.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
+import { t, tn } from "../ui/translation.js";
 import { emojiElement } from "../content/emoji_element.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 
 const ANSWERS_MIN = 2;
 /** Durations in hours. */
 const DURATIONS = [
-  [1, "1 hour"],
-  [4, "4 hours"],
-  [8, "8 hours"],
-  [POLL_HOURS_DEFAULT, "24 hours"],
-  [72, "3 days"],
-  [168, "1 week"],
-  [336, "2 weeks"],
-  [POLL_HOURS_MAX, "32 days"],
+  [1, tn("{count} hour", "{count} hours", 1)],
+  [4, tn("{count} hour", "{count} hours", 4)],
+  [8, tn("{count} hour", "{count} hours", 8)],
+  [POLL_HOURS_DEFAULT, tn("{count} hour", "{count} hours", 24)],
+  [72, tn("{count} day", "{count} days", 3)],
+  [168, tn("{count} week", "{count} weeks", 1)],
+  [336, tn("{count} week", "{count} weeks", 2)],
+  [POLL_HOURS_MAX, tn("{count} day", "{count} days", 32)],
 ];
 
 /** Open the dialog of a composer. */
 export function openPollForm(composer) {
-  openDialog("Create a poll", close => buildForm(composer, close));
+  openDialog(t("Create a poll"), close => buildForm(composer, close));
 }
 
 function buildForm(composer, close) {
   const { context } = composer;
   const question = formField(
-    "Question",
+    t("Question"),
     h("input", { type: "text", maxlength: POLL_QUESTION_LENGTH_MAX, dir: "auto", autofocus: true }),
   );
   const duration = formField(
-    "Duration",
+    t("Duration"),
     h(
       "select",
       null,
@@ -50,10 +51,10 @@ function buildForm(composer, close) {
   );
   const allowsSeveral = h("input", { type: "checkbox" });
   const answers = [];
-  const list = h("ol", { class: "poll-answers", "aria-label": "Answers" });
+  const list = h("ol", { class: "poll-answers", "aria-label": t("Answers") });
   const addButton = h("button", { type: "button", class: "button quiet small", onclick: () => addAnswer().focus() });
   const errorLine = h("p", { class: "error", role: "alert", hidden: true });
-  const submitButton = h("button", { type: "submit", class: "button" }, "Create poll");
+  const submitButton = h("button", { type: "submit", class: "button" }, t("Create poll"));
 
   function addAnswer() {
     const answer = createAnswer(context, () => removeAnswer(answer));
@@ -74,19 +75,23 @@ function buildForm(composer, close) {
   function updateList() {
     answers.forEach((answer, index) => answer.setNumber(index + 1, answers.length > ANSWERS_MIN));
     addButton.hidden = answers.length >= POLL_ANSWERS_MAX;
-    addButton.replaceChildren(icon("plus"), ` Add answer (${answers.length} of ${POLL_ANSWERS_MAX})`);
+    addButton.replaceChildren(
+      icon("plus"),
+      ` ${t("Add answer ({count} of {max})", { count: answers.length, max: POLL_ANSWERS_MAX })}`,
+    );
   }
 
   /** Show the errors of a form that is incomplete; return whether it is complete. The first field with an error has the focus. */
   function validate() {
     let isComplete = true;
     for (const answer of [...answers].reverse()) {
-      const emptyText = answers.length > ANSWERS_MIN ? "Enter an answer, or remove this one." : "Enter an answer.";
+      const emptyText =
+        answers.length > ANSWERS_MIN ? t("Enter an answer, or remove this one.") : t("Enter an answer.");
       const error = answer.text ? null : emptyText;
       answer.setError(error);
       if (error !== null) isComplete = false;
     }
-    question.setError(question.input.value.trim() ? null : "Enter a question.");
+    question.setError(question.input.value.trim() ? null : t("Enter a question."));
     return isComplete && question.input.value.trim() !== "";
   }
 
@@ -133,14 +138,14 @@ function buildForm(composer, close) {
     "form",
     { class: "stack poll-form", onsubmit: submit, novalidate: true },
     question.node,
-    h("div", { class: "field" }, h("p", { class: "label", "aria-hidden": "true" }, "Answers"), list, addButton),
+    h("div", { class: "field" }, h("p", { class: "label", "aria-hidden": "true" }, t("Answers")), list, addButton),
     duration.node,
-    h("label", { class: "check" }, allowsSeveral, " Allow several answers"),
+    h("label", { class: "check" }, allowsSeveral, ` ${t("Allow several answers")}`),
     errorLine,
     h(
       "div",
       { class: "row end" },
-      h("button", { type: "button", class: "button quiet", onclick: close }, "Cancel"),
+      h("button", { type: "button", class: "button quiet", onclick: close }, t("Cancel")),
       submitButton,
     ),
   );
@@ -169,7 +174,10 @@ function createAnswer(context, remove) {
   }
 
   function drawEmoji() {
-    const label = emoji === null ? `Choose emoji of answer ${number}` : `Remove emoji of answer ${number}`;
+    const label =
+      emoji === null
+        ? t("Choose emoji of answer {number}", { number })
+        : t("Remove emoji of answer {number}", { number });
     emojiButton.replaceChildren(emoji === null ? icon("smile") : emojiElement(emoji));
     emojiButton.setAttribute("aria-label", label);
     emojiButton.title = label;
@@ -187,10 +195,10 @@ function createAnswer(context, remove) {
     }),
     setNumber(place, canRemove) {
       number = place;
-      input.setAttribute("aria-label", `Answer ${place}`);
-      input.placeholder = `Answer ${place}`;
-      removeButton.setAttribute("aria-label", `Remove answer ${place}`);
-      removeButton.title = `Remove answer ${place}`;
+      input.placeholder = t("Answer {number}", { number });
+      input.setAttribute("aria-label", input.placeholder);
+      removeButton.title = t("Remove answer {number}", { number });
+      removeButton.setAttribute("aria-label", removeButton.title);
       removeButton.disabled = !canRemove;
       error.id = `poll-answer-error-${place}`;
       input.setAttribute("aria-describedby", error.id);

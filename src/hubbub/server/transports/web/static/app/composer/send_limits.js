@@ -3,6 +3,7 @@
 import { Permissions } from "../network/enums.js";
 import { creationTimeMs } from "../network/ids.js";
 import { formatTime } from "../ui/times.js";
+import { t, tn } from "../ui/translation.js";
 
 /** Return the sentence about the user's timeout in the guild of a channel, or null. */
 export function timeoutText({ state, guildId, me }) {
@@ -11,9 +12,9 @@ export function timeoutText({ state, guildId, me }) {
   if (!endText || guild?.owner_id === me.id || state.canInGuild(guildId, Permissions.ADMINISTRATOR)) return null;
   const remainingMs = Date.parse(endText) - Date.now();
   if (!(remainingMs > 0)) return null;
-  return (
-    `A moderator timed you out until ${formatTime(endText)} (${formatCountdown(remainingMs)} left). ` +
-    "Until then you can read messages, but not send them or react."
+  return t(
+    "A moderator timed you out until {time} ({countdown} left). Until then you can read messages, but not send them or react.",
+    { time: formatTime(endText), countdown: formatCountdown(remainingMs) },
   );
 }
 
@@ -41,8 +42,9 @@ function firstSeenMs(channelId, messageId) {
 /** Return the text about slow mode below the composer, or null. */
 export function slowModeText({ seconds, remainingMs }) {
   if (seconds === 0) return null;
-  if (remainingMs > 0) return `Slow mode: you can send a message in ${formatCountdown(remainingMs)}.`;
-  return `Slow mode: one message every ${formatCountdown(seconds * 1000)}.`;
+  if (remainingMs > 0)
+    return t("Slow mode: you can send a message in {countdown}.", { countdown: formatCountdown(remainingMs) });
+  return t("Slow mode: one message every {interval}.", { interval: formatCountdown(seconds * 1000) });
 }
 
 /** Format a duration as minutes and seconds, with hours and days if it is longer. */
@@ -53,5 +55,5 @@ export function formatCountdown(durationMs) {
   const minutes = Math.floor((totalSeconds % 3_600) / 60),
     seconds = String(totalSeconds % 60).padStart(2, "0");
   const clock = hours || days ? `${hours}:${String(minutes).padStart(2, "0")}:${seconds}` : `${minutes}:${seconds}`;
-  return days ? `${days} ${days === 1 ? "day" : "days"} ${clock}` : clock;
+  return days ? tn("{count} day {clock}", "{count} days {clock}", days, { clock }) : clock;
 }

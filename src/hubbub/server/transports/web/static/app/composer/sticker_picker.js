@@ -3,6 +3,7 @@
 import { Permissions, StickerFormatType } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { openPopup } from "../ui/popups.js";
+import { t } from "../ui/translation.js";
 import { stickerPath } from "../content/cdn_paths.js";
 
 /** Open the picker of a composer. */
@@ -12,12 +13,12 @@ export function openStickerPicker(composer, anchor) {
   const grid = h("div", { class: "sticker-list" });
   const search = h("input", {
     type: "search",
-    placeholder: "Search stickers",
-    "aria-label": "Search stickers",
+    placeholder: t("Search stickers"),
+    "aria-label": t("Search stickers"),
     autocomplete: "off",
     oninput: () => draw(),
   });
-  const node = h("div", { class: "sticker-window", role: "dialog", "aria-label": "Stickers" }, search, grid);
+  const node = h("div", { class: "sticker-window", role: "dialog", "aria-label": t("Stickers") }, search, grid);
   const canUseOthers = state.can(channelId, Permissions.USE_EXTERNAL_STICKERS);
 
   const send = sticker => {
@@ -37,7 +38,7 @@ export function openStickerPicker(composer, anchor) {
         : h(
             "p",
             { class: "muted small" },
-            "You do not have permission to use stickers of other guilds in this channel.",
+            t("You do not have permission to use stickers of other guilds in this channel."),
           ),
       h(
         "div",
@@ -69,7 +70,9 @@ export function openStickerPicker(composer, anchor) {
       .filter(([, stickers]) => stickers.length);
     grid.replaceChildren(...sections.map(([guild, stickers]) => section(guild, stickers)));
     if (!sections.length)
-      grid.append(h("p", { class: "muted small" }, query ? "No stickers found." : "Your guilds have no stickers yet."));
+      grid.append(
+        h("p", { class: "muted small" }, query ? t("No stickers found.") : t("Your guilds have no stickers yet.")),
+      );
   }
 
   node.addEventListener("keydown", event => {

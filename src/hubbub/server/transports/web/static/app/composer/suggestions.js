@@ -4,6 +4,7 @@ import { Opcode, Permissions, isMessageable } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { insertAtCursor } from "../ui/textarea.js";
+import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { emojiMention, listGuildEmoji } from "../content/guild_emoji.js";
 import { customEmojiImage } from "../content/markdown.js";
@@ -42,7 +43,7 @@ export class Suggestions {
       class: "suggestions",
       role: "listbox",
       id: `suggestions-${(listCount += 1)}`,
-      "aria-label": "Suggestions",
+      "aria-label": t("Suggestions"),
       hidden: true,
     });
     composer.node.append(this.#list);
@@ -203,7 +204,7 @@ const SUGGESTION_SOURCES = {
           (role.mentionable || state.can(channelId, Permissions.MENTION_EVERYONE)) &&
           matches(query, role.name),
       )
-      .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, label: `@${role.name}`, hint: "role" }));
+      .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, label: `@${role.name}`, hint: t("role") }));
     const everyoneSuggestions =
       guildId && state.can(channelId, Permissions.MENTION_EVERYONE)
         ? ["everyone", "here"]

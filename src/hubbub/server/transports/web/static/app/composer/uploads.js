@@ -7,6 +7,7 @@ import { formatByteLimit, formatBytes } from "../ui/formats.js";
 import { showNotice } from "../ui/notices.js";
 import { makeSortable, moveHandle, placeId, stepId } from "../settings/sortable_list.js";
 import { fileBytesMax } from "../state/file_limits.js";
+import { t, tn } from "../ui/translation.js";
 
 let uploadCount = 0;
 
@@ -21,7 +22,7 @@ export class Uploads {
   constructor(context, onEmpty) {
     this.#context = context;
     this.#onEmpty = onEmpty;
-    this.list = h("ul", { class: "uploads", "aria-label": "Files to send" });
+    this.list = h("ul", { class: "uploads", "aria-label": t("Files to send") });
     const keys = () => this.#uploads.map(({ key }) => key);
     const order = sorted => {
       this.#uploads = sorted.map(key => this.#uploads.find(upload => upload.key === key));
@@ -34,7 +35,11 @@ export class Uploads {
       place: (key, other, isAfter) => order(placeId(keys(), key, other, isAfter)),
       describe: key => {
         const index = keys().indexOf(key);
-        return `${this.#uploads[index].file.name} is number ${index + 1} of ${this.#uploads.length}.`;
+        return t("{file} is number {number} of {count}.", {
+          file: this.#uploads[index].file.name,
+          number: index + 1,
+          count: this.#uploads.length,
+        });
       },
     });
     this.hint = h("p", { class: "uploads-hint muted small" });
@@ -46,12 +51,15 @@ export class Uploads {
     const bytesMax = fileBytesMax(this.#context);
     for (const file of files) {
       if (this.#uploads.length >= ATTACHMENTS_MAX) {
-        showNotice(`You can attach up to ${ATTACHMENTS_MAX} files.`, "problem");
+        showNotice(
+          tn("You can attach up to {count} file.", "You can attach up to {count} files.", ATTACHMENTS_MAX),
+          "problem",
+        );
         break;
       }
       if (file.size > bytesMax) {
-        const text = `${file.name} is too large (${formatBytes(file.size)}).`;
-        showNotice(`${text} You can send files of up to ${formatByteLimit(bytesMax)} here.`, "problem");
+        const sizes = { file: file.name, size: formatBytes(file.size), limit: formatByteLimit(bytesMax) };
+        showNotice(t("{file} is too large ({size}). You can send files of up to {limit} here.", sizes), "problem");
         continue;
       }
       this.#uploads.push({
@@ -62,7 +70,14 @@ export class Uploads {
         isSpoiler: false,
       });
     }
-    this.hint.textContent = `Up to ${ATTACHMENTS_MAX} files of ${formatByteLimit(bytesMax)} each.`;
+    this.hint.textContent = tn(
+      "Up to {count} file of {limit} each.",
+      "Up to {count} files of {limit} each.",
+      ATTACHMENTS_MAX,
+      {
+        limit: formatByteLimit(bytesMax),
+      },
+    );
     this.#draw();
   }
 
@@ -129,19 +144,21 @@ export class Uploads {
           value: upload.description,
           maxlength: ATTACHMENT_DESCRIPTION_MAX,
           dir: "auto",
-          placeholder: "Alt text: describe this file",
-          "aria-label": `Alt text of ${file.name}`,
+          placeholder: t("Alt text: describe this file"),
+          "aria-label": t("Alt text of {file}", { file: file.name }),
           dataset: { focus: "alt" },
           oninput: event => {
             upload.description = event.currentTarget.value;
           },
         }),
       ),
-      iconButton("hide", `Mark ${file.name} as spoiler`, toggleSpoiler, {
+      iconButton("hide", t("Mark {file} as spoiler", { file: file.name }), toggleSpoiler, {
         "aria-pressed": String(upload.isSpoiler),
         "data-focus": "spoiler",
       }),
-      iconButton("close", `Remove ${file.name}`, () => this.#remove(upload), { "data-focus": "remove" }),
+      iconButton("close", t("Remove {file}", { file: file.name }), () => this.#remove(upload), {
+        "data-focus": "remove",
+      }),
     );
     return entry;
   }

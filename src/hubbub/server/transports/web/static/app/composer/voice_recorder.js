@@ -6,6 +6,7 @@ import { h, icon } from "../ui/dom.js";
 import { iconButton } from "../ui/controls.js";
 import { announce } from "../ui/live_region.js";
 import { showNotice } from "../ui/notices.js";
+import { t } from "../ui/translation.js";
 import { formatSeconds, showVoiceMessage } from "../messages/voice_message.js";
 
 /** Formats with the Opus codec that the server accepts, best first. */
@@ -23,14 +24,14 @@ const WAVEFORM_BYTES_MAX = Math.floor(ATTACHMENT_WAVEFORM_MAX / 4) * 3;
 export async function startRecorder(composer) {
   const format = FORMATS.find(([type]) => MediaRecorder.isTypeSupported(type));
   if (format === undefined) {
-    showNotice("This browser cannot record voice messages.", "problem");
+    showNotice(t("This browser cannot record voice messages."), "problem");
     return;
   }
   let stream;
   try {
     stream = await navigator.mediaDevices.getUserMedia({ audio: true });
   } catch {
-    showNotice("The microphone cannot be used. Allow access to it in the settings of your browser.", "problem");
+    showNotice(t("The microphone cannot be used. Allow access to it in the settings of your browser."), "problem");
     return;
   }
   if (composer.isConnected && !composer.node.classList.contains("recording"))
@@ -53,7 +54,7 @@ class VoiceRecorder {
   #startedMs = 0;
   #timer = null;
   #audioContext = new AudioContext();
-  #panel = h("div", { class: "voice-recorder", role: "group", "aria-label": "Voice message" });
+  #panel = h("div", { class: "voice-recorder", role: "group", "aria-label": t("Voice message") });
   #previewUrl = null;
   #isDiscarded = false;
 
@@ -90,10 +91,10 @@ class VoiceRecorder {
     const stopButton = h(
       "button",
       { type: "button", class: "button small", onclick: () => this.#recorder.stop() },
-      "Stop",
+      t("Stop"),
     );
     this.#panel.replaceChildren(
-      iconButton("bin", "Discard recording", () => this.#discard()),
+      iconButton("bin", t("Discard recording"), () => this.#discard()),
       h("span", { class: "recording-mark" }, icon("microphone")),
       h("div", { class: "voice-wave" }, bars),
       time,
@@ -107,7 +108,7 @@ class VoiceRecorder {
     this.#composer.node.classList.add("recording");
     this.#composer.box.after(this.#panel);
     stopButton.focus();
-    announce("Recording.");
+    announce(t("Recording."));
   }
 
   get #elapsedSeconds() {
@@ -125,18 +126,18 @@ class VoiceRecorder {
     this.#previewUrl = URL.createObjectURL(file);
     const player = h("div", { class: "voice-message" });
     showVoiceMessage(player, details, this.#previewUrl);
-    const sendButton = iconButton("send", "Send voice message", () => {
+    const sendButton = iconButton("send", t("Send voice message"), () => {
       this.#close();
       const extra = { flags: MessageFlags.IS_VOICE_MESSAGE };
       this.#composer.submit({ files: [file], fileDetails: [details], extra });
     });
     this.#panel.replaceChildren(
-      iconButton("bin", "Discard recording", () => this.#discard()),
+      iconButton("bin", t("Discard recording"), () => this.#discard()),
       player,
       sendButton,
     );
     sendButton.focus();
-    announce("Recording stopped.");
+    announce(t("Recording stopped."));
   }
 
   #discard() {
