@@ -17,6 +17,7 @@ import {
 } from "../network/enums.js";
 import { icon } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
+import { t } from "../ui/translation.js";
 import { channelIconName, channelTitle, conversationIcon, guildIcon, userAvatar } from "../content/avatars.js";
 import { openDirectMessage } from "../users/profile.js";
 import { foldText, matchScore } from "./fuzzy_match.js";
@@ -78,7 +79,7 @@ function channelDestination(context, channel) {
       ? [guild.name, parent && `#${parent.name}`].filter(Boolean).join(" › ")
       : channel.type === ChannelType.DM
         ? (channel.recipients?.[0]?.username ?? "")
-        : "Group",
+        : t("Group"),
     icon: () => (guild ? icon(channelIconName(channel)) : conversationIcon(channel, title)),
     channel,
     open: () => context.go(channelPath(channel)),
@@ -92,7 +93,7 @@ function guildDestination(context, guild) {
     kind: /** @type {const} */ ("guild"),
     names: [foldText(name)],
     label: name,
-    hint: "Guild",
+    hint: t("Guild"),
     icon: () => guildIcon(guild),
     open: () => context.go(`/app/channels/${guild.id}`),
   };

@@ -3,6 +3,7 @@
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { OptionList } from "../ui/option_list.js";
+import { t, tn, tNodes } from "../ui/translation.js";
 import { isMarkedUnread, listDestinations, rankDestinations } from "./destinations.js";
 
 const RESULTS_MAX = 12;
@@ -11,17 +12,17 @@ const RESULTS_MAX = 12;
 export function openQuickSwitcher(context) {
   const { state } = context;
   const destinations = listDestinations(context);
-  openDialog("Go to", close => {
+  openDialog(t("Go to"), close => {
     const field = h("input", {
       type: "text",
-      "aria-label": "Channel, conversation, user or guild",
-      placeholder: "Channel, conversation, user or guild",
+      "aria-label": t("Channel, conversation, user or guild"),
+      placeholder: t("Channel, conversation, user or guild"),
       autofocus: true,
       dir: "auto",
       oninput: () => draw(),
       onkeydown: event => options.handleKey(event),
     });
-    const options = new OptionList(field, "Destinations");
+    const options = new OptionList(field, t("Destinations"));
     const status = h("p", { class: "muted small", role: "status" });
     const draw = () => {
       const found = rankDestinations(context, destinations, field.value).slice(0, RESULTS_MAX);
@@ -41,8 +42,8 @@ export function openQuickSwitcher(context) {
       status.textContent = found.length
         ? ""
         : field.value.trim()
-          ? "Nothing has this name. Check the spelling, or use the search for messages."
-          : "Nothing is unread. Type a name.";
+          ? t("Nothing has this name. Check the spelling, or use the search for messages.")
+          : t("Nothing is unread. Type a name.");
       status.hidden = !status.textContent;
     };
     setTimeout(draw);
@@ -55,14 +56,12 @@ export function openQuickSwitcher(context) {
       h(
         "p",
         { class: "muted small switcher-hint" },
-        h("kbd", null, "@"),
-        " people, ",
-        h("kbd", null, "#"),
-        " text channels, ",
-        h("kbd", null, "!"),
-        " voice channels, ",
-        h("kbd", null, "*"),
-        " guilds",
+        tNodes("{at} people, {hash} text channels, {exclamation} voice channels, {star} guilds", {
+          at: h("kbd", null, "@"),
+          hash: h("kbd", null, "#"),
+          exclamation: h("kbd", null, "!"),
+          star: h("kbd", null, "*"),
+        }),
       ),
     );
   });
@@ -76,7 +75,7 @@ function unreadMark(state, channel) {
       "span",
       { class: "count" },
       mentionCount,
-      h("span", { class: "visually-hidden" }, mentionCount === 1 ? " mention" : " mentions"),
+      h("span", { class: "visually-hidden" }, ` ${tn("mention", "mentions", mentionCount)}`),
     );
-  return isMarkedUnread(state, channel) ? h("span", { class: "tag" }, "Unread") : null;
+  return isMarkedUnread(state, channel) ? h("span", { class: "tag" }, t("Unread")) : null;
 }

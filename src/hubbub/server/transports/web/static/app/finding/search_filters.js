@@ -5,18 +5,19 @@
  */
 
 import { Permissions, isMessageable } from "../network/enums.js";
+import { t } from "../ui/translation.js";
 import { dateBounds, parseDateRange } from "./search_dates.js";
 
 /** The filters in the order in which the completion lists them. */
 export const SEARCH_FILTERS = [
-  { key: "from", hint: "author of the message" },
-  { key: "in", hint: "channel or thread", isGuildOnly: true },
-  { key: "has", hint: "link, embed, file, image, video, sound, sticker or poll" },
-  { key: "mentions", hint: "mentioned user" },
-  { key: "before", hint: "date, such as 2026-11-01" },
-  { key: "after", hint: "date, such as 2026-11-01" },
-  { key: "during", hint: "date, such as 2026-11" },
-  { key: "pinned", hint: "true or false" },
+  { key: "from", hint: t("author of the message") },
+  { key: "in", hint: t("channel or thread"), isGuildOnly: true },
+  { key: "has", hint: t("link, embed, file, image, video, sound, sticker or poll") },
+  { key: "mentions", hint: t("mentioned user") },
+  { key: "before", hint: t("date, such as 2026-11-01") },
+  { key: "after", hint: t("date, such as 2026-11-01") },
+  { key: "during", hint: t("date, such as 2026-11") },
+  { key: "pinned", hint: t("true or false") },
 ];
 
 /** The values of `has`. */
@@ -72,16 +73,16 @@ export async function resolveFilter(context, key, value) {
   if (key === "has")
     return CONTENT_KINDS.includes(value.toLowerCase())
       ? { filter: { key, value: value.toLowerCase(), label: value.toLowerCase() } }
-      : { error: `“has:${value}” is unknown. Use one of: ${CONTENT_KINDS.join(", ")}.` };
+      : { error: t("“has:{value}” is unknown. Use one of: {kinds}.", { value, kinds: CONTENT_KINDS.join(", ") }) };
   if (key === "pinned") {
     const isPinned = { true: "true", yes: "true", false: "false", no: "false" }[value.toLowerCase()];
     return isPinned
       ? { filter: { key, value: isPinned, label: isPinned } }
-      : { error: "Use “pinned:true” or “pinned:false”." };
+      : { error: t("Use “pinned:true” or “pinned:false”.") };
   }
   return parseDateRange(value)
     ? { filter: { key, value: value.toLowerCase(), label: value.toLowerCase() } }
-    : { error: `“${value}” is not a date. Write the year, month and day: ${key}:2026-11-01.` };
+    : { error: t("“{value}” is not a date. Write the year, month and day: {key}:2026-11-01.", { value, key }) };
 }
 
 async function resolveUser(context, key, value) {
@@ -98,7 +99,8 @@ async function resolveUser(context, key, value) {
     for (const member of members) state.storeUser(member.user);
     user = members.map(member => member.user).find(isNamed);
   }
-  if (user === undefined) return { error: `No user is named “${value}” here. Choose a name from the list.` };
+  if (user === undefined)
+    return { error: t("No user is named “{value}” here. Choose a name from the list.", { value }) };
   return { filter: userFilter(context, key, user) };
 }
 
@@ -113,15 +115,15 @@ function resolveChannel(context, value) {
     candidate => candidate.id === name || candidate.name?.toLowerCase() === name,
   );
   if (channel === undefined)
-    return { error: `No channel that you can read is named “${value}”. Choose a name from the list.` };
+    return { error: t("No channel that you can read is named “{value}”. Choose a name from the list.", { value }) };
   return { filter: { key: "in", value: channel.id, label: `#${channel.name}` } };
 }
 
 /** The order of results, by the value of the field. */
 export const SEARCH_ORDERS = {
-  newest: { label: "Newest first", query: { sort_by: "timestamp", sort_order: "desc" } },
-  oldest: { label: "Oldest first", query: { sort_by: "timestamp", sort_order: "asc" } },
-  relevance: { label: "Most relevant first", query: { sort_by: "relevance", sort_order: "desc" } },
+  newest: { label: t("Newest first"), query: { sort_by: "timestamp", sort_order: "desc" } },
+  oldest: { label: t("Oldest first"), query: { sort_by: "timestamp", sort_order: "asc" } },
+  relevance: { label: t("Most relevant first"), query: { sort_by: "relevance", sort_order: "desc" } },
 };
 
 /** Return the parameters of the API for a search. @param {SearchFilter[]} filters */

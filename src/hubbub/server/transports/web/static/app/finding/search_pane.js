@@ -8,10 +8,11 @@ import { h, icon, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
 import { OptionList } from "../ui/option_list.js";
+import { t, tn, tNodes } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
 import { buildMessageResult } from "../channels/message_results.js";
 import { renderAttachments } from "../messages/attachments.js";
-import { buildPageButtons } from "./result_pages.js";
+import { buildPageButtons, searchPreparationText } from "./result_pages.js";
 import { completeSearch } from "./search_completion.js";
 import { SEARCH_ORDERS, findOpenToken, resolveFilter, searchParameters, splitSearchText } from "./search_filters.js";
 
@@ -39,8 +40,8 @@ class SearchPane extends LayoutPart {
     const place = guildId ? state.guilds.get(guildId)?.name : channelTitle(state.channels.get(channelId), state);
     this.field = h("input", {
       type: "search",
-      "aria-label": "Search messages",
-      placeholder: "Search messages",
+      "aria-label": t("Search messages"),
+      placeholder: t("Search messages"),
       maxlength: SEARCH_CONTENT_MAX,
       dir: "auto",
       oninput: () => this.#complete(),
@@ -48,22 +49,22 @@ class SearchPane extends LayoutPart {
       onblur: () => this.options.close(),
       onkeydown: event => this.#onFieldKey(event),
     });
-    this.options = new OptionList(this.field, "Filters");
-    this.chips = h("ul", { class: "search-chips", "aria-label": "Filters", hidden: true });
+    this.options = new OptionList(this.field, t("Filters"));
+    this.chips = h("ul", { class: "search-chips", "aria-label": t("Filters"), hidden: true });
     this.problem = h("p", { class: "error", role: "alert", hidden: true });
     this.order = h(
       "select",
-      { "aria-label": "Order of results", onchange: () => this.#search() },
+      { "aria-label": t("Order of results"), onchange: () => this.#search() },
       Object.entries(SEARCH_ORDERS).map(([value, { label }]) => h("option", { value }, label)),
     );
     this.status = h("p", { class: "muted small search-status", role: "status" });
     this.list = h("ol", {
       class: "search-result-list",
-      "aria-label": "Results",
+      "aria-label": t("Results"),
       onkeydown: event => this.#onListKey(event),
     });
     this.empty = h("div", { class: "search-empty" });
-    this.pages = h("nav", { class: "search-pages", "aria-label": "Pages of results" });
+    this.pages = h("nav", { class: "search-pages", "aria-label": t("Pages of results") });
     const submit = event => {
       event.preventDefault();
       this.#search();
@@ -74,8 +75,12 @@ class SearchPane extends LayoutPart {
         "header",
         { class: "view-head" },
         icon("search"),
-        h("div", { class: "view-title" }, h("h2", { dir: "auto" }, `Search in ${place ?? "this guild"}`)),
-        iconButton("close", "Close search", () => this.onClose()),
+        h(
+          "div",
+          { class: "view-title" },
+          h("h2", { dir: "auto" }, t("Search in {place}", { place: place ?? t("this guild") })),
+        ),
+        iconButton("close", t("Close search"), () => this.onClose()),
       ),
       h(
         "form",
@@ -84,7 +89,7 @@ class SearchPane extends LayoutPart {
           "div",
           { class: "search-row" },
           this.field,
-          h("button", { type: "submit", class: "button" }, "Search"),
+          h("button", { type: "submit", class: "button" }, t("Search")),
           this.options.node,
         ),
         this.chips,
@@ -172,7 +177,7 @@ class SearchPane extends LayoutPart {
     );
     this.#filters.push(filter);
     this.#drawChips();
-    announce(`Filter added: ${filter.key} ${filter.label}`);
+    announce(t("Filter added: {key} {value}", { key: filter.key, value: filter.label }));
   }
 
   #removeFilter(filter) {
@@ -192,7 +197,9 @@ class SearchPane extends LayoutPart {
           { class: "search-chip" },
           h("span", { class: "muted" }, `${filter.key}:`),
           h("span", { class: "search-chip-value", dir: "auto" }, filter.label),
-          iconButton("close", `Remove filter ${filter.key}: ${filter.label}`, () => this.#removeFilter(filter)),
+          iconButton("close", t("Remove filter {key}: {value}", { key: filter.key, value: filter.label }), () =>
+            this.#removeFilter(filter),
+          ),
         ),
       ),
     );
@@ -262,7 +269,7 @@ class SearchPane extends LayoutPart {
         this.#showHelp();
         return;
       }
-      this.status.textContent = "Searching…";
+      this.status.textContent = t("Searching…");
       const query = {
         ...searchParameters(this.context, this.#filters, words, this.order.value),
         limit: SEARCH_LIMIT_MAX,
@@ -287,10 +294,9 @@ class SearchPane extends LayoutPart {
       const page = await search();
       if (page.messages !== undefined || current !== this.#requestNumber) return page;
       this.#clearResults();
-      const count = page.documents_indexed ? ` ${page.documents_indexed} messages are ready so far.` : "";
-      this.status.textContent = `Search is being prepared for the first time.${count} Results appear when it is ready.`;
+      this.status.textContent = searchPreparationText(page.documents_indexed ?? 0);
       if (retries === INDEXING_RETRIES_MAX) {
-        this.#showRetry("There are many messages, so preparing the search takes longer.", query.offset);
+        this.#showRetry(t("There are many messages, so preparing the search takes longer."), query.offset);
         return null;
       }
       const seconds = Math.min(Number(page.retry_after ?? 1) + retries, INDEXING_DELAY_MAX_SECONDS);
@@ -307,8 +313,12 @@ class SearchPane extends LayoutPart {
   #showHelp() {
     setChildren(
       this.empty,
-      h("p", { class: "muted" }, "Type words, or choose a filter from the list below the field."),
-      h("p", { class: "muted small" }, "Example: ", h("code", null, "from:me has:link during:today")),
+      h("p", { class: "muted" }, t("Type words, or choose a filter from the list below the field.")),
+      h(
+        "p",
+        { class: "muted small" },
+        tNodes("Example: {example}", { example: h("code", null, "from:me has:link during:today") }),
+      ),
     );
   }
 
@@ -316,7 +326,7 @@ class SearchPane extends LayoutPart {
     setChildren(
       this.empty,
       h("p", { class: "muted" }, text),
-      h("button", { type: "button", class: "button quiet small", onclick: () => this.#search(offset) }, "Try again"),
+      h("button", { type: "button", class: "button quiet small", onclick: () => this.#search(offset) }, t("Try again")),
     );
   }
 
@@ -328,7 +338,7 @@ class SearchPane extends LayoutPart {
     for (const thread of page.threads ?? [])
       if (!state.channels.has(thread.id)) state.channels.set(thread.id, { ...thread, guild_id: guildId });
     const total = page.total_results;
-    this.status.textContent = total ? `${total} ${total === 1 ? "message" : "messages"}` : "No messages found";
+    this.status.textContent = total ? tn("{count} message", "{count} messages", total) : t("No messages found");
     if (!messages.length) this.#showEmpty(offset);
     setChildren(
       this.list,
@@ -364,15 +374,15 @@ class SearchPane extends LayoutPart {
         "p",
         { class: "muted" },
         offset
-          ? "The messages on this page were deleted. Go back to the first page."
+          ? t("The messages on this page were deleted. Go back to the first page.")
           : this.#filters.length
-            ? "Nothing matches all filters. Check the spelling, or remove a filter."
-            : "Nothing matches. Check the spelling, or use fewer words.",
+            ? t("Nothing matches all filters. Check the spelling, or remove a filter.")
+            : t("Nothing matches. Check the spelling, or use fewer words."),
       ),
       offset
-        ? h("button", { type: "button", class: "button quiet small", onclick: () => this.#search() }, "First page")
+        ? h("button", { type: "button", class: "button quiet small", onclick: () => this.#search() }, t("First page"))
         : this.#filters.length
-          ? h("button", { type: "button", class: "button quiet small", onclick: removeAll }, "Remove all filters")
+          ? h("button", { type: "button", class: "button quiet small", onclick: removeAll }, t("Remove all filters"))
           : null,
     );
   }

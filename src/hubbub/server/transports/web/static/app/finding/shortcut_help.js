@@ -3,34 +3,37 @@
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { SHORTCUTS } from "../ui/shortcuts.js";
+import { t } from "../ui/translation.js";
 
 /** Titles of the groups, by the scope of their shortcuts. */
 const TITLES = {
-  page: "Everywhere",
-  composer: "Message field",
-  list: "List of messages",
-  message: "Focused message",
-  entry: "Lists",
-  guilds: "Focused guild",
-  call: "Calls",
+  page: t("Everywhere"),
+  composer: t("Message field"),
+  list: t("List of messages"),
+  message: t("Focused message"),
+  entry: t("Lists"),
+  guilds: t("Focused guild"),
+  call: t("Calls"),
 };
 const IS_MAC = /mac|iphone|ipad/i.test(navigator.platform);
 const KEY_NAMES = {
-  Mod: IS_MAC ? "⌘" : "Ctrl",
-  Alt: IS_MAC ? "⌥" : "Alt",
+  Mod: IS_MAC ? "⌘" : t("Ctrl"),
+  Alt: IS_MAC ? "⌥" : t("Alt"),
+  Shift: t("Shift"),
+  Enter: t("Enter"),
   ArrowUp: "↑",
   ArrowDown: "↓",
-  Escape: "Esc",
-  ContextMenu: "Menu",
-  ControlRight: "Right Ctrl",
+  Escape: t("Esc"),
+  ContextMenu: t("Menu"),
+  ControlRight: t("Right Ctrl"),
 };
 /** Names of keys that a screen reader would not read. */
-const SPOKEN_NAMES = { ArrowUp: "Up", ArrowDown: "Down" };
+const SPOKEN_NAMES = { ArrowUp: t("Up"), ArrowDown: t("Down") };
 
 /** Open the list of shortcuts. */
 export function openShortcutHelp() {
   openDialog(
-    "Keyboard shortcuts",
+    t("Keyboard shortcuts"),
     () =>
       Object.entries(TITLES).map(([scope, title]) =>
         h(
