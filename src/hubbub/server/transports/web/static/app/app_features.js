@@ -4,6 +4,7 @@ import { getInteractions } from "./network/interactions.js";
 import { bindToChannel } from "./state/context.js";
 import { showError } from "./ui/notices.js";
 import { loadModule } from "./ui/lazy_modules.js";
+import { t } from "./ui/translation.js";
 import { activitiesEnabled } from "./activities/availability.js";
 import { openActivity, startActivities } from "./activities/start.js";
 
@@ -52,6 +53,6 @@ async function openLink(context, applicationId, searchParams, authorId) {
       referrerId: target.referrer_id ?? authorId,
     });
   } catch (error) {
-    showError(error, "The activity could not be opened.");
+    showError(error, t("The activity could not be opened."));
   }
 }

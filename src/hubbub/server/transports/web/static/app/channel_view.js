@@ -3,6 +3,7 @@
 import { ChannelFlags, MessageType, isPrivate, isVoice } from "./network/enums.js";
 import { h, setChildren } from "./ui/dom.js";
 import { LayoutPart, createPart } from "./ui/layout_part.js";
+import { t } from "./ui/translation.js";
 import { activityLine } from "./games/activity_text.js";
 import { requestPrivateCall } from "./calls/private_calls.js";
 import { channelHeader } from "./channels/header.js";
@@ -19,7 +20,7 @@ class ChannelView extends LayoutPart {
     this.head = h("div", { class: "view-top" });
     this.timeline = createPart("hubbub-timeline", context, { messageId: this.messageId });
     this.composer = createPart("hubbub-composer", context);
-    this.dropHint = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Drop files to upload");
+    this.dropHint = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, t("Drop files to upload"));
     setChildren(
       this,
       this.head,

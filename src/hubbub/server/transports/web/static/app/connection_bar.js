@@ -1,6 +1,7 @@
 /** The bar that reports a lost connection. */
 
 import { h } from "./ui/dom.js";
+import { t } from "./ui/translation.js";
 
 /** Delay before a lost connection is shown; a socket that reconnects at once needs no message. */
 const DELAY_MS = 300;
@@ -16,8 +17,8 @@ export function createConnectionBar(gateway) {
   gateway.addEventListener("connection", ({ detail: { state, code } }) => {
     clearTimeout(timer);
     if (state === "ended" && code !== 1000)
-      show(`The server closed the connection (${code}). Reload the page to try again.`);
-    else if (state === "lost") timer = setTimeout(() => show("Connection lost. Reconnecting…"), DELAY_MS);
+      show(t("The server closed the connection ({code}). Reload the page to try again.", { code }));
+    else if (state === "lost") timer = setTimeout(() => show(t("Connection lost. Reconnecting…")), DELAY_MS);
     else if (state !== "ended") bar.hidden = true;
   });
   return bar;

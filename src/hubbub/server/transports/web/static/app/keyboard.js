@@ -5,6 +5,7 @@ import { announce } from "./ui/live_region.js";
 import { loadModule } from "./ui/lazy_modules.js";
 import { runAndReport } from "./ui/notices.js";
 import { matchShortcut } from "./ui/shortcuts.js";
+import { t } from "./ui/translation.js";
 
 /** Handle the shortcuts of the page. */
 export function startKeyboard(shell) {
@@ -43,7 +44,7 @@ const PAGE_HANDLERS = {
   "read-guild"({ context }) {
     if (context.guildId === null) return false;
     runAndReport(() => markChannelsRead(context, context.state.channelsOf(context.guildId)));
-    announce("Marked the guild as read.");
+    announce(t("Marked the guild as read."));
   },
 };
 
@@ -76,7 +77,7 @@ function moveToUnread(shell, step) {
   const isUnread = link => link.classList.contains("unread") || link.querySelector(".count") !== null;
   const targets = channelLinks(shell).filter(link => link.dataset.focus && (isUnread(link) || isCurrent(shell, link)));
   const isHere = targets.some(link => isCurrent(shell, link));
-  if (targets.length <= Number(isHere)) announce("No unread channels here.");
+  if (targets.length <= Number(isHere)) announce(t("No unread channels here."));
   else if (isHere) moveBy(shell, targets, step);
   else shell.router.go(targets.at(step > 0 ? 0 : -1).pathname);
 }
@@ -91,5 +92,5 @@ function markRead(shell) {
   if (!context.state.isUnread(channel.id) && !(/** @type {any} */ (timeline)?.lastReadId)) return false;
   /** @type {any} */ (timeline)?.clearUnread();
   runAndReport(() => markChannelsRead(context, [channel]));
-  announce("Marked as read.");
+  announce(t("Marked as read."));
 }

@@ -1,6 +1,7 @@
 /** The title of the page: number of mentions, channel and guild. */
 
 import { showBadge } from "./ui/badge.js";
+import { t } from "./ui/translation.js";
 import { channelTitle } from "./content/avatars.js";
 import { countsAsUnread } from "./guilds/guild_list.js";
 
@@ -13,7 +14,7 @@ export function drawPageTitle({ state, channelId, guildId }) {
     if (countsAsUnread(otherChannel, state)) mentionCount += state.mentionCountIn(otherChannel.id);
   const name = channel
     ? `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` · ${guild.name}` : ""}`
-    : (guild?.name ?? "Friends");
+    : (guild?.name ?? t("Friends"));
   document.title = `${mentionCount ? `(${mentionCount}) ` : ""}${name} · Hubbub`;
   showBadge(mentionCount);
 }

@@ -3,6 +3,7 @@
 import { h, setChildren } from "./ui/dom.js";
 import { createPart } from "./ui/layout_part.js";
 import { loadModule } from "./ui/lazy_modules.js";
+import { t } from "./ui/translation.js";
 
 /** Return the guild or private channel that a search covers, or null. */
 const scopeOf = context => context.guildId ?? context.channelId;
@@ -17,7 +18,7 @@ export class SearchArea {
   constructor(context, onToggle) {
     this.#context = context;
     this.#onToggle = onToggle;
-    this.node = h("aside", { class: "search-pane", "aria-label": "Search", hidden: true });
+    this.node = h("aside", { class: "search-pane", "aria-label": t("Search"), hidden: true });
   }
 
   get isOpen() {

@@ -20,6 +20,7 @@ import { applyAppearance } from "./ui/appearance.js";
 import { loadModule } from "./ui/lazy_modules.js";
 import { closePopup } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
+import { t } from "./ui/translation.js";
 import { createAnnouncements } from "./notifications/announcements.js";
 import { createConnectionBar } from "./connection_bar.js";
 import { startKeyboard } from "./keyboard.js";
@@ -46,7 +47,7 @@ export class Shell {
     this.view = h(
       "main",
       { class: "view", id: "view", tabindex: "-1" },
-      h("p", { class: "waiting muted", role: "status" }, "Loading…"),
+      h("p", { class: "waiting muted", role: "status" }, t("Loading…")),
     );
     // The call on narrow screens, where the channels with the call bar are hidden.
     this.callStrip = h("div", { class: "call-strip", hidden: true });
@@ -58,7 +59,7 @@ export class Shell {
     this.backdrop = h("button", {
       type: "button",
       class: "backdrop",
-      "aria-label": "Back to the conversation",
+      "aria-label": t("Back to the conversation"),
       onclick: () => this.closePanels(),
     });
     this.root = h(
@@ -75,7 +76,7 @@ export class Shell {
             this.focusView();
           },
         },
-        "Skip to the conversation",
+        t("Skip to the conversation"),
       ),
       h("div", { class: "banners" }, createConnectionBar(context.gateway), createAnnouncements(context)),
       this.callStrip,
@@ -250,7 +251,7 @@ export class Shell {
     if (target !== undefined && !this.#isNarrow) this.router.go(channelPath(target), { replace: true });
     else if (guild.unavailable !== true || !visible.length) {
       this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
-        this.#messageView(guild.unavailable ? missingText(this.context, guildId) : "Choose a channel."),
+        this.#messageView(guild.unavailable ? missingText(this.context, guildId) : t("Choose a channel.")),
       );
       this.#showSide(true);
       this.#drawMembers();
@@ -279,7 +280,7 @@ export class Shell {
 
   #showChannelView(channel, messageId) {
     if (isForum(channel) && !customElements.get("hubbub-forum")) {
-      this.#showView("loading-forum", () => this.#messageView("Loading…"));
+      this.#showView("loading-forum", () => this.#messageView(t("Loading…")));
       loadModule(() => import("./channels/forum.js")).then(module => module && this.show());
       return;
     }
@@ -309,7 +310,7 @@ export class Shell {
     }
     const key = `loading-${route.channelId}`;
     if (this.#viewKey === key || this.#viewKey === `unavailable-${route.channelId}`) return;
-    this.#showView(key, () => this.#messageView("Loading…"));
+    this.#showView(key, () => this.#messageView(t("Loading…")));
     try {
       const channel = await api.request("GET", `/channels/${route.channelId}`);
       state.apply("CHANNEL_UPDATE", channel);

@@ -5,6 +5,7 @@ import { bindToChannel } from "./state/context.js";
 import { h, setChildren } from "./ui/dom.js";
 import { createPart } from "./ui/layout_part.js";
 import { channelPath } from "./ui/router.js";
+import { t } from "./ui/translation.js";
 
 /** The pane of the shell; hidden without a thread. */
 export class ThreadPane {
@@ -19,7 +20,7 @@ export class ThreadPane {
     this.#context = context;
     this.node = h("aside", {
       class: "thread-pane",
-      "aria-label": "Thread",
+      "aria-label": t("Thread"),
       hidden: true,
       onkeydown: event => this.#onKeydown(event),
     });

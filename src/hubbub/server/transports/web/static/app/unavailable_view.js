@@ -1,13 +1,16 @@
 /** The view in place of a channel that cannot be shown. */
 
 import { h, icon } from "./ui/dom.js";
+import { t } from "./ui/translation.js";
 
 /** Return the text in place of a channel of a guild that the user is no longer a member of. The server does not send the cause. */
 export function formerGuildText(name) {
   return [
-    h("strong", { dir: "auto" }, `You are no longer a member of ${name}.`),
-    " A moderator removed or banned you, you left in another window, or the guild was deleted. " +
-      "If you were removed, you can join again with an invite. If you were banned, a moderator has to lift the ban first.",
+    h("strong", { dir: "auto" }, t("You are no longer a member of {guild}.", { guild: name })),
+    " ",
+    t(
+      "A moderator removed or banned you, you left in another window, or the guild was deleted. If you were removed, you can join again with an invite. If you were banned, a moderator has to lift the ban first.",
+    ),
   ];
 }
 
@@ -17,8 +20,8 @@ export function formerGuildText(name) {
  */
 export function missingText(context, guildId) {
   if (!context.state.guilds.get(guildId)?.unavailable)
-    return "This conversation does not exist, or you do not have access to it.";
-  const node = h("span", { dir: "auto" }, "This guild is temporarily unavailable.");
+    return t("This conversation does not exist, or you do not have access to it.");
+  const node = h("span", { dir: "auto" }, t("This guild is temporarily unavailable."));
   context.api.request("GET", `/guilds/${guildId}`).catch(error => {
     if (error.status === 403) node.textContent = error.message;
   });
@@ -38,7 +41,7 @@ export function createUnavailableView(text, showSide) {
         {
           type: "button",
           class: "icon-button to-side",
-          "aria-label": "Channels and conversations",
+          "aria-label": t("Channels and conversations"),
           onclick: showSide,
         },
         icon("menu"),
@@ -48,7 +51,7 @@ export function createUnavailableView(text, showSide) {
       "div",
       { class: "empty" },
       h("p", { role: "status" }, text),
-      h("p", null, h("a", { href: "/app" }, "Friends and conversations")),
+      h("p", null, h("a", { href: "/app" }, t("Friends and conversations"))),
     ),
   );
 }
