@@ -47,8 +47,8 @@ form.addEventListener("submit", async event => {
     form.elements.namedItem("credential").value = JSON.stringify(credential);
     form.submit();
   } catch (error) {
-    problem.textContent =
-      error.name === "NotAllowedError" ? "No passkey was used. Try again or use your password." : error.message;
+    // The page has the text in the language of the user.
+    problem.textContent = error.name === "NotAllowedError" ? form.dataset.passkey : error.message;
     problem.hidden = false;
     button.disabled = false;
   }
