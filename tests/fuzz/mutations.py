@@ -1,0 +1,199 @@
+"""Mutations of requests: of JSON values, of encoded JSON, and of the bytes and headers of a request."""
+
+import copy
+import gzip
+import json
+import random
+import zlib
+from typing import Any
+
+from tests.fuzz.values import TEXTS, random_hostile
+from tests.fuzz.wire import WireRequest
+
+_HEADERS = (
+    ("Content-Type", "text/plain"),
+    ("Content-Type", "application/json; charset=utf-16"),
+    ("Content-Type", "application/json; charset=\x7f"),
+    ("Content-Type", "multipart/form-data"),
+    ("Content-Type", "multipart/form-data; boundary="),
+    ("Content-Type", "multipart/form-data; boundary=" + "b" * 300),
+    ("Content-Type", "application/x-www-form-urlencoded"),
+    ("Content-Type", "application/json, application/json"),
+    ("Content-Type", ";;;="),
+    ("Content-Encoding", "gzip"),
+    ("Content-Encoding", "deflate"),
+    ("Content-Encoding", "br"),
+    ("Content-Encoding", "zstd"),
+    ("Content-Encoding", "identity, gzip"),
+    ("Transfer-Encoding", "chunked"),
+    ("Transfer-Encoding", "gzip, chunked"),
+    ("Content-Length", "-1"),
+    ("Content-Length", "99999999999999999999"),
+    ("Content-Length", "1e3"),
+    ("Expect", "100-continue"),
+    ("Expect", "teapot"),
+    ("X-Audit-Log-Reason", "%ff%00%zz"),
+    ("X-Audit-Log-Reason", "é" * 600),
+    ("X-Forwarded-For", "1.2.3.4, ::1, nonsense"),
+    ("X-Forwarded-For", "," * 300),
+    ("X-RateLimit-Precision", "\u00b2"),
+    ("X-HTTP-Method-Override", "DELETE"),
+    ("Range", "bytes=5-2,-1"),
+    ("If-None-Match", '"' * 50),
+    ("If-Modified-Since", "Thu, 99 Foo 99999 99:99:99 GMT"),
+    ("Accept-Encoding", "gzip;q=x, *;q=-1"),
+    ("Accept-Language", "-" * 200 + ";q=nan"),
+    ("Cookie", "session=\x80; =; a=b=c;;"),
+    ("Origin", "null"),
+    ("Origin", "http://[::1"),
+    ("Host", "[::1"),
+    ("Host", "a b"),
+    ("User-Agent", "\x01" * 20),
+    ("Authorization", "Bot "),
+    ("Authorization", "Bearer \u00e9"),
+    ("Authorization", "Basic AAAA"),
+    ("Authorization", "x" * 5000),
+    ("Upgrade", "websocket"),
+    ("Connection", "upgrade"),
+    ("Sec-WebSocket-Version", "99"),
+    ("X-Signature-Ed25519", "zz"),
+    ("X-GitHub-Event", "push"),
+    ("X-Super-Properties", "AAAA"),
+)
+
+
+def mutate_value(value: Any, source: random.Random) -> Any:
+    """Return a copy of a JSON value with one to three changes at random places."""
+    mutated = copy.deepcopy(value)
+    for _ in range(source.choice((1, 1, 2, 3))):
+        mutated = _mutate_once(mutated, source)
+    return mutated
+
+
+def _mutate_once(value: Any, source: random.Random) -> Any:
+    places = list(_places(value))
+    if not places or source.random() < 0.04:
+        return random_hostile(source)
+    container, key = source.choice(places)
+    choice = source.randrange(8)
+    if choice <= 2:
+        container[key] = random_hostile(source)
+    elif choice == 3:
+        del container[key]
+    elif choice == 4:
+        container[key] = [container[key]]
+    elif choice == 5:
+        container[key] = {"0": container[key]}
+    elif choice == 6 and isinstance(container, list):
+        container.extend(copy.deepcopy(container) * source.choice((1, 10)))
+    elif choice == 6:
+        container[source.choice(TEXTS)] = random_hostile(source)
+    else:
+        container[key] = _perturb(container[key], source)
+    return value
+
+
+def _perturb(value: Any, source: random.Random) -> Any:
+    """Return a value close to this one: of the same kind, or in another notation."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return source.choice((-value, value + 1, value - 1, value * 2**32, float(value), str(value)))
+    if isinstance(value, str):
+        changes = (value + "\x00", value * 50, value[:-1], value.upper(), f" {value} ", value + "\ud800", value[::-1])
+        return int(value) if value.isdecimal() and len(value) < 30 and source.random() < 0.3 else source.choice(changes)
+    return random_hostile(source)
+
+
+def _places(value: Any, depth: int = 0) -> Any:
+    if depth > 8:
+        return
+    if isinstance(value, dict):
+        for key in value:
+            yield value, key
+            yield from _places(value[key], depth + 1)
+    elif isinstance(value, list):
+        for position in range(min(len(value), 20)):
+            yield value, position
+            yield from _places(value[position], depth + 1)
+
+
+def encode_json(value: Any, source: random.Random) -> bytes:
+    """Encode a value as JSON, rarely with a defect: duplicate keys, constants, depth, bytes that are not UTF-8."""
+    text = json.dumps(value)
+    if source.random() >= 0.06:
+        return text.encode("utf-8", "surrogatepass") if source.random() < 0.9 else _escape_free(value)
+    choice = source.randrange(9)
+    if choice == 0:
+        depth = source.choice((100, 1100, 20_000))
+        return b"[" * depth + b"]" * depth
+    if choice == 1:
+        depth = source.choice((100, 1100, 20_000))
+        return b'{"a":' * depth + b"1" + b"}" * depth
+    if choice == 2:
+        return text.replace("{", '{"id":"1","id":null,', 1).encode()
+    if choice == 3:
+        return text.encode()[: source.randrange(len(text))]
+    if choice == 4:
+        return b"\xef\xbb\xbf" + text.encode()
+    if choice == 5:
+        return text.encode("utf-16")
+    if choice == 6:
+        return text.replace("1", "NaN").replace("0", "-Infinity").encode()
+    if choice == 7:
+        return flip_bytes(text.encode(), source)
+    return source.choice((b"", b"null", b"[]", b"0", b'""', b"\x00", b"\xff\xfe", b"1" * 5000, b"[" + b"1," * 9999 + b"1]"))
+
+
+def _escape_free(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def flip_bytes(data: bytes, source: random.Random) -> bytes:
+    """Return data with a few bytes changed, removed or repeated."""
+    changed = bytearray(data)
+    for _ in range(source.choice((1, 2, 5))):
+        if not changed:
+            break
+        position = source.randrange(len(changed))
+        choice = source.randrange(4)
+        if choice == 0:
+            changed[position] = source.randrange(256)
+        elif choice == 1:
+            del changed[position : position + source.choice((1, 2, 10))]
+        elif choice == 2:
+            changed[position:position] = changed[position : position + 8] * source.choice((1, 20))
+        else:
+            changed[position:position] = bytes([source.choice((0, 13, 10, 34, 45, 255))])
+    return bytes(changed)
+
+
+def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
+    """Return a request with a change of its bytes or headers."""
+    headers, body, method, target = list(request.headers), request.body, request.method, request.target
+    is_truncated = False
+    choice = source.randrange(10)
+    if choice <= 3:
+        name, value = source.choice(_HEADERS)
+        if source.random() < 0.7:
+            headers = [pair for pair in headers if pair[0].lower() != name.lower()]
+        headers.append((name, value))
+        if name == "Content-Encoding" and source.random() < 0.5:
+            body = gzip.compress(body) if value == "gzip" else zlib.compress(body)
+    elif choice == 4:
+        body = flip_bytes(body, source)
+    elif choice == 5:
+        is_truncated = bool(body)
+    elif choice == 6:
+        method = source.choice(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO"))
+    elif choice == 7:
+        separator = "&" if "?" in target else "?"
+        target += separator + source.choice(("%", "%ff", "a=%00", "limit=²", "limit=-1", "limit=1&limit=2", "&&=&", "x" * 9000))
+    elif choice == 8:
+        path, _, query = target.partition("?")
+        tricks = (path + "/", path.replace("/", "//", 2), path + "/%2e%2e", path.replace("/api/v10", "/api/v6"))
+        tricks += (path.replace("/api/v10", "/api"), path + "%00", path + "%ff", path + ";a=b", path.replace("v10", "v99"))
+        target = source.choice(tricks) + (f"?{query}" if query else "")
+    else:
+        headers += [(f"X-{number}", "y" * 50) for number in range(source.choice((5, 60)))]
+    return WireRequest(method, target, headers, body, is_truncated)

@@ -1,0 +1,40 @@
+"""The interface of the parts of a run. Each part sends inputs to one interface of the platform."""
+
+import random
+from typing import Any
+
+from tests.fuzz.platform import Platform
+from tests.fuzz.report import Report
+
+
+class Part:
+    """Sends inputs to one interface."""
+
+    name = ""
+
+    def __init__(self, platform: Platform, source: random.Random, report: Report) -> None:
+        self.platform, self.random, self.report = platform, source, report
+        self.last_input: Any = None
+        """The input that was sent last, as JSON values with which `replay` repeats it."""
+
+    async def start(self) -> None:
+        """Prepare the objects and connections of the part."""
+
+    async def step(self) -> None:
+        """Send one input and count its outcome."""
+        raise NotImplementedError
+
+    async def replay(self, data: Any) -> None:
+        """Send a stored input."""
+        raise NotImplementedError
+
+    async def minimize(self, summary: str) -> Any:
+        """Return a smaller input with the same problem as the last one, or the last input."""
+        return self.last_input
+
+    async def close(self) -> None:
+        """Close the connections of the part."""
+
+
+class InvalidResponse(Exception):
+    """A response that the interface does not allow; the message is the same for every input with the same cause."""

@@ -1,0 +1,150 @@
+"""A run: epochs with a new platform each, in which the parts send inputs in turn."""
+
+import asyncio
+import gc
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.gateway_part import GatewayPart
+from tests.fuzz.http_part import HttpPart
+from tests.fuzz.ipc_part import IpcPart
+from tests.fuzz.monitor import Monitor, Problem, resident_bytes
+from tests.fuzz.multipart_part import MultipartPart
+from tests.fuzz.pages_part import PagesPart
+from tests.fuzz.part import InvalidResponse, Part
+from tests.fuzz.platform import Platform, run_platform
+from tests.fuzz.report import Report
+from tests.fuzz.voice_part import VoicePart
+
+PARTS: dict[str, tuple[type[Part], int]] = {
+    "http": (HttpPart, 60),
+    "multipart": (MultipartPart, 8),
+    "pages": (PagesPart, 15),
+    "gateway": (GatewayPart, 8),
+    "voice": (VoicePart, 6),
+    "ipc": (IpcPart, 3),
+}
+"""Parts by name, with their share of the inputs."""
+
+EPOCH_INPUTS = 20_000
+"""Number of inputs after which a new platform replaces the old one."""
+
+STEP_SECONDS_MAX = 20.0
+"""Deadline of one input. An input without an outcome is a hang."""
+
+PROGRESS_SECONDS = 10.0
+
+
+class Runner:
+    """Sends inputs until a number of inputs or a time is reached."""
+
+    def __init__(self, *, seed: int, parts: list[str], requests: int, seconds: float) -> None:
+        self._seed, self._parts, self._requests, self._seconds = seed, parts, requests, seconds
+        self.report = Report()
+        self._monitor = Monitor()
+        self._printed = time.monotonic()
+
+    async def run(self) -> Report:
+        """Run all epochs and return the report."""
+        self._monitor.start()
+        epoch = 0
+        while not self._is_done():
+            async with run_platform() as platform:
+                await self._run_epoch(platform, random.Random(f"{self._seed}/{epoch}"))
+            epoch += 1
+            gc.collect()
+            self.report.memory.append(resident_bytes())
+        await self._monitor.stop()
+        return self.report
+
+    def _is_done(self) -> bool:
+        elapsed = time.monotonic() - self.report.started
+        return self.report.total >= self._requests or elapsed >= self._seconds
+
+    async def _run_epoch(self, platform: Platform, source: random.Random) -> None:
+        parts = {name: PARTS[name][0](platform, source, self.report) for name in self._parts}
+        weights = [PARTS[name][1] for name in self._parts]
+        first = self.report.total
+        self._monitor.take()
+        try:
+            for part in parts.values():
+                await self._guard(part, part.start())
+            while not self._is_done() and self.report.total - first < EPOCH_INPUTS:
+                part = parts[source.choices(self._parts, weights)[0]]
+                await self._guard(part, part.step())
+                self._print_progress()
+                if self.report.total % 500 == 0 and not await _is_usable(platform):
+                    break
+        finally:
+            for part in parts.values():
+                await part.close()
+
+    async def _guard(self, part: Part, step: Any) -> None:
+        """Await a step; record every problem that it causes."""
+        found: list[Problem] = []
+        try:
+            async with asyncio.timeout(STEP_SECONDS_MAX if step.__name__ == "step" else None):
+                await step
+        except InvalidResponse as error:
+            found.append(Problem("status", str(error)))
+        except TimeoutError:
+            found.append(Problem("hang", "no outcome before the deadline"))
+        logged = self._monitor.take()
+        if any(problem.kind == "log" for problem in logged):
+            # The traceback names the cause of the status.
+            details = "; ".join(problem.summary for problem in found)
+            found = []
+            for problem in logged:
+                problem.details = f"{details}\n{problem.details}"
+        for problem in [*found, *logged]:
+            problem.part, problem.input = part.name, part.last_input
+            if self.report.add(problem) and problem.kind in ("log", "status"):
+                problem.input = await part.minimize(problem.summary)
+        self._monitor.take()
+        self.report.longest_pause_seconds = max(
+            self.report.longest_pause_seconds, self._monitor.longest_pause_seconds
+        )
+
+    def _print_progress(self) -> None:
+        now = time.monotonic()
+        if now - self._printed >= PROGRESS_SECONDS:
+            self._printed = now
+            self.report.print_progress()
+
+
+async def _is_usable(platform: Platform) -> bool:
+    """Return whether the shared callers and the prepared guild still exist."""
+    checks = [
+        await platform.owner.get(f"/guilds/{platform.guild.id}"),
+        await platform.bot.get(f"/channels/{platform.guild.general}"),
+        await platform.operator.get("/admin/operators/@me"),
+    ]
+    return all(check.status == 200 for check in checks)
+
+
+async def replay(platform: Platform, data: Any, monitor: Monitor) -> list[str]:
+    """Send a stored input and return the problems that it causes."""
+    report = Report()
+    part = PARTS[data["part"]][0](platform, random.Random(0), report)
+    problems = []
+    monitor.take()
+    try:
+        async with asyncio.timeout(STEP_SECONDS_MAX):
+            await part.replay(data["input"])
+    except InvalidResponse as error:
+        problems.append(str(error))
+    except TimeoutError:
+        problems.append("no outcome before the deadline")
+    finally:
+        await part.close()
+    return problems + [problem.summary for problem in monitor.take() if problem.kind != "pause"]
+
+
+def write_report(report: Report, folder: Path | None) -> None:
+    """Print the report and store the inputs of its problems."""
+    report.print_summary()
+    if folder is not None:
+        for file in report.store_seeds(folder):
+            print(f"stored {file}")
