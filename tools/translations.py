@@ -4,6 +4,7 @@ Run `python -m tools.translations` to write the template and the PO files of all
 numbers, so that they change only with the messages.
 """
 
+import ast
 import io
 import sys
 from collections.abc import Iterator
@@ -15,14 +16,20 @@ from babel.messages import Catalog
 from babel.messages.extract import extract
 from babel.messages.pofile import read_po, write_po
 
+from hubbub.protocol.permissions import permission_names
+from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.translation import DOMAIN, FOLDER, TEMPLATE, list_translations
+from hubbub.server.transports.web.consent import permission_label
 from tools import javascript_texts
 
-PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "hubbub" / "server"
-STATIC: Final = PACKAGE / "transports" / "web" / "static"
-TEMPLATES: Final = (PACKAGE / "transports" / "web" / "templates", PACKAGE / "identity" / "account_emails" / "templates")
-ENGLISH_TEMPLATES: Final = ("docs",)
-"""Folders of templates that are not translated: the API reference is in English (decisions/0136)."""
+PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "hubbub"
+SERVER: Final = PACKAGE / "server"
+STATIC: Final = SERVER / "transports" / "web" / "static"
+TEMPLATES: Final = (SERVER / "transports" / "web" / "templates", SERVER / "identity" / "account_emails" / "templates")
+ENGLISH_TEMPLATES: Final = ("admin", "docs", "portal")
+"""Folders of templates that are in English: tools of operators and developers (decisions/0136)."""
+ERROR_SLICES: Final = ("accounts", "account_emails", "imports", "oauth2", "passkeys", "users")
+"""Slices of the tier `identity` whose error messages the forms of pages show."""
 
 PYTHON_FUNCTIONS: Final = {"gettext": None, "gettext_noop": None, "ngettext": (1, 2)}
 TEMPLATE_FUNCTIONS: Final = {"_": None, "gettext": None, "ngettext": (1, 2)}
@@ -53,14 +60,32 @@ def _find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             if path.relative_to(folder).parts[0] not in ENGLISH_TEMPLATES:
                 yield from _extract("jinja2.ext:babel_extract", path, TEMPLATE_FUNCTIONS, TEMPLATE_OPTIONS)
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(SERVER.rglob("*.py")):
         if b"gettext" in path.read_bytes():
             yield from _extract("python", path, PYTHON_FUNCTIONS, {})
+    for name in ERROR_SLICES:
+        for path in sorted((SERVER / "identity" / name).rglob("*.py")):
+            for text in _find_error_messages(path):
+                yield path, text, []
+    for rule in SCOPES.values():
+        yield PACKAGE / "protocol" / "scopes.py", rule.description, []
+    for name in permission_names((1 << 64) - 1):
+        yield PACKAGE / "protocol" / "permissions.py", permission_label(name), []
     for path in javascript_modules():
         for call in javascript_texts.find_calls(path.read_text(encoding="utf-8"), JAVASCRIPT_FUNCTIONS):
             if None not in call.arguments:
                 texts = [str(text) for text in call.arguments]
                 yield path, texts[0] if len(texts) == 1 else tuple(texts), []
+
+
+def _find_error_messages(path: Path) -> Iterator[str]:
+    """Yield the literal messages of API errors: of `errors.invalid`, of `form.add` and of `errors.X(message=...)`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if isinstance(node.func.value, ast.Name) and node.func.value.id in ("errors", "form"):
+            texts = [*node.args[2:3], *(keyword.value for keyword in node.keywords if keyword.arg == "message")]
+            yield from (text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str))
 
 
 def _extract(

@@ -58,6 +58,8 @@ class Register(Struct, kw_only=True):
     """Email address of the account; absent or null for an account without one."""
     global_name: Annotated[str, Meta(max_length=GLOBAL_NAME_MAX)] | None | UnsetType = UNSET
     """Display name of the user; absent or null shows the username instead."""
+    locale: str | UnsetType = UNSET
+    """Locale of the user; absent for `en-US`."""
 
 
 class Login(Struct, kw_only=True):

@@ -33,6 +33,7 @@ from hubbub.server.core.config_sections import (
     Milliseconds,
     PushConfig,
     StorageConfig,
+    WebConfig,
 )
 from hubbub.server.core.logs import Secrets
 
@@ -270,6 +271,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     mail: MailConfig = MailConfig()
     push: PushConfig = PushConfig()
     storage: StorageConfig = StorageConfig()
+    web: WebConfig = WebConfig()
 
     @property
     def web_url(self) -> str:

@@ -104,6 +104,13 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
         return MAIL_PORTS[self.security] if self.port is None else self.port
 
 
+class WebConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Pages and mail."""
+
+    default_locale: Literal["de", "en", "es"] = "en"
+    """The language of pages for visitors whose browser names no language that the interface has."""
+
+
 class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Default quotas of uploaded files. Operators can set other values for single accounts and guilds."""
 

@@ -7,12 +7,16 @@ Babel is imported on first use of another language, because its import takes lon
 import contextlib
 import functools
 import gettext as gettext_module
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from hubbub.protocol.enums import LOCALES
 
 if TYPE_CHECKING:
     from babel import Locale
@@ -31,6 +35,8 @@ _ENGLISH_MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
+
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 Direction = Literal["ltr", "rtl"]
 
@@ -111,8 +117,24 @@ _loaded: Final[dict[str, Translations]] = {}
 
 
 def is_loaded(language: Language) -> bool:
-    """Return whether `use_language` does not have to read a file."""
+    """Return whether the catalogue of a language is in memory."""
     return language.catalog is None or language.catalog in _loaded
+
+
+def has_translations(name: str) -> bool:
+    """Return whether there is a catalogue of this name."""
+    return name in list_translations() or name in _loaded
+
+
+def load(language: Language) -> None:
+    """Read the catalogue of a language, if it has one."""
+    if language.catalog is not None:
+        load_translations(language.catalog)
+
+
+def register(name: str, translations: Translations) -> None:
+    """Add a catalogue that is not read from a file."""
+    _loaded[name] = translations
 
 
 def load_translations(name: str) -> Translations:
@@ -156,6 +178,16 @@ def negotiate_language(accept_language: str) -> Language | None:
     if name is None or name == SOURCE_LANGUAGE:
         return ENGLISH if name else None
     return _new_language(name, name)
+
+
+def find_user_locale(language: Language) -> str | None:
+    """Return the locale of users for a translated language; None for English, which is their default."""
+    if language.catalog is None:
+        return None
+    if language.tag in LOCALES:
+        return language.tag
+    # Spanish of Spain comes after the one of Latin America.
+    return max((locale for locale in LOCALES if locale.partition("-")[0] == language.catalog), default=None)
 
 
 def _new_language(tag: str, name: str) -> Language:
@@ -203,18 +235,25 @@ def use_language(language: Language) -> Iterator[None]:
         _current.reset(token)
 
 
-def gettext(text: str) -> str:
-    """Return the translation of a text."""
+def gettext(text: str, **values: str | int) -> str:
+    """Return the translation of a text. `values` replace placeholders in braces, as in the texts of the chat client."""
     name = _current.get().catalog
-    return text if name is None else load_translations(name).gettext(text)
+    translated = text if name is None else load_translations(name).gettext(text)
+    return _fill(translated, values) if values else translated
 
 
-def ngettext(one: str, other: str, count: int) -> str:
-    """Return the translation of a text for a count."""
+def ngettext(one: str, other: str, count: int, **values: str | int) -> str:
+    """Return the translation of a text for a count, which replaces the placeholder `{count}`."""
     name = _current.get().catalog
     if name is None:
-        return one if count == 1 else other
-    return load_translations(name).ngettext(one, other, count)
+        translated = one if count == 1 else other
+    else:
+        translated = load_translations(name).ngettext(one, other, count)
+    return _fill(translated, {"count": format_number(count), **values}) if "{" in translated else translated
+
+
+def _fill(text: str, values: Mapping[str, str | int]) -> str:
+    return _PLACEHOLDER.sub(lambda match: str(values.get(match[1], match[0])), text)
 
 
 def gettext_noop(text: str) -> str:
@@ -244,6 +283,18 @@ def format_number(value: float) -> str:
     from babel import numbers
 
     return numbers.format_decimal(value, locale=_formats_locale(language))
+
+
+def format_decimal(amount: int, digits: int) -> str:
+    """Format an amount that is given in units of the last of `digits` decimal places, such as a price in cents."""
+    language = _current.get()
+    value = Decimal(amount).scaleb(-digits)
+    if language.catalog is None:
+        return f"{value:,.{digits}f}"
+    from babel import numbers
+
+    pattern = "#,##0" + ("." + "0" * digits if digits else "")
+    return numbers.format_decimal(value, format=pattern, locale=_formats_locale(language))
 
 
 @functools.cache

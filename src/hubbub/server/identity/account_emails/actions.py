@@ -40,6 +40,7 @@ class Notice(msgspec.Struct, kw_only=True):
     to: str
     username: str
     created_ms: int
+    locale: str = "en-US"
     details: dict[str, str] = {}
     """Additional values for the template."""
 
@@ -62,7 +63,14 @@ def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> N
     if not call.config.mail.is_enabled or row.email is None or not row.verified:
         return
     if limits.try_consume(call, limits.for_notices(row.id)):
-        notice = Notice(template=template, to=row.email, username=row.username, created_ms=call.now_ms, details=details)
+        notice = Notice(
+            template=template,
+            to=row.email,
+            username=row.username,
+            created_ms=call.now_ms,
+            locale=row.locale,
+            details=details,
+        )
         call.tx.enqueue(NOTICE_JOB, notice, key=_job_key(call))
 
 

@@ -1,5 +1,8 @@
 """Jobs that send mail. Unreachable SMTP servers are retried; rejected recipients are not."""
 
+from collections.abc import Callable
+from functools import partial
+
 from hubbub.protocol import codec
 from hubbub.protocol.resources import account_emails as wire
 from hubbub.server.core.async_operation import AsyncOperation
@@ -9,41 +12,48 @@ from hubbub.server.core.mail import Mail, MailRejected
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, composition
 
+Draft = Callable[[], Mail]
+"""Renders a mail, after the transaction that read its values."""
+
 
 async def send_confirmation(operation: AsyncOperation, job: Job) -> None:
     """Send the link that confirms an address; if it belongs to another account, notify the owner of that account instead."""
     payload = job.decode(actions.Confirmation)
 
-    def compose(call: Call) -> Mail:
+    def prepare(call: Call) -> Draft:
         row = users.find(call.tx, payload.user_id)
         email = None if row is None else actions.find_unconfirmed(call, row)
         if row is None or email is None:
             raise DropJob("the user has no address to confirm")
         owner = users.find_by_email(call.tx, email)
         if owner is not None:
-            return composition.compose(call.config, "address_in_use", email, username=owner.username)
+            return partial(
+                composition.compose, call.config, "address_in_use", email, owner.locale, username=owner.username
+            )
         token = actions.issue_token(call, row.id, email, "confirm")
-        return composition.compose(call.config, "confirm", email, username=row.username, email=email, token=token)
+        values = {"username": row.username, "email": email, "token": token}
+        return partial(composition.compose, call.config, "confirm", email, row.locale, **values)
 
-    await _send(operation, await operation.write(compose))
+    await _send(operation, await operation.write(prepare))
 
 
 async def send_reset(operation: AsyncOperation, job: Job) -> None:
     """Send the link that resets a password, if an account has the confirmed address."""
     payload = job.decode(actions.Reset)
 
-    def compose(call: Call) -> Mail | None:
+    def prepare(call: Call) -> Draft | None:
         if call.now_ms >= payload.requested_ms + wire.RESET_TOKEN_SECONDS * 1000:
             raise DropJob("the request is too old")
         row = users.find_by_email(call.tx, payload.email)
         if row is None or row.bot:
             return None
         token = actions.issue_token(call, row.id, payload.email, "reset")
-        return composition.compose(call.config, "reset", payload.email, username=row.username, token=token)
+        values = {"username": row.username, "token": token}
+        return partial(composition.compose, call.config, "reset", payload.email, row.locale, **values)
 
-    mail = await operation.write(compose)
-    if mail is not None:
-        await _send(operation, mail)
+    draft = await operation.write(prepare)
+    if draft is not None:
+        await _send(operation, draft)
 
 
 async def send_notice(operation: AsyncOperation, job: Job) -> None:
@@ -51,10 +61,12 @@ async def send_notice(operation: AsyncOperation, job: Job) -> None:
     notice = job.decode(actions.Notice)
     config = await operation.read(lambda call: call.config)
     values = {**notice.details, "username": notice.username, "time": codec.timestamp(notice.created_ms)}
-    await _send(operation, composition.compose(config, notice.template, notice.to, **values))
+    await _send(operation, partial(composition.compose, config, notice.template, notice.to, notice.locale, **values))
 
 
-async def _send(operation: AsyncOperation, mail: Mail) -> None:
+async def _send(operation: AsyncOperation, draft: Draft) -> None:
+    # Outside of the transaction, because the first mail in a language reads its catalogue.
+    mail = await operation.run_in_thread(draft)
     try:
         await operation.mailer.send(mail)
     except MailRejected as error:

@@ -34,6 +34,7 @@ def create_user(
     user_id: UserId | None = None,
     email: str | None | UnsetType = UNSET,
     global_name: str | None | UnsetType = UNSET,
+    locale: str = "en-US",
 ) -> UserRow:
     """Create a user with a unique username, or raise form errors if the username or email address is rejected.
 
@@ -53,6 +54,7 @@ def create_user(
         discriminator="0",
         global_name=users.names.clean_name(global_name) if isinstance(global_name, str) else None,
         email=email_address,
+        locale=locale,
     )
     users.insert(call.tx, row)
     return row

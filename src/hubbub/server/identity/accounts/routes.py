@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import codec, errors
+from hubbub.protocol.enums import LOCALES
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
 from hubbub.protocol.resources.features import Feature
@@ -29,13 +30,16 @@ async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.
     if not await operation.read(lambda call: call.config.allow_registration):
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
     await operation.read(lambda call: features.require_enabled(call, Feature.REGISTRATION))
+    locale = "en-US" if body.locale is UNSET else body.locale
+    if locale not in LOCALES:
+        raise errors.invalid("locale", *errors.choices(sorted(LOCALES)))
     # Validate the name before the expensive hash; `actions.create_user` validates it again inside the transaction.
     users.names.require_username(body.username)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.password)
 
     def register(call: Call) -> wire.SessionToken:
         features.require_enabled(call, Feature.REGISTRATION)
-        row = actions.create_user(call, body.username, email=body.email, global_name=body.global_name)
+        row = actions.create_user(call, body.username, email=body.email, global_name=body.global_name, locale=locale)
         actions.set_password(call, row.id, password_hash)
         call.notify(AccountRegistered(user_id=row.id, email=row.email))
         return wire.SessionToken(user_id=row.id, token=actions.sign_in(call, row.id))

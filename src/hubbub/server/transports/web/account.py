@@ -9,6 +9,7 @@ from aiohttp import web
 from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, harvests, passkeys, users
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
@@ -40,7 +41,7 @@ async def change_profile(request: PageRequest) -> web.Response:
         await request.call(users.UPDATE_MY_USER, body={"global_name": request.form.optional("global_name")})
     except ApiError as error:
         return await _show_settings(request, error, fields=("global_name",))
-    return request.redirect(PATH, notice="Display name updated.")
+    return request.redirect(PATH, notice=gettext("Display name updated."))
 
 
 @page("POST", f"{PATH}/password")
@@ -52,7 +53,7 @@ async def change_password(request: PageRequest) -> web.Response:
         await request.call(accounts.CHANGE_PASSWORD, body=body)
     except ApiError as error:
         return await _show_settings(request, error, fields=("password", "new_password"))
-    return request.redirect(PATH, notice="Password changed. All your other sessions were logged out.")
+    return request.redirect(PATH, notice=gettext("Password changed. All your other sessions were logged out."))
 
 
 # Sessions
@@ -66,14 +67,14 @@ async def end_session(request: PageRequest) -> web.Response:
     except ApiError as error:
         if error.status != 404:
             raise
-    return request.redirect(PATH, notice="Session logged out.")
+    return request.redirect(PATH, notice=gettext("Session logged out."))
 
 
 @page("POST", f"{PATH}/sessions/end-others")
 async def end_other_sessions(request: PageRequest) -> web.Response:
     """End all other sessions."""
     await request.call(accounts.DELETE_OTHER_AUTH_SESSIONS)
-    return request.redirect(PATH, notice="All your other sessions were logged out.")
+    return request.redirect(PATH, notice=gettext("All your other sessions were logged out."))
 
 
 # Two-factor authentication
@@ -111,7 +112,7 @@ async def disable_second_factor(request: PageRequest) -> web.Response:
         await request.call(accounts.DISABLE_TOTP, body=body)
     except ApiError as error:
         return request.render_errors("second_factor_off.html", error, fields=("password", "code"))
-    return request.redirect(PATH, notice="Two-factor authentication is off.")
+    return request.redirect(PATH, notice=gettext("Two-factor authentication is off."))
 
 
 # Passkeys
@@ -131,7 +132,7 @@ async def remove_passkey(request: PageRequest) -> web.Response:
         await request.call(passkeys.DELETE_PASSKEY, request.path_parameter("passkey_id"), body=body)
     except ApiError as error:
         return await _show_passkey(request, error)
-    return request.redirect(PATH, notice="Passkey removed.")
+    return request.redirect(PATH, notice=gettext("Passkey removed."))
 
 
 async def _show_passkey(request: PageRequest, error: ApiError | None = None) -> web.Response:

@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, guilds, members
 from hubbub.protocol.resources.guilds import MyGuild
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account/delete"
@@ -46,7 +47,9 @@ async def transfer_guild(request: PageRequest) -> web.Response:
         await request.call(guilds.UPDATE_GUILD, guild_id, body={"owner_id": str(int(new_owner.id))})
     except ApiError as error:
         return await _show(request, error)
-    return request.redirect(PATH, notice=f"{new_owner.global_name or new_owner.username} owns the guild now.")
+    return request.redirect(
+        PATH, notice=gettext("{name} owns the guild now.", name=new_owner.global_name or new_owner.username)
+    )
 
 
 async def _find_member(request: PageRequest, guild_id: str, username: str) -> Any:
@@ -55,9 +58,9 @@ async def _find_member(request: PageRequest, guild_id: str, username: str) -> An
     for member in found:
         if member.user.username == username and member.user.bot is not True:
             if member.user.id == request.required_actor.user_id:
-                raise errors.invalid("new_owner", "NEW_OWNER_INVALID", "Enter the username of another member.")
+                raise errors.invalid("new_owner", "NEW_OWNER_INVALID", gettext("Enter the username of another member."))
             return member.user
-    raise errors.invalid("new_owner", "NEW_OWNER_UNKNOWN", "No member of this guild has this username.")
+    raise errors.invalid("new_owner", "NEW_OWNER_UNKNOWN", gettext("No member of this guild has this username."))
 
 
 @page("POST", f"{OWNED_GUILD_PATH}/delete")
@@ -69,11 +72,13 @@ async def delete_guild(request: PageRequest) -> web.Response:
         return request.redirect(PATH)
     try:
         if request.form.trimmed("guild_name") != guild.name:
-            raise errors.invalid("guild_name", "GUILD_NAME_MISMATCH", f"Type the name of the guild: {guild.name}")
+            raise errors.invalid(
+                "guild_name", "GUILD_NAME_MISMATCH", gettext("Type the name of the guild: {name}", name=guild.name)
+            )
         await request.call(guilds.DELETE_GUILD, guild_id)
     except ApiError as error:
         return await _show(request, error)
-    return request.redirect(PATH, notice=f"{guild.name} was deleted.")
+    return request.redirect(PATH, notice=gettext("{name} was deleted.", name=guild.name))
 
 
 @page("POST", PATH)
@@ -89,4 +94,4 @@ async def delete_account(request: PageRequest) -> web.Response:
         return await _show(request, error)
     request.session.sign_out()
     request.actor = None
-    return request.redirect("/login", notice="Your account was deleted.")
+    return request.redirect("/login", notice=gettext("Your account was deleted."))

@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import integrations, oauth2
 from hubbub.protocol.scopes import SCOPES
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH = "/settings/apps"
@@ -39,7 +40,7 @@ async def remove_app(request: PageRequest) -> web.Response:
         # Already removed, by a second submit or in another window.
         if error.kind is not errors.UNKNOWN_TOKEN:
             raise
-    return request.redirect(PATH, notice="Access revoked. The app can no longer use your account.")
+    return request.redirect(PATH, notice=gettext("Access revoked. The app can no longer use your account."))
 
 
 @page("POST", PATH + r"/guilds/{guild_id:\d+}/{integration_id:\d+}/remove")
@@ -51,7 +52,7 @@ async def remove_from_guild(request: PageRequest) -> web.Response:
     except ApiError as error:
         if error.kind is not errors.UNKNOWN_INTEGRATION:
             return await _show_apps(request, error)
-    return request.redirect(PATH, notice="App removed from the guild.")
+    return request.redirect(PATH, notice=gettext("App removed from the guild."))
 
 
 def describe_scope(scope: str) -> str:

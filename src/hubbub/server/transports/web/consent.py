@@ -13,6 +13,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, guilds, oauth2
 from hubbub.protocol.resources.oauth2 import AuthorizationPreview
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.http.decoding import split_fields
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
@@ -85,7 +86,7 @@ def _authorize_query(request: PageRequest) -> dict[str, list[str]]:
     parameters = split_fields(request.http_request.rel_url.raw_query_string)
     for name, values in parameters.items():
         if len(values) > 1 and name in oauth2.AuthorizeQuery.__struct_fields__:
-            raise errors.invalid(name, "DUPLICATE", "This parameter must not be repeated.")
+            raise errors.invalid(name, "DUPLICATE", gettext("This parameter must not be repeated."))
     return {name: values for name, values in parameters.items() if values[-1] and name != "next"}
 
 
@@ -174,13 +175,18 @@ class PermissionChoice(NamedTuple):
     is_dangerous: bool
 
 
+def permission_label(name: str) -> str:
+    """Return the English name of a permission for users."""
+    label = " ".join(_ABBREVIATIONS.get(word, word) for word in name.replace("_", " ").title().split())
+    return label[:1].upper() + label[1:].lower()
+
+
 def _permission_choices(requested: int) -> list[PermissionChoice]:
     """Return the choices for the requested permissions, dangerous ones first."""
     choices = []
     for name in permissions.permission_names(requested):
         permission = int(getattr(Permissions, name))
-        label = " ".join(_ABBREVIATIONS.get(word, word) for word in name.replace("_", " ").title().split())
-        label = label[:1].upper() + label[1:].lower()
+        label = gettext(permission_label(name))
         is_dangerous = bool(permission & DANGEROUS_PERMISSIONS)
         choices.append(PermissionChoice(permission.bit_length() - 1, label, is_dangerous))
     return sorted(choices, key=lambda choice: (not choice.is_dangerous, choice.bit))
@@ -189,8 +195,8 @@ def _permission_choices(requested: int) -> list[PermissionChoice]:
 def _policy_links(preview: AuthorizationPreview) -> list[tuple[str, str]]:
     """Return the application's privacy policy and terms of service, if they are web URLs."""
     links = (
-        ("Privacy policy", preview.application.privacy_policy_url),
-        ("Terms of service", preview.application.terms_of_service_url),
+        (gettext("Privacy policy"), preview.application.privacy_policy_url),
+        (gettext("Terms of service"), preview.application.terms_of_service_url),
     )
     return [(label, url) for label, url in links if isinstance(url, str) and is_web_url(url)]
 

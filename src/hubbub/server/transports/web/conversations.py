@@ -13,6 +13,7 @@ from hubbub.protocol.errors import ApiError, ErrorCode
 from hubbub.protocol.resources import channels, direct_messages, guilds, messages, roles, threads
 from hubbub.protocol.resources.channels import AnyChannel, Channel
 from hubbub.protocol.resources.messages import Message
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.message_views import MessageRenderer, display_name
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
@@ -31,26 +32,26 @@ _PRIVATE_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM, ChannelType.EPHEM
 _TYPES_WITHOUT_MESSAGES: Final = (ChannelType.GUILD_CATEGORY, ChannelType.GUILD_DIRECTORY)
 
 OPEN_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
-    errors.UNKNOWN_CHANNEL: "This conversation does not exist or was deleted.",
-    errors.UNKNOWN_GUILD: "This guild does not exist, or you are not a member.",
-    errors.MISSING_ACCESS: "Your account does not have access to this conversation.",
-    errors.MISSING_PERMISSIONS: "Your account does not have access to this conversation.",
-    errors.CANNOT_SEND_IN_CHANNEL: "Channels of this type have no messages.",
+    errors.UNKNOWN_CHANNEL: gettext_noop("This conversation does not exist or was deleted."),
+    errors.UNKNOWN_GUILD: gettext_noop("This guild does not exist, or you are not a member."),
+    errors.MISSING_ACCESS: gettext_noop("Your account does not have access to this conversation."),
+    errors.MISSING_PERMISSIONS: gettext_noop("Your account does not have access to this conversation."),
+    errors.CANNOT_SEND_IN_CHANNEL: gettext_noop("Channels of this type have no messages."),
 }
 """Texts for conversations that cannot be opened."""
 
 SEND_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
-    errors.EMPTY_MESSAGE: "Enter a message first.",
-    errors.MISSING_ACCESS: "You do not have permission to send messages in this channel.",
-    errors.MISSING_PERMISSIONS: "You do not have permission to send messages in this channel.",
-    errors.CANNOT_SEND_IN_CHANNEL: "You cannot send messages in channels of this type.",
-    errors.CANNOT_SEND_IN_FORUM: "Open a post to send messages in this forum.",
-    errors.CANNOT_MESSAGE_USER: "This user does not accept messages from you.",
-    errors.NO_MUTUAL_GUILDS: "You no longer share a guild with this user.",
-    errors.VERIFICATION_LEVEL_TOO_HIGH: "Your account does not meet this guild's verification level.",
-    errors.THREAD_ARCHIVED: "This thread is archived.",
-    errors.THREAD_LOCKED: "This thread is locked.",
-    errors.AUTO_MODERATION_BLOCKED_MESSAGE: "Your message was blocked by this guild's moderation rules.",
+    errors.EMPTY_MESSAGE: gettext_noop("Enter a message first."),
+    errors.MISSING_ACCESS: gettext_noop("You do not have permission to send messages in this channel."),
+    errors.MISSING_PERMISSIONS: gettext_noop("You do not have permission to send messages in this channel."),
+    errors.CANNOT_SEND_IN_CHANNEL: gettext_noop("You cannot send messages in channels of this type."),
+    errors.CANNOT_SEND_IN_FORUM: gettext_noop("Open a post to send messages in this forum."),
+    errors.CANNOT_MESSAGE_USER: gettext_noop("This user does not accept messages from you."),
+    errors.NO_MUTUAL_GUILDS: gettext_noop("You no longer share a guild with this user."),
+    errors.VERIFICATION_LEVEL_TOO_HIGH: gettext_noop("Your account does not meet this guild's verification level."),
+    errors.THREAD_ARCHIVED: gettext_noop("This thread is archived."),
+    errors.THREAD_LOCKED: gettext_noop("This thread is locked."),
+    errors.AUTO_MODERATION_BLOCKED_MESSAGE: gettext_noop("Your message was blocked by this guild's moderation rules."),
 }
 """Texts for messages that cannot be sent."""
 
@@ -246,9 +247,9 @@ def conversation_path(channel: AnyChannel) -> str:
 def conversation_title(channel: AnyChannel) -> str:
     """Return the title of a conversation."""
     if channel.type not in _PRIVATE_TYPES:
-        return f"#{channel.name}" if channel.name else "Unnamed channel"
+        return f"#{channel.name}" if channel.name else gettext("Unnamed channel")
     names = ", ".join(display_name(user) for user in channel.recipients or ())
-    return channel.name or names or "Empty group"
+    return channel.name or names or gettext("Empty group")
 
 
 async def _list_channels(request: PageRequest, guild_id: int) -> list[Channel]:
@@ -280,4 +281,4 @@ def _channel_position(channel: Channel) -> tuple[int, int]:
 
 def _with_text(error: ApiError, texts: Mapping[ErrorCode, str]) -> ApiError:
     """Replace the error message by one written for users."""
-    return error.kind(message=texts[error.kind]) if error.kind in texts else error
+    return error.kind(message=gettext(texts[error.kind])) if error.kind in texts else error

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import account_emails as emails
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 FORGOT_PATH: Final = "/forgot-password"
@@ -49,7 +50,7 @@ async def reset_password(request: PageRequest) -> web.Response:
     if request.actor is not None:
         request.session.sign_out()
         request.actor = None
-    return request.redirect("/login", notice="Your password was changed. Log in with the new password.")
+    return request.redirect("/login", notice=gettext("Your password was changed. Log in with the new password."))
 
 
 @page("GET", CONFIRM_PATH, public=True)
@@ -67,7 +68,7 @@ async def confirm_email(request: PageRequest) -> web.Response:
     except ApiError as error:
         return request.render_errors("confirm_email.html", error, token=token)
     target = "/login" if request.actor is None else ACCOUNT_PATH
-    return request.redirect(target, notice="Your email address is confirmed.")
+    return request.redirect(target, notice=gettext("Your email address is confirmed."))
 
 
 @page("GET", EMAIL_PATH)
@@ -88,8 +89,10 @@ async def change_email(request: PageRequest) -> web.Response:
             "email.html", error, fields=("email", "password"), settings=await request.call(emails.GET_EMAIL)
         )
     if settings.pending_email is None:
-        return request.redirect(EMAIL_PATH, notice="Email address updated.")
-    return request.redirect(EMAIL_PATH, notice=f"Open the link that was sent to {settings.pending_email}.")
+        return request.redirect(EMAIL_PATH, notice=gettext("Email address updated."))
+    return request.redirect(
+        EMAIL_PATH, notice=gettext("Open the link that was sent to {email}.", email=settings.pending_email or "")
+    )
 
 
 @page("POST", f"{EMAIL_PATH}/resend")
@@ -99,4 +102,4 @@ async def resend_confirmation(request: PageRequest) -> web.Response:
         await request.call(emails.RESEND_CONFIRMATION)
     except ApiError as error:
         return request.render_errors("email.html", error, settings=await request.call(emails.GET_EMAIL))
-    return request.redirect(EMAIL_PATH, notice="The link was sent again.")
+    return request.redirect(EMAIL_PATH, notice=gettext("The link was sent again."))

@@ -10,6 +10,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Uploads
+from hubbub.server.core.translation import gettext, ngettext
 from hubbub.server.transports.http import decoding, multipart, request_limits
 
 BODY_BYTES_MAX: Final = 64 * 1024
@@ -101,7 +102,8 @@ class FormProblems:
             return
         if error.errors:
             for path, messages in error.messages_by_field():
-                self.by_field.setdefault(path, []).extend(messages)
+                # Messages of the API that users can read are in the catalogue (`tools/translations.py`).
+                self.by_field.setdefault(path, []).extend(gettext(message) for message in messages)
             self.general = self.by_field.pop("", [])
         else:
             self.general = [error_text(error)]
@@ -138,14 +140,14 @@ def error_text(error: ApiError) -> str:
     if error.status == 429:
         retry_after = error.extra.get("retry_after")
         seconds = math.ceil(retry_after) if isinstance(retry_after, int | float) else 60
-        return f"Too many attempts. Try again in {_duration_text(seconds)}."
+        return gettext("Too many attempts. Try again in {duration}.", duration=_duration_text(seconds))
     if error.kind is errors.NOT_AUTHORIZED_ON_APPLICATION:
-        return "This application is private. Only its owner can install it."
+        return gettext("This application is private. Only its owner can install it.")
     body = error.body()
-    return str(body.get("error_description") or body.get("message") or error.kind.message)
+    return gettext(str(body.get("error_description") or body.get("message") or error.kind.message))
 
 
 def _duration_text(seconds: int) -> str:
     if seconds < 90:
-        return f"{max(seconds, 1)} seconds" if seconds != 1 else "1 second"
-    return f"{math.ceil(seconds / 60)} minutes"
+        return ngettext("{count} second", "{count} seconds", max(seconds, 1))
+    return ngettext("{count} minute", "{count} minutes", math.ceil(seconds / 60))

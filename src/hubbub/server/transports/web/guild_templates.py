@@ -8,6 +8,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import templates as wire
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS_PATH
 from hubbub.server.transports.web.message_views import display_name
 from hubbub.server.transports.web.page_requests import PageRequest, page
@@ -15,9 +16,9 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 TEMPLATE_PATH: Final = "/template/{code}"
 
 ERROR_TEXTS: Final = {
-    errors.UNKNOWN_GUILD_TEMPLATE: "This template does not exist or was deleted.",
-    errors.MAX_GUILDS: "You have reached the maximum number of guilds. Leave a guild first.",
-    errors.MORE_BOOSTS_NEEDED: "This template needs features that a new guild does not have.",
+    errors.UNKNOWN_GUILD_TEMPLATE: gettext_noop("This template does not exist or was deleted."),
+    errors.MAX_GUILDS: gettext_noop("You have reached the maximum number of guilds. Leave a guild first."),
+    errors.MORE_BOOSTS_NEEDED: gettext_noop("This template needs features that a new guild does not have."),
 }
 """Texts for users that replace the API's error messages."""
 
@@ -37,7 +38,9 @@ async def create_guild(request: PageRequest) -> web.Response:
         )
     except ApiError as error:
         return await _show_preview(request, _with_user_text(error))
-    return request.redirect(f"{CONVERSATIONS_PATH}/channels/{int(guild.id)}", notice=f"{guild.name} was created.")
+    return request.redirect(
+        f"{CONVERSATIONS_PATH}/channels/{int(guild.id)}", notice=gettext("{name} was created.", name=guild.name)
+    )
 
 
 async def _show_preview(request: PageRequest, error: ApiError | None = None) -> web.Response:
@@ -61,4 +64,4 @@ async def _show_preview(request: PageRequest, error: ApiError | None = None) -> 
 
 
 def _with_user_text(error: ApiError) -> ApiError:
-    return error.kind(message=ERROR_TEXTS[error.kind]) if error.kind in ERROR_TEXTS else error
+    return error.kind(message=gettext(ERROR_TEXTS[error.kind])) if error.kind in ERROR_TEXTS else error

@@ -5,6 +5,7 @@ from typing import Final
 from aiohttp import web
 
 from hubbub.protocol import errors
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import Page, PageRequest, page
 
 PATH: Final = "/"
@@ -19,7 +20,7 @@ async def show_home(request: PageRequest) -> web.Response:
     endpoints = [
         ("API", f"{root}/api/v10"),
         ("Gateway", f"ws{root.removeprefix('http')}/gateway"),
-        ("Files", request.config.cdn_url),
+        (gettext("Files"), request.config.cdn_url),
     ]
     return request.render("home.html", endpoints=endpoints)
 
@@ -32,4 +33,4 @@ async def show_settings(request: PageRequest) -> web.Response:
 
 async def show_not_found(request: PageRequest) -> web.Response:
     """Show the not-found page."""
-    raise errors.NOT_FOUND(message="This page does not exist. Check the URL.")
+    raise errors.NOT_FOUND(message=gettext("This page does not exist. Check the URL."))

@@ -9,6 +9,7 @@ from hubbub.protocol.enums import GuildFeature, InviteType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import channels, guilds, invites
 from hubbub.protocol.resources.invites import Invite
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS_PATH
 from hubbub.server.transports.web.conversations import conversation_path
 from hubbub.server.transports.web.message_views import display_name
@@ -16,17 +17,17 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 
 INVITE_PATH: Final = "/invite/{code}"
 
-EXPIRED_TEXT: Final = "This invite has expired, was revoked, or is for another account."
+EXPIRED_TEXT: Final = gettext_noop("This invite has expired, was revoked, or is for another account.")
 
 ERROR_TEXTS: Final = {
     errors.UNKNOWN_INVITE: EXPIRED_TEXT,
-    errors.USER_BANNED: "You are banned from this guild.",
-    errors.FEATURE_DISABLED: "This guild is not accepting new members right now. Try again later.",
-    errors.MAX_GUILDS: "You have reached the maximum number of guilds. Leave a guild first.",
-    errors.MAX_MEMBERS: "This guild is full.",
-    errors.MAX_RECIPIENTS: "This group is full.",
-    errors.UNKNOWN_GUILD: "This guild was deleted.",
-    errors.UNKNOWN_CHANNEL: "This group was deleted.",
+    errors.USER_BANNED: gettext_noop("You are banned from this guild."),
+    errors.FEATURE_DISABLED: gettext_noop("This guild is not accepting new members right now. Try again later."),
+    errors.MAX_GUILDS: gettext_noop("You have reached the maximum number of guilds. Leave a guild first."),
+    errors.MAX_MEMBERS: gettext_noop("This guild is full."),
+    errors.MAX_RECIPIENTS: gettext_noop("This group is full."),
+    errors.UNKNOWN_GUILD: gettext_noop("This guild was deleted."),
+    errors.UNKNOWN_CHANNEL: gettext_noop("This group was deleted."),
 }
 """Texts for invites that cannot be accepted."""
 
@@ -44,7 +45,7 @@ async def accept(request: PageRequest) -> web.Response:
         invite = await request.call(invites.ACCEPT_INVITE, request.path_parameter("code"), body={})
     except ApiError as error:
         return await _show_preview(
-            request, error.kind(message=ERROR_TEXTS[error.kind]) if error.kind in ERROR_TEXTS else error
+            request, error.kind(message=gettext(ERROR_TEXTS[error.kind])) if error.kind in ERROR_TEXTS else error
         )
     return request.redirect(await _channel_path(request, invite), notice=_joined_notice(invite))
 
@@ -58,7 +59,7 @@ async def _show_preview(request: PageRequest, error: ApiError | None = None) -> 
         if load_error.kind is not errors.UNKNOWN_INVITE:
             raise
         # A targeted invite is only visible after login, so the page offers one.
-        return request.render("invite_gone.html", status=404, text=EXPIRED_TEXT)
+        return request.render("invite_gone.html", status=404, text=gettext(EXPIRED_TEXT))
     context: dict[str, Any] = {
         "invite": invite,
         "is_group": invite.type == InviteType.GROUP_DM,
@@ -84,9 +85,9 @@ def _target_name(invite: Invite) -> str:
     if invite.guild:
         return invite.guild.name
     if invite.channel is None:
-        return "Conversation"
+        return gettext("Conversation")
     names = ", ".join(user.username for user in invite.channel.recipients or ())
-    return invite.channel.name or names or "Unnamed group"
+    return invite.channel.name or names or gettext("Unnamed group")
 
 
 async def _joined_path(request: PageRequest, invite: Invite) -> str | None:
@@ -118,7 +119,9 @@ async def _channel_path(request: PageRequest, invite: Invite) -> str:
 
 
 def _joined_notice(invite: Invite) -> str:
-    notice = f"You joined {_target_name(invite)}." if invite.guild else "You joined the group."
+    notice = (
+        gettext("You joined {name}.", name=_target_name(invite)) if invite.guild else gettext("You joined the group.")
+    )
     if invite.guild and GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in invite.guild.features:
         notice += " Accept its rules in a chat client before you send messages."
     return notice

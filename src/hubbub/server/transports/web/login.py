@@ -8,7 +8,8 @@ from aiohttp import web
 from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, features, passkeys
-from hubbub.server.core import relying_party
+from hubbub.server.core import relying_party, translation
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest, page
 
 LOGIN_FIELDS: Final = ("login", "password")
@@ -80,7 +81,7 @@ async def log_in_with_code(request: PageRequest) -> web.Response:
         )
     except ApiError as error:
         if error.errors and "ticket" in error.errors:
-            return request.redirect(_login_path(request), notice="Your login timed out. Log in again.")
+            return request.redirect(_login_path(request), notice=gettext("Your login timed out. Log in again."))
         return request.render_errors(
             "login_code.html", error, fields=CODE_FIELDS, ticket=ticket, **_login_context(request)
         )
@@ -120,10 +121,11 @@ async def show_register(request: PageRequest) -> web.Response:
 async def _find_closed_reason(request: PageRequest) -> str | None:
     """Return the reason why users cannot register, or None if they can."""
     if not request.config.allow_registration:
-        return "Registration is disabled on this server."
+        return gettext("Registration is disabled on this server.")
     for feature in await request.call(features.LIST_FEATURES):
         if feature.name is features.Feature.REGISTRATION and not feature.enabled:
-            return f"Registration is switched off on this server. {feature.message or ''}".strip()
+            text = gettext("Registration is switched off on this server.")
+            return f"{text} {feature.message or ''}".strip()
     return None
 
 
@@ -135,6 +137,8 @@ async def register(request: PageRequest) -> web.Response:
     for optional in ("global_name", "email"):
         if form.trimmed(optional):
             body[optional] = form.trimmed(optional)
+    if (locale := translation.find_user_locale(translation.current_language())) is not None:
+        body["locale"] = locale
     try:
         result = await request.call(accounts.AUTH_REGISTER, body=body)
     except ApiError as error:
@@ -157,7 +161,7 @@ async def log_out(request: PageRequest) -> web.Response:
     target = _login_path(request)
     request.session.sign_out()
     request.actor = None
-    response = request.redirect(target, notice="You have been logged out.")
+    response = request.redirect(target, notice=gettext("You have been logged out."))
     # Removes drafts, which the chat client stores in the browser (decisions/0121).
     response.headers["Clear-Site-Data"] = '"storage"'
     return response
@@ -184,5 +188,5 @@ def _mask_login_error(error: ApiError) -> ApiError:
     """Replace the error by one that is the same for an unknown username and a wrong password (user enumeration)."""
     codes = {field_error["code"] for leaf in (error.errors or {}).values() for field_error in leaf["_errors"]}
     if codes & MASKED_ERROR_CODES:
-        return errors.invalid("", "INVALID_LOGIN", "Incorrect username or password.")
+        return errors.invalid("", "INVALID_LOGIN", gettext("Incorrect username or password."))
     return error

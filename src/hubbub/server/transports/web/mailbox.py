@@ -9,6 +9,7 @@ from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.server.core.mail import Mailbox
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.local_requests import is_local_request
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
@@ -36,13 +37,13 @@ async def show_mail(request: PageRequest) -> web.Response:
     """Show the HTML of a mail."""
     mail = _require_mailbox(request).find(int(request.path_parameter("mail_id")))
     if mail is None:
-        raise errors.NOT_FOUND(message="The mailbox does not contain this mail.")
+        raise errors.NOT_FOUND(message=gettext("The mailbox does not contain this mail."))
     return web.Response(body=mail.html.encode(), headers=_MAIL_HEADERS)
 
 
 def _require_mailbox(request: PageRequest) -> Mailbox:
     if request.mailbox is None:
-        raise errors.NOT_FOUND(message="This server has no mailbox.")
+        raise errors.NOT_FOUND(message=gettext("This server has no mailbox."))
     if not is_local_request(request.http_request):
-        raise errors.FORBIDDEN(message="Only a browser on the machine of this server can open the mailbox.")
+        raise errors.FORBIDDEN(message=gettext("Only a browser on the machine of this server can open the mailbox."))
     return request.mailbox

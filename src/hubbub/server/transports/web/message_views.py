@@ -12,6 +12,7 @@ from hubbub.protocol.resources.attachments import Attachment
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia
 from hubbub.protocol.resources.messages import Message, MessageContent
 from hubbub.protocol.resources.users import User
+from hubbub.server.core.translation import gettext, ngettext
 
 SNIPPET_MAX: Final = 120
 """Maximum length in characters of the text of a replied message."""
@@ -138,11 +139,13 @@ def _markup_span(match: re.Match[str], names: MentionNames) -> MessageSpan | Non
     """Return the span of a match of `_MARKUP`; None if it stays plain text."""
     kind, value = str(match.lastgroup), str(match[str(match.lastgroup)])
     if kind == "user":
-        return MessageSpan(f"@{names.users.get(int(value), 'unknown user')}", "mention")
+        name = names.users.get(int(value)) or gettext("unknown user")
+        return MessageSpan(f"@{name}", "mention")
     if kind == "role":
-        return MessageSpan(f"@{names.roles.get(int(value), 'unknown role')}", "mention")
+        name = names.roles.get(int(value)) or gettext("unknown role")
+        return MessageSpan(f"@{name}", "mention")
     if kind == "channel":
-        name = names.channels.get(int(value), "unknown channel")
+        name = names.channels.get(int(value)) or gettext("unknown channel")
         return MessageSpan(f"#{name}", "channel", f"/app/channels/{names.guild_path}/{value}")
     if kind == "time":
         try:
@@ -209,11 +212,12 @@ class MessageRenderer:
             is_reply=message.type == MessageType.REPLY,
             thread=thread,
             reactions=[
-                (reaction.emoji.name or "deleted emoji", reaction.count) for reaction in message.reactions or ()
+                (reaction.emoji.name or gettext("deleted emoji"), reaction.count)
+                for reaction in message.reactions or ()
             ],
         )
         if is_from_user and not (view.text or view.files or view.embeds or view.notes):
-            view.notes.append("This page cannot display this message. Open it in a chat client.")
+            view.notes.append(gettext("This page cannot display this message. Open it in a chat client."))
         return view
 
     def _mention_names(self, message: MessageContent) -> MentionNames:
@@ -228,7 +232,7 @@ class MessageRenderer:
     def _reply_view(self, message: Message) -> ReplyView:
         """Build the view model of a message that another message replies to."""
         plain = "".join(span.text for span in split_text(message.content, self._mention_names(message)))
-        text = " ".join(plain.split()) or ("a file" if message.attachments else "a message")
+        text = " ".join(plain.split()) or (gettext("a file") if message.attachments else gettext("a message"))
         snippet = text if len(text) <= SNIPPET_MAX else f"{text[:SNIPPET_MAX].rstrip()}…"
         return ReplyView(
             display_name(message.author),
@@ -281,16 +285,19 @@ def _other_contents(message: Message, names: MentionNames) -> Iterator[str]:
     """Describe the contents of a message besides text, files and embeds."""
     interaction = message.interaction or None
     if interaction is not None:
-        yield f"{display_name(interaction.user)} used {interaction.name}."
+        yield gettext("{name} used {command}.", name=display_name(interaction.user), command=interaction.name)
     for snapshot in message.message_snapshots or ():
         text = "".join(span.text for span in split_text(snapshot.message.content, names))
-        yield f"Forwarded: {text}" if text else "Forwarded a message without text."
+        yield gettext("Forwarded: {text}", text=text) if text else gettext("Forwarded a message without text.")
     if message.poll:
         yield from _poll_lines(message)
     for sticker in message.sticker_items or ():
-        yield f"Sticker: {sticker.name}"
+        yield gettext("Sticker: {name}", name=sticker.name)
     if message.activity:
-        yield f"Invitation to play {message.application.name if message.application else 'together'}."
+        if message.application:
+            yield gettext("Invitation to play {game}.", game=message.application.name)
+        else:
+            yield gettext("Invitation to play together.")
     yield from _component_texts(message.components)
 
 
@@ -298,13 +305,13 @@ def _poll_lines(message: Message) -> Iterator[str]:
     poll = message.poll
     if not poll:
         return
-    yield f"Poll: {poll.question.text or ''}"
+    yield gettext("Poll: {question}", question=poll.question.text or "")
     counts = {answer_count.id: answer_count.count for answer_count in poll.results.answer_counts}
     for answer in poll.answers:
         media = answer.poll_media
-        label = media.text or (media.emoji.name if media.emoji else None) or "Answer"
+        label = media.text or (media.emoji.name if media.emoji else None) or gettext("Answer")
         votes = counts.get(answer.answer_id, 0)
-        yield f"{label}: {votes} {'vote' if votes == 1 else 'votes'}"
+        yield ngettext("{answer}: {count} vote", "{answer}: {count} votes", votes, answer=label)
 
 
 def _component_texts(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -325,46 +332,66 @@ _SystemText = Callable[[str, str, str], str]
 
 _SYSTEM_TEXTS: Final[Mapping[int, _SystemText]] = {
     MessageType.RECIPIENT_ADD: lambda by, target, _: (
-        f"{by} added {target}." if target and target != by else f"{by} joined the group."
+        gettext("{name} added {names}.", name=by, names=target)
+        if target and target != by
+        else gettext("{name} joined the group.", name=by)
     ),
     MessageType.RECIPIENT_REMOVE: lambda by, target, _: (
-        f"{by} removed {target}." if target and target != by else f"{by} left the group."
+        gettext("{name} removed {names}.", name=by, names=target)
+        if target and target != by
+        else gettext("{name} left the group.", name=by)
     ),
-    MessageType.CALL: lambda by, *_: f"{by} started a call.",
+    MessageType.CALL: lambda by, *_: gettext("{name} started a call.", name=by),
     MessageType.CHANNEL_NAME_CHANGE: lambda by, _, new: (
-        f"{by} changed the name to {new}." if new else f"{by} removed the name."
+        gettext("{name} changed the name to {title}.", name=by, title=new)
+        if new
+        else gettext("{name} removed the name.", name=by)
     ),
-    MessageType.CHANNEL_ICON_CHANGE: lambda by, *_: f"{by} changed the icon.",
-    MessageType.CHANNEL_PINNED_MESSAGE: lambda by, *_: f"{by} pinned a message.",
-    MessageType.USER_JOIN: lambda by, *_: f"{by} joined the guild.",
-    MessageType.GUILD_BOOST: lambda by, *_: f"{by} boosted the guild.",
-    MessageType.GUILD_BOOST_TIER_1: lambda by, *_: f"{by} boosted the guild. It reached level 1.",
-    MessageType.GUILD_BOOST_TIER_2: lambda by, *_: f"{by} boosted the guild. It reached level 2.",
-    MessageType.GUILD_BOOST_TIER_3: lambda by, *_: f"{by} boosted the guild. It reached level 3.",
-    MessageType.CHANNEL_FOLLOW_ADD: lambda by, _, name: f"{by} followed {name}. Its announcements appear here.",
-    MessageType.GUILD_DISCOVERY_DISQUALIFIED: lambda *_: "The guild was removed from discovery.",
-    MessageType.GUILD_DISCOVERY_REQUALIFIED: lambda *_: "The guild is listed in discovery again.",
-    MessageType.GUILD_DISCOVERY_GRACE_PERIOD_INITIAL_WARNING: lambda *_: "The guild may be removed from discovery.",
-    MessageType.GUILD_DISCOVERY_GRACE_PERIOD_FINAL_WARNING: lambda *_: "The guild will be removed from discovery.",
-    MessageType.THREAD_CREATED: lambda by, _, name: f"{by} started a thread: {name}",
-    MessageType.THREAD_STARTER_MESSAGE: lambda by, *_: f"{by} started this thread from a message.",
-    MessageType.GUILD_INVITE_REMINDER: lambda *_: "Invite people to get started.",
-    MessageType.AUTO_MODERATION_ACTION: lambda by, *_: f"Auto moderation acted on a message from {by}.",
-    MessageType.ROLE_SUBSCRIPTION_PURCHASE: lambda by, *_: f"{by} subscribed to a role.",
-    MessageType.INTERACTION_PREMIUM_UPSELL: lambda *_: "This feature requires a purchase.",
-    MessageType.STAGE_START: lambda by, _, topic: f"{by} started the stage: {topic}",
-    MessageType.STAGE_END: lambda by, _, topic: f"{by} ended the stage: {topic}",
-    MessageType.STAGE_SPEAKER: lambda by, *_: f"{by} is now a speaker.",
-    MessageType.STAGE_TOPIC: lambda by, _, topic: f"{by} changed the stage topic: {topic}",
-    MessageType.GUILD_APPLICATION_PREMIUM_SUBSCRIPTION: lambda by, *_: f"{by} bought a subscription for the guild.",
-    MessageType.GUILD_INCIDENT_ALERT_MODE_ENABLED: lambda by, *_: f"{by} enabled security actions.",
-    MessageType.GUILD_INCIDENT_ALERT_MODE_DISABLED: lambda by, *_: f"{by} disabled security actions.",
-    MessageType.GUILD_INCIDENT_REPORT_RAID: lambda by, *_: f"{by} reported a raid.",
-    MessageType.GUILD_INCIDENT_REPORT_FALSE_ALARM: lambda by, *_: f"{by} reported a false alarm.",
-    MessageType.PURCHASE_NOTIFICATION: lambda by, *_: f"{by} made a purchase.",
-    MessageType.POLL_RESULT: lambda by, *_: f"The poll by {by} has ended.",
-    MessageType.CHANNEL_LINKED_TO_LOBBY: lambda by, *_: f"{by} linked this channel to a game lobby.",
-    MessageType.HD_STREAMING_UPGRADED: lambda by, *_: f"{by} upgraded streaming to HD.",
+    MessageType.CHANNEL_ICON_CHANGE: lambda by, *_: gettext("{name} changed the icon.", name=by),
+    MessageType.CHANNEL_PINNED_MESSAGE: lambda by, *_: gettext("{name} pinned a message.", name=by),
+    MessageType.USER_JOIN: lambda by, *_: gettext("{name} joined the guild.", name=by),
+    MessageType.GUILD_BOOST: lambda by, *_: gettext("{name} boosted the guild.", name=by),
+    MessageType.GUILD_BOOST_TIER_1: lambda by, *_: gettext("{name} boosted the guild. It reached level 1.", name=by),
+    MessageType.GUILD_BOOST_TIER_2: lambda by, *_: gettext("{name} boosted the guild. It reached level 2.", name=by),
+    MessageType.GUILD_BOOST_TIER_3: lambda by, *_: gettext("{name} boosted the guild. It reached level 3.", name=by),
+    MessageType.CHANNEL_FOLLOW_ADD: lambda by, _, name: gettext(
+        "{name} followed {channel}. Its announcements appear here.", name=by, channel=name
+    ),
+    MessageType.GUILD_DISCOVERY_DISQUALIFIED: lambda *_: gettext("The guild was removed from discovery."),
+    MessageType.GUILD_DISCOVERY_REQUALIFIED: lambda *_: gettext("The guild is listed in discovery again."),
+    MessageType.GUILD_DISCOVERY_GRACE_PERIOD_INITIAL_WARNING: lambda *_: gettext(
+        "The guild may be removed from discovery."
+    ),
+    MessageType.GUILD_DISCOVERY_GRACE_PERIOD_FINAL_WARNING: lambda *_: gettext(
+        "The guild will be removed from discovery."
+    ),
+    MessageType.THREAD_CREATED: lambda by, _, name: gettext("{name} started a thread: {thread}", name=by, thread=name),
+    MessageType.THREAD_STARTER_MESSAGE: lambda by, *_: gettext("{name} started this thread from a message.", name=by),
+    MessageType.GUILD_INVITE_REMINDER: lambda *_: gettext("Invite people to get started."),
+    MessageType.AUTO_MODERATION_ACTION: lambda by, *_: gettext(
+        "Auto moderation acted on a message from {name}.", name=by
+    ),
+    MessageType.ROLE_SUBSCRIPTION_PURCHASE: lambda by, *_: gettext("{name} subscribed to a role.", name=by),
+    MessageType.INTERACTION_PREMIUM_UPSELL: lambda *_: gettext("This feature requires a purchase."),
+    MessageType.STAGE_START: lambda by, _, topic: gettext("{name} started the stage: {topic}", name=by, topic=topic),
+    MessageType.STAGE_END: lambda by, _, topic: gettext("{name} ended the stage: {topic}", name=by, topic=topic),
+    MessageType.STAGE_SPEAKER: lambda by, *_: gettext("{name} is now a speaker.", name=by),
+    MessageType.STAGE_TOPIC: lambda by, _, topic: gettext(
+        "{name} changed the stage topic: {topic}", name=by, topic=topic
+    ),
+    MessageType.GUILD_APPLICATION_PREMIUM_SUBSCRIPTION: lambda by, *_: gettext(
+        "{name} bought a subscription for the guild.", name=by
+    ),
+    MessageType.GUILD_INCIDENT_ALERT_MODE_ENABLED: lambda by, *_: gettext("{name} enabled security actions.", name=by),
+    MessageType.GUILD_INCIDENT_ALERT_MODE_DISABLED: lambda by, *_: gettext(
+        "{name} disabled security actions.", name=by
+    ),
+    MessageType.GUILD_INCIDENT_REPORT_RAID: lambda by, *_: gettext("{name} reported a raid.", name=by),
+    MessageType.GUILD_INCIDENT_REPORT_FALSE_ALARM: lambda by, *_: gettext("{name} reported a false alarm.", name=by),
+    MessageType.PURCHASE_NOTIFICATION: lambda by, *_: gettext("{name} made a purchase.", name=by),
+    MessageType.POLL_RESULT: lambda by, *_: gettext("The poll by {name} has ended.", name=by),
+    MessageType.CHANNEL_LINKED_TO_LOBBY: lambda by, *_: gettext("{name} linked this channel to a game lobby.", name=by),
+    MessageType.HD_STREAMING_UPGRADED: lambda by, *_: gettext("{name} upgraded streaming to HD.", name=by),
 }
 
 
@@ -374,5 +401,5 @@ def system_message_text(message: Message) -> str:
     build = _SYSTEM_TEXTS.get(message.type)
     author_name = display_name(message.author)
     if build is None:
-        return f"{author_name} sent a message that this page cannot display."
+        return gettext("{name} sent a message that this page cannot display.", name=author_name)
     return build(author_name, target, message.content)

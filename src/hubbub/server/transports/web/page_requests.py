@@ -1,5 +1,6 @@
 """The request object that page functions receive, and the decorator that registers them."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -16,9 +17,11 @@ from hubbub.protocol.resources import announcements, user_settings, users
 from hubbub.protocol.resources.announcements import Announcement
 from hubbub.protocol.resources.user_settings import UserSettings
 from hubbub.protocol.resources.users import MyUser
+from hubbub.server.core import pseudo_locales, translation
 from hubbub.server.core.call import Actor
 from hubbub.server.core.config import Config
 from hubbub.server.core.mail import Mailbox
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.forms import CSRF_FIELD, Form, FormProblems
 from hubbub.server.transports.web.sessions import WebSession
 
@@ -32,6 +35,7 @@ PAGE_POLICY: Final = (
 _HEADERS: Final = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
+    "Vary": "Accept-Language, Cookie",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     # Not `no-referrer`: with it, browsers send `Origin: null` with same-origin forms.
@@ -43,6 +47,9 @@ _CLIENT_PERMISSIONS: Final = (
     "camera=(self), display-capture=(self), geolocation=(), microphone=(self), payment=(), usb=()"
 )
 """Permissions-Policy of the chat client, which makes calls. Frames of activities get none of these."""
+
+ENGLISH_PATHS: Final = ("/admin", "/developers", "/docs")
+"""First parts of the paths of pages that are in English: tools of developers and operators (decisions/0136)."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -189,6 +196,28 @@ class PageRequest:
             self.http_request, operation, *values, actor=self.actor, body=body, query=query
         )
 
+    async def select_language(self) -> None:
+        """Set the language of the page: the user's, else the browser's, else that of the configuration (decisions/0136)."""
+        if self.http_request.path.startswith(ENGLISH_PATHS):
+            translation.set_language(translation.ENGLISH)
+            return
+        language = None
+        accepted = self.http_request.headers.get("Accept-Language", "")
+        if self.config.control:
+            language = pseudo_locales.find_language(accepted)
+        if language is None and self.actor is not None:
+            try:
+                language = translation.find_language((await self.current_user()).locale)
+            except ApiError:
+                language = None
+        if language is None:
+            language = translation.negotiate_language(accepted)
+        if language is None:
+            language = translation.find_language(self.config.web.default_locale) or translation.ENGLISH
+        if not translation.is_loaded(language):
+            await asyncio.to_thread(translation.load, language)
+        translation.set_language(language)
+
     async def load_appearance(self) -> None:
         """Read the appearance that the user chose. A page that cannot read it has the default appearance."""
         try:
@@ -256,6 +285,7 @@ class PageRequest:
             headers = client_headers(self.config, allows_external_redirect=allows_external_redirect)
         else:
             headers = page_headers(allows_external_redirect=allows_external_redirect, policy=policy)
+        headers["Content-Language"] = translation.current_language().tag
         return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
 
     def render_errors(
@@ -294,11 +324,16 @@ class PageRequest:
 
     def error_page(self, error: ApiError, *, title: str | None = None, back: str | None = None) -> web.Response:
         """Render an error page. `back` is the path of a link to another page, or None."""
-        titles = {401: "Log in again", 403: "Not allowed", 404: "Not found", 429: "Too many requests"}
+        titles = {
+            401: gettext("Log in again"),
+            403: gettext("Not allowed"),
+            404: gettext("Not found"),
+            429: gettext("Too many requests"),
+        }
         return self.render(
             "problem.html",
             status=error.status,
-            title=title or titles.get(error.status, "Something went wrong"),
+            title=title or titles.get(error.status, gettext("Something went wrong")),
             problems=FormProblems(error),
             back=back,
         )

@@ -19,6 +19,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.http import HttpServer, fault_injection
 from hubbub.server.transports.web import (
     account,
@@ -103,9 +104,9 @@ class WebServer:
         self._metrics = metrics
         self._mailbox = mailbox
         self._cookies = Cookies(config)
-        self._assets, self._client_files = load_static_files()
+        self._assets, self._client_files, self._catalogs = load_static_files()
         self._installation_files = InstallationFiles()
-        self._templates = template_environment(self._assets, self._client_files)
+        self._templates = template_environment(self._assets, self._client_files, self._catalogs)
         self._reference = ApiReference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _url_origin(config.web_url)
         self.not_found_handler = self._new_handler(home.NOT_FOUND_PAGE, home.show_not_found)
@@ -118,6 +119,7 @@ class WebServer:
             web.get(
                 rf"{STATIC_PATH}/app/{{version_hash:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._client_files.serve
             ),
+            web.get(rf"{STATIC_PATH}/messages/{{name:[\w-]+}}.{{digest:[0-9a-f]{{16}}}}.json", self._catalogs.serve),
             *self._installation_files.routes(),
         ]
         pages = [entry for module in PAGE_MODULES for entry in find_pages(module)] + self._reference.pages()
@@ -171,6 +173,7 @@ class WebServer:
             mailbox=self._mailbox,
         )
         try:
+            await page_request.select_language()
             response = await self._dispatch(page, function, page_request)
         except ApiError as error:
             if error.status == 401 and page_request.actor is not None:
@@ -183,7 +186,7 @@ class WebServer:
         except StoreUnavailable as error:
             log.warning("the store is unavailable: %s", error)
             response = page_request.error_page(
-                errors.UNAVAILABLE(message="Temporarily unavailable. Try again in a moment.")
+                errors.UNAVAILABLE(message=gettext("Temporarily unavailable. Try again in a moment."))
             )
             response.headers["Retry-After"] = "1"
         except fault_injection.ConnectionDropped:
@@ -192,7 +195,7 @@ class WebServer:
             log.exception("%s failed", page.path)
             response = page_request.error_page(
                 errors.INTERNAL(
-                    message="Something went wrong on the server. The error was logged; try again in a moment."
+                    message=gettext("Something went wrong on the server. The error was logged; try again in a moment.")
                 )
             )
         session.write_cookies(response)
@@ -207,16 +210,20 @@ class WebServer:
                 page_request.actor = actor
             else:
                 session.sign_out()
+        if page_request.actor is not None:
+            await page_request.select_language()
         if request.method == "POST":
             if not self._is_same_origin(request):
-                return page_request.error_page(errors.FORBIDDEN(message="This form was sent from another site."))
+                return page_request.error_page(
+                    errors.FORBIDDEN(message=gettext("This form was sent from another site."))
+                )
             page_request.form = await forms.read(request, page.file_field)
             if page_request.actor is None and not page.is_public:
                 return page_request.redirect_to_login()
             if not session.verify_form_token(page_request.form.text(forms.CSRF_FIELD)):
                 return page_request.error_page(
-                    errors.FORBIDDEN(message="This form has expired. Open the page again and resubmit it."),
-                    title="Form expired",
+                    errors.FORBIDDEN(message=gettext("This form has expired. Open the page again and resubmit it.")),
+                    title=gettext("Form expired"),
                     back=request.rel_url.path,
                 )
         elif page_request.actor is None and not page.is_public:

@@ -10,6 +10,8 @@ from typing import Final
 
 from aiohttp import web
 
+from hubbub.protocol import codec
+from hubbub.server.core import translation
 from hubbub.server.transports.web import content_encoding
 
 STATIC_FOLDER: Final = Path(__file__).parent / "static"
@@ -172,7 +174,38 @@ class ClientFiles:
         return await file.respond(request, _WORKER_POLICY if name == FRAME_WORKER else None)
 
 
+class CatalogFiles:
+    """The messages of the chat client in each language, as JSON files that are made on first use."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, StaticFile] = {}
+        self.languages = (translation.SOURCE_LANGUAGE, *translation.list_translations())
+        """Tags of all languages of the interface."""
+
+    def url(self, name: str) -> str:
+        """Return the URL of a catalogue."""
+        return f"{STATIC_PATH}/messages/{name}.{self._find(name).digest}.json"
+
+    def _find(self, name: str) -> StaticFile:
+        if name not in self._files:
+            messages = translation.load_translations(name).client_messages()
+            self._files[name] = StaticFile(codec.encode(messages), ".json")
+        return self._files[name]
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """Serve the catalogue of the current version."""
+        name, digest = request.match_info["name"], request.match_info["digest"]
+        if not translation.has_translations(name):
+            raise web.HTTPNotFound
+        if name not in self._files:
+            await asyncio.to_thread(self._find, name)
+        file = self._files[name]
+        if file.digest != digest:
+            raise web.HTTPNotFound
+        return await file.respond(request)
+
+
 @functools.cache
-def load_static_files() -> tuple[Assets, ClientFiles]:
+def load_static_files() -> tuple[Assets, ClientFiles, CatalogFiles]:
     """Return the static files of the package, read once for all servers of the process."""
-    return Assets(), ClientFiles()
+    return Assets(), ClientFiles(), CatalogFiles()

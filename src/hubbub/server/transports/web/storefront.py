@@ -10,15 +10,18 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.ids import SkuId
 from hubbub.protocol.resources import entitlements, guilds, skus, subscriptions
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 STORE_PATH: Final = r"/application-directory/{application_id:\d+}/store"
 SKU_PATH: Final = STORE_PATH + r"/{sku_id:\d+}"
 
 ERROR_TEXTS: Final = {
-    errors.ENTITLEMENT_ALREADY_GRANTED: "You already have a subscription of this application, or a payment is pending.",
-    errors.MONETIZATION_NOT_ENABLED: "Purchases are currently disabled.",
-    errors.UNAVAILABLE: "Your payment is still being processed. You are charged only if it succeeds.",
+    errors.ENTITLEMENT_ALREADY_GRANTED: gettext_noop(
+        "You already have a subscription of this application, or a payment is pending."
+    ),
+    errors.MONETIZATION_NOT_ENABLED: gettext_noop("Purchases are currently disabled."),
+    errors.UNAVAILABLE: gettext_noop("Your payment is still being processed. You are charged only if it succeeds."),
 }
 """Texts for users that replace the API's error messages."""
 
@@ -54,7 +57,9 @@ async def buy(request: PageRequest) -> web.Response:
         await request.call(subscriptions.CREATE_PURCHASE, body=body)
     except ApiError as error:
         return await _render_sku(request, error)
-    return request.redirect(request.http_request.path, notice=f"You now own {sku.name}. Thank you for your purchase.")
+    return request.redirect(
+        request.http_request.path, notice=gettext("You now own {name}. Thank you for your purchase.", name=sku.name)
+    )
 
 
 async def _render_sku(request: PageRequest, error: ApiError | None = None) -> web.Response:
@@ -73,7 +78,7 @@ async def _render_sku(request: PageRequest, error: ApiError | None = None) -> we
     if error is None:
         return request.render("sku.html", **context)
     if error.kind in ERROR_TEXTS:
-        error = error.kind(message=ERROR_TEXTS[error.kind])
+        error = error.kind(message=gettext(ERROR_TEXTS[error.kind]))
     return request.render_errors("sku.html", error, fields=("guild_id",), **context)
 
 

@@ -9,6 +9,7 @@ from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import guilds
 from hubbub.protocol.resources import subscriptions as wire
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/subscriptions"
@@ -50,7 +51,10 @@ async def cancel(request: PageRequest) -> web.Response:
     except ApiError as error:
         return _redirect_ended(request, error)
     return request.redirect(
-        PATH, notice=f"{subscription.sku.name} was canceled. You keep access until the end of the paid period."
+        PATH,
+        notice=gettext(
+            "{name} was canceled. You keep access until the end of the paid period.", name=subscription.sku.name
+        ),
     )
 
 
@@ -62,18 +66,18 @@ async def resume(request: PageRequest) -> web.Response:
         await request.call(wire.RESUME_MY_SUBSCRIPTION, subscription.id)
     except ApiError as error:
         return _redirect_ended(request, error)
-    return request.redirect(PATH, notice=f"{subscription.sku.name} was resumed.")
+    return request.redirect(PATH, notice=gettext("{name} was resumed.", name=subscription.sku.name))
 
 
 async def _find_subscription(request: PageRequest) -> wire.MySubscription:
     for subscription in await request.call(wire.LIST_MY_SUBSCRIPTIONS):
         if subscription.id == int(request.path_parameter("subscription_id")):
             return subscription
-    raise errors.NOT_FOUND(message="You do not have this subscription.")
+    raise errors.NOT_FOUND(message=gettext("You do not have this subscription."))
 
 
 def _redirect_ended(request: PageRequest, error: ApiError) -> web.Response:
     """Handle a subscription that ended while the page was open."""
     if error.kind is not errors.INVALID_FORM_BODY:
         raise error
-    return request.redirect(PATH, notice="This subscription has already ended.")
+    return request.redirect(PATH, notice=gettext("This subscription has already ended."))

@@ -9,14 +9,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hubbub.server.core import translation
-from hubbub.server.transports.web.static_files import Assets, ClientFiles
+from hubbub.server.core.translation import gettext
+from hubbub.server.transports.web.static_files import Assets, CatalogFiles, ClientFiles
 
 PACKAGE_DIR: Final = Path(__file__).parent
-
-_MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 
 # ISO 4217: currencies whose smallest unit is not a hundredth.
 _ZERO_DECIMAL_CURRENCIES: Final = (
@@ -40,7 +36,7 @@ _SYSTEMS: Final = (
 
 
 @functools.cache
-def template_environment(assets: Assets, client_files: ClientFiles) -> Environment:
+def template_environment(assets: Assets, client_files: ClientFiles, catalogs: CatalogFiles) -> Environment:
     """Create the Jinja environment with its globals and filters, once for the same static files."""
     templates = Environment(
         loader=FileSystemLoader(PACKAGE_DIR / "templates"),
@@ -54,6 +50,8 @@ def template_environment(assets: Assets, client_files: ClientFiles) -> Environme
     templates.install_gettext_callables(**translation.template_functions())  # type: ignore[attr-defined]
     templates.globals["asset"] = assets
     templates.globals["modules"] = client_files
+    templates.globals["catalogs"] = catalogs
+    templates.globals["language"] = translation.current_language
     templates.filters["moment"] = format_time
     templates.filters["initials"] = initials
     templates.filters["avatar_color_index"] = avatar_color_index
@@ -64,8 +62,7 @@ def template_environment(assets: Assets, client_files: ClientFiles) -> Environme
 
 def format_time(text: str) -> Markup:
     """Format an ISO 8601 time in UTC; a page without script does not know the user's time zone."""
-    time = datetime.fromisoformat(text)
-    formatted = f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M} UTC"
+    formatted = translation.format_time(datetime.fromisoformat(text))
     return Markup('<time datetime="{}">{}</time>').format(escape(text), formatted)
 
 
@@ -83,18 +80,17 @@ def avatar_color_index(value: Any) -> int:
 def user_agent_name(agent: str | None) -> str:
     """Return a readable name for a user agent: browser and system, or the agent string itself."""
     if not agent:
-        return "Unknown client"
+        return gettext("Unknown client")
     browser = next((name for token, name in _BROWSERS if token in agent), None)
     system = next((name for token, name in _SYSTEMS if token in agent), None)
     if browser is None or not agent.startswith("Mozilla/"):
         return agent[:80]
-    return f"{browser} on {system}" if system else browser
+    return gettext("{browser} on {system}", browser=browser, system=system) if system else browser
 
 
 def format_price(amount: int, currency: str) -> str:
     """Format an amount given in the smallest unit of a currency."""
     if not amount:
-        return "Free"
+        return gettext("Free")
     digits = 0 if currency in _ZERO_DECIMAL_CURRENCIES else 3 if currency in _THREE_DECIMAL_CURRENCIES else 2
-    whole, rest = divmod(amount, 10**digits)
-    return f"{whole:,}{f'.{rest:0{digits}}' if digits else ''} {currency.upper()}"
+    return f"{translation.format_decimal(amount, digits)} {currency.upper()}"

@@ -22,6 +22,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import webhook_events
 from hubbub.protocol.scopes import SCOPES
 from hubbub.protocol.voice import VoiceOpcode
+from hubbub.server.core import translation
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.docstrings import TextSpan, parse_docstring, summary
@@ -234,7 +235,9 @@ class ApiReference:
             "notice": None,
             "query": "",
         }
-        text = self._templates.get_template(f"docs/{template}.html").render(common_context | context)
+        # The reference is in English (decisions/0136); its cached pages are the same for every user.
+        with translation.use_language(translation.ENGLISH):
+            text = self._templates.get_template(f"docs/{template}.html").render(common_context | context)
         return text.encode("utf-8", "replace")
 
     # Template contexts

@@ -1,23 +1,28 @@
-/** User settings: the locale, which apps receive. */
+/** User settings: the locale of the interface, which apps receive too. */
 
-import { h } from "../ui/dom.js";
 import { choiceSetting } from "../settings/fields.js";
 import { SettingsForm } from "../settings/form.js";
 import { settingsSection } from "../settings/layout.js";
-import { localeOptions } from "../settings/locales.js";
+import { userLocaleOptions } from "../settings/locales.js";
+import { h } from "../ui/dom.js";
+import { t } from "../ui/translation.js";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const LANGUAGE_SCREEN = { id: "language", label: "Language", icon: "globe", build };
+export const LANGUAGE_SCREEN = { id: "language", label: t("Language"), icon: "globe", build };
 
 function build(view) {
   const { context } = view;
   const fields = {
-    locale: choiceSetting("Language", localeOptions(), { hint: "Apps receive it and can answer in this language." }),
+    locale: choiceSetting(t("Language"), userLocaleOptions(), {
+      hint: t("Pages and mail use this language. Apps receive it and can answer in it."),
+    }),
   };
   const form = new SettingsForm(fields, context.state.me, {
     save: async changes => {
       const changed = await context.api.request("PATCH", "/users/@me", { json: changes });
       context.state.apply("USER_UPDATE", changed);
+      // Modules read their texts when they are loaded.
+      location.reload();
       return changed;
     },
     onInput: () => view.drawBar(),
@@ -28,12 +33,14 @@ function build(view) {
     "div",
     { class: "settings-form" },
     settingsSection(
-      "Language",
+      t("Language"),
       fields.locale.node,
       h(
         "p",
         { class: "notice", role: "note" },
-        "Hubbub itself is available in English only. Dates follow your browser.",
+        t("The page reloads in the new language. Dates and numbers follow it."),
+        " ",
+        t("For languages marked “apps only” the interface has no translation yet; your browser’s languages decide."),
       ),
     ),
   );

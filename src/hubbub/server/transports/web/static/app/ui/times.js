@@ -1,8 +1,9 @@
 /** Localized dates and times. */
 
 import { h } from "./dom.js";
+import { LOCALE, t } from "./translation.js";
 
-const format = options => new Intl.DateTimeFormat(undefined, options);
+const format = options => new Intl.DateTimeFormat(LOCALE, options);
 const STYLES = {
   t: format({ timeStyle: "short" }),
   T: format({ timeStyle: "medium" }),
@@ -13,7 +14,7 @@ const STYLES = {
   s: format({ dateStyle: "short", timeStyle: "short" }),
   S: format({ dateStyle: "short", timeStyle: "medium" }),
 };
-const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const RELATIVE = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto" });
 /** Units with their length in seconds. */
 const UNITS = [
   ["year", 31_536_000],
@@ -36,7 +37,7 @@ export function relativeTime(timeMs, now = Date.now()) {
 
 /** Return a time element for Unix milliseconds, in one of the styles of message timestamps (`t`, `R` and so on). */
 export function timeElement(timeMs, style) {
-  if (!(Math.abs(timeMs) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, "invalid date");
+  if (!(Math.abs(timeMs) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, t("invalid date"));
   const date = new Date(timeMs);
   const text = style === "R" ? relativeTime(timeMs) : (STYLES[style] ?? STYLES.f).format(date);
   return h("time", { class: "timestamp", datetime: date.toISOString(), title: STYLES.F.format(date) }, text);

@@ -1,5 +1,50 @@
 /** Texts of the user interface: `t` for a text, `tn` for a text with a count, `tNodes` for a text that contains elements. The
- * English text is the key of the message; placeholders are names in braces. */
+ * English text is the key of the message; placeholders are names in braces. The page names its language and the URL of the
+ * catalogue, which is loaded before any module that imports this one. Without a catalogue the texts are in English. */
+
+/** The root element; undefined outside of a page. */
+const root = globalThis.document?.documentElement;
+
+/** Locale of dates, numbers and sorting: the language of the page, with the region that the browser prefers for it. */
+export const LOCALE = findLocale(root?.lang);
+
+/** Translations by English text; a message with a count has one text for each plural category.
+ * @type {Record<string, string | Record<string, string>>} */
+const MESSAGES = await loadCatalog(root?.dataset.catalog);
+
+const PLURALS = new Intl.PluralRules(LOCALE);
+const NUMBERS = new Intl.NumberFormat(LOCALE);
+
+function findLocale(language) {
+  if (!language) return undefined;
+  return navigator.languages.find(locale => locale === language || locale.startsWith(`${language}-`)) ?? language;
+}
+
+async function loadCatalog(url) {
+  if (!url) return {};
+  try {
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`The server responded with ${response.status}`);
+    return await response.json();
+  } catch (error) {
+    console.warn("The translation could not be loaded", error);
+    return {};
+  }
+}
+
+/** Return the translation of a message without a count; undefined if there is none. */
+function find(text) {
+  if (!Object.hasOwn(MESSAGES, text)) return undefined;
+  const found = MESSAGES[text];
+  return typeof found === "string" ? found : (found.one ?? found.other);
+}
+
+/** Replace the placeholders of a text. */
+function fill(text, values) {
+  return text.replace(/\{(\w+)\}/g, (placeholder, name) =>
+    Object.hasOwn(values, name) ? String(values[name]) : placeholder,
+  );
+}
 
 /**
  * Returns the translation of a text.
@@ -8,9 +53,7 @@
  * @returns {string}
  */
 export function t(text, values = {}) {
-  return text.replace(/\{(\w+)\}/g, (placeholder, name) =>
-    Object.hasOwn(values, name) ? String(values[name]) : placeholder,
-  );
+  return fill(find(text) ?? text, values);
 }
 
 /**
@@ -22,7 +65,9 @@ export function t(text, values = {}) {
  * @returns {string}
  */
 export function tn(one, other, count, values = {}) {
-  return t(count === 1 ? one : other, { count: count.toLocaleString(), ...values });
+  const forms = Object.hasOwn(MESSAGES, one) ? MESSAGES[one] : undefined;
+  const translated = typeof forms === "object" ? (forms[PLURALS.select(count)] ?? forms.other) : forms;
+  return fill(translated ?? (count === 1 ? one : other), { count: NUMBERS.format(count), ...values });
 }
 
 /**
@@ -38,3 +83,10 @@ export function tNodes(text, values) {
     .filter(part => part !== "")
     .map(part => (typeof part === "number" ? String(part) : part));
 }
+
+/**
+ * Join names to a list such as "a, b, and c".
+ * @param {string[]} items
+ * @param {"conjunction" | "disjunction" | "unit"} [type]
+ */
+export const formatList = (items, type = "conjunction") => new Intl.ListFormat(LOCALE, { type }).format(items);

@@ -1,0 +1,65 @@
+"""Pseudo-locales of rehearsals, which make texts without a translation and errors of the layout visible.
+
+`en-XA` has accents and longer texts; `ar-XB` is written from right to left. They are made from the English messages. A browser
+selects them with Accept-Language, also if the user chose another language.
+"""
+
+import re
+from typing import Final
+
+from hubbub.server.core import translation
+from hubbub.server.core.translation import Direction, Language, Translations
+
+ACCENTED: Final = "en-XA"
+RIGHT_TO_LEFT: Final = "ar-XB"
+
+_DIRECTIONS: Final[dict[str, Direction]] = {ACCENTED: "ltr", RIGHT_TO_LEFT: "rtl"}
+_KEPT: Final = re.compile(r"(\{\w+\}|%\(\w+\)s|%%|</?\w+[^>]*>|&\w+;)")
+"""Parts of a message that a translation contains unchanged."""
+_ACCENTS: Final = str.maketrans("AEIOUYCDGNSTaeiouycdgnst", "ÅÉÎÖÛÝÇÐĜÑŠŢåéîöûýçðĝñšţ")
+_EXTRA_LENGTH: Final = 0.3
+"""Length that is added to a text, as a part of its length."""
+
+
+def find_language(accept_language: str) -> Language | None:
+    """Return the pseudo-locale that a browser requests first, or None."""
+    tag = accept_language.partition(",")[0].partition(";")[0].strip()
+    if tag not in _DIRECTIONS:
+        return None
+    if not translation.has_translations(tag):
+        translation.register(tag, _new_translations(tag))
+    return Language(tag, tag, _DIRECTIONS[tag])
+
+
+def transform(tag: str, text: str) -> str:
+    """Return the text of a pseudo-locale for an English text."""
+    parts = _KEPT.split(text)
+    if tag == RIGHT_TO_LEFT:
+        # Each word is displayed from right to left, between the marks of an override.
+        return "".join(
+            re.sub(r"\S+", "\u202e\\g<0>\u202c", part) if index % 2 == 0 else part for index, part in enumerate(parts)
+        )
+    accented = "".join(part.translate(_ACCENTS) if index % 2 == 0 else part for index, part in enumerate(parts))
+    return f"[{accented}{'·' * round(len(text) * _EXTRA_LENGTH)}]"
+
+
+def _new_translations(tag: str) -> Translations:
+    from babel import Locale
+    from babel.messages import Catalog
+    from babel.messages.pofile import read_po
+
+    locale = Locale(tag.partition("-")[0])
+    catalog = Catalog(locale=locale)
+    with translation.TEMPLATE.open("rb") as file:
+        for message in read_po(file):
+            if isinstance(message.id, str):
+                text: str | tuple[str, ...] = transform(tag, message.id)
+            else:
+                one, other = (transform(tag, form) for form in message.id)
+                forms = [other] * catalog.num_plurals
+                # The second form is that of one in Arabic, the first one in English.
+                forms[1 if tag == RIGHT_TO_LEFT else 0] = one
+                text = tuple(forms)
+            if message.id:
+                catalog.add(message.id, text, message.locations)
+    return Translations(catalog, locale, _DIRECTIONS[tag])
