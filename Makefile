@@ -15,7 +15,7 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test chaos parity check bench format generate translations clean client-deps client-libraries browser proxies third-party
+.PHONY: help venv run test chaos fuzz parity check bench format generate translations clean client-deps client-libraries browser proxies third-party
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,10 @@ chaos: venv ## test the faults of several processes (CHAOS_ROUNDS=N repeats them
 		echo "Round $$round of $(CHAOS_ROUNDS)"; \
 		$(RUN) -m pytest -q -p no:cacheprovider tests/chaos $(ARGS) || exit 1; \
 	done
+
+# Generated inputs for every interface: ARGS="--requests 20000 --parts http,gateway --seed 7" (docs/fuzzing.md).
+fuzz: venv ## send generated inputs to every interface
+	@$(RUN) -m tests.fuzz $(ARGS)
 
 # The public OpenAPI description is not part of the repository; OPENAPI names a copy.
 OPENAPI ?= $(wildcard ../shared/spec/openapi.json)

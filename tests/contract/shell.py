@@ -34,7 +34,7 @@ READY: Final[dict[str, str]] = {
 }
 """Commands that run until they are stopped, with the text that they print when they are ready."""
 
-DRY_RUN: Final = re.compile(r"make (?:test|chaos|check|format|bench|parity|translations)\b")
+DRY_RUN: Final = re.compile(r"make (?:test|chaos|fuzz|check|format|bench|parity|translations)\b")
 """Targets that take minutes, of which make only prints the recipe."""
 
 NOT_RUN: Final[dict[str, str]] = {

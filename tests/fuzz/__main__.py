@@ -2,33 +2,56 @@
 
 import argparse
 import asyncio
+import json
 import logging
 import sys
+from pathlib import Path
 
-from tests.fuzz.report import SEEDS
-from tests.fuzz.runner import PARTS, Runner, write_report
+from tests.fuzz.monitor import Monitor
+from tests.fuzz.platform import run_platform
+from tests.fuzz.report import SEEDS, UNREACHABLE
+from tests.fuzz.runner import PARTS, Runner, replay
 
 
 def main() -> int:
-    """Run the fuzzer; return 1 if it found a problem."""
+    """Run the fuzzer; return 1 if it found a problem or an operation never succeeded."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--requests", type=int, default=1_000_000, help="number of inputs after which the run ends")
     parser.add_argument("--seconds", type=float, default=3600, help="time after which the run ends")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random inputs")
     parser.add_argument("--parts", default=",".join(PARTS), help="interfaces to send inputs to")
-    parser.add_argument("--no-seeds", action="store_true", help="do not store the inputs of problems as seeds")
+    parser.add_argument("--store-seeds", action="store_true", help="store the inputs of problems in tests/fuzz/seeds")
+    parser.add_argument("--replay", nargs="*", type=Path, metavar="FILE", help="send stored inputs (default: all)")
     arguments = parser.parse_args()
-    logging.getLogger().setLevel(logging.WARNING)
-    logging.lastResort = None
-    runner = Runner(
-        seed=arguments.seed,
-        parts=arguments.parts.split(","),
-        requests=arguments.requests,
-        seconds=arguments.seconds,
-    )
+    # Logs reach the monitor only; the report contains them.
+    logging.getLogger().addHandler(logging.NullHandler())
+    if arguments.replay is not None:
+        return asyncio.run(_replay(arguments.replay or sorted(SEEDS.glob("*.json"))))
+    parts = arguments.parts.split(",")
+    runner = Runner(seed=arguments.seed, parts=parts, requests=arguments.requests, seconds=arguments.seconds)
     report = asyncio.run(runner.run())
-    write_report(report, None if arguments.no_seeds else SEEDS)
-    return int(bool(report.problems))
+    report.print_summary()
+    if arguments.store_seeds:
+        for file in report.store_seeds(SEEDS):
+            print(f"stored {file}")
+    missed = report.operations - report.succeeded - UNREACHABLE.keys() if "http" in parts else set()
+    return int(bool(report.problems or missed))
+
+
+async def _replay(files: list[Path]) -> int:
+    """Send stored inputs to one platform and print the problems that they still cause."""
+    monitor = Monitor()
+    monitor.start()
+    failed = 0
+    async with run_platform() as platform:
+        for file in files:
+            problems = await replay(platform, json.loads(file.read_text()), monitor)
+            failed += bool(problems)
+            for problem in problems:
+                print(f"{file.name}: {problem}")
+    await monitor.stop()
+    print(f"{len(files)} inputs sent, {failed} with problems")
+    return int(bool(failed))
 
 
 if __name__ == "__main__":

@@ -171,7 +171,9 @@ class GatewayPart(Part):
     def _build_raw_frame(self) -> bytes:
         """Return a masked WebSocket frame that violates RFC 6455 or splits a message."""
         first = self.random.choice((0x01, 0x80, 0x82, 0x83, 0x87, 0x89, 0x8A, 0x88, 0xC1, 0xF1, 0x8F, 0x00))
-        payload = self.random.choice((b"", b"{}", b"\xff\xfe", b"x" * 125, struct.pack(">H", 1005), struct.pack(">H", 70)))
+        payload = self.random.choice(
+            (b"", b"{}", b"\xff\xfe", b"x" * 125, struct.pack(">H", 1005), struct.pack(">H", 70))
+        )
         if self.random.random() < 0.2:
             return bytes((first, 0xFF)) + b"\x7f" * 8 + bytes(4)
         return bytes((first, 0x80 | len(payload))) + bytes(4) + payload
@@ -191,7 +193,8 @@ class GatewayPart(Part):
             pass
         outcome = await self._wait_outcome(socket)
         self.report.count(self.name, outcome)
-        if outcome in ("closed with 1011", "closed with 1006"):
+        is_valid_stream = not any("raw" in frame for frame in self._frames)
+        if outcome == "closed with 1011" or (outcome == "closed with 1006" and is_valid_stream):
             raise InvalidResponse(f"the gateway {outcome}")
 
     def _heartbeat(self) -> dict[str, Any]:

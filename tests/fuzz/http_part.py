@@ -60,7 +60,8 @@ class HttpPart(Part):
     def __init__(self, platform: Platform, source: random.Random, report: Report) -> None:
         super().__init__(platform, source, report)
         self.endpoints = sorted(platform.world.app.table, key=lambda endpoint: endpoint.name)
-        report.operations |= {endpoint.name for endpoint in self.endpoints}
+        if self.name == HttpPart.name:
+            report.operations |= {endpoint.name for endpoint in self.endpoints}
         self._client = WireClient(*platform.address)
         self._pool = ObjectPool(source)
         self._values = ValueSource(source, self._pool)
@@ -374,5 +375,3 @@ async def _multipart_bytes(form: Any) -> tuple[str, bytes]:
         return form
     payload = form()
     return payload.headers["Content-Type"], await payload.as_bytes()
-
-

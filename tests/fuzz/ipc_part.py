@@ -16,7 +16,7 @@ from tests.fuzz.part import Part
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
 from tests.fuzz.values import TEXTS, random_hostile
-from tests.machine import FRAME, HANDSHAKE, HEADER, PING, Machine, Program
+from tests.machine import FRAME, HANDSHAKE, HEADER, PING, PONG, Machine, Program
 
 SCOPES = "rpc rpc.voice.read rpc.voice.write rpc.activities.write relationships.read messages.read"
 
@@ -82,7 +82,12 @@ class IpcPart(Part):
                 "guild_id": ids["guild_id"],
                 "user_id": ids["user_id"],
                 "pid": 1,
-                "activity": {"state": "a", "details": "b", "timestamps": {"start": 1}, "party": {"id": "p", "size": [1, 2]}},
+                "activity": {
+                    "state": "a",
+                    "details": "b",
+                    "timestamps": {"start": 1},
+                    "party": {"id": "p", "size": [1, 2]},
+                },
                 "client_id": ids["application_id"],
                 "scopes": ["identify"],
                 "code": "x",
@@ -131,9 +136,9 @@ class IpcPart(Part):
                 while True:
                     opcode, length = HEADER.unpack(await program._reader.readexactly(HEADER.size))
                     payload = await program._reader.readexactly(length)
-                    json.loads(payload)
-                    if opcode == 4:
+                    if opcode == PONG:
                         return "answered"
+                    json.loads(payload)
                     if opcode == 2:
                         return "closed"
         except TimeoutError:

@@ -46,7 +46,17 @@ _FILENAMES = (
     "a.svg",
     "a.html",
 )
-_TYPES = ("image/png", "text/csv", "application/json", "text/html", "a/b; c=d", "", "\x7f", "image/" + "x" * 200, "multipart/mixed")
+_TYPES = (
+    "image/png",
+    "text/csv",
+    "application/json",
+    "text/html",
+    "a/b; c=d",
+    "",
+    "\x7f",
+    "image/" + "x" * 200,
+    "multipart/mixed",
+)
 _DISPOSITIONS = ("form-data", "attachment", "", "FORM-DATA", "form-data;;;", "form-data; name")
 _CONTENTS = (
     png(),
@@ -91,7 +101,9 @@ class MultipartPart(HttpPart):
         quoted = f'"{boundary}"' if self.random.random() < 0.3 else boundary
         content_type = f"multipart/form-data; boundary={quoted}"
         caller_kind, caller = self._choose_caller(endpoint, valid)
-        wire = await self._encode(endpoint, caller, valid.values, valid.query, None, (content_type, body), valid.headers)
+        wire = await self._encode(
+            endpoint, caller, valid.values, valid.query, None, (content_type, body), valid.headers
+        )
         self._is_mutated = self.random.random() < 0.1
         if self._is_mutated:
             wire = mutate_wire(wire, self.random)
@@ -109,7 +121,9 @@ class MultipartPart(HttpPart):
         line = b"\r\n" if self.random.random() < 0.95 else b"\n"
         body = b"".join(b"--" + boundary + line + part + line for part in parts)
         preamble = self.random.choice((b"", b"", b"", b"preamble\r\n", b"--", b"\r\n" * 5))
-        ending = self.random.choice((b"--\r\n", b"--\r\n", b"--\r\n", b"--", b"", b"-", b"--\r\nepilogue", b" " * 300 + b"--"))
+        ending = self.random.choice(
+            (b"--\r\n", b"--\r\n", b"--\r\n", b"--", b"", b"-", b"--\r\nepilogue", b" " * 300 + b"--")
+        )
         return preamble + body + b"--" + boundary + ending
 
     def _build_part(self, endpoint: Endpoint) -> bytes:
@@ -121,7 +135,9 @@ class MultipartPart(HttpPart):
         header = f'{disposition}; name="{name}"'
         if self.random.random() < 0.8:
             filename = self.random.choice(_FILENAMES)
-            header += self.random.choice((f'; filename="{filename}"', f"; filename={filename}", f"; filename*=UTF-8''{filename}"))
+            header += self.random.choice(
+                (f'; filename="{filename}"', f"; filename={filename}", f"; filename*=UTF-8''{filename}")
+            )
         content = self.random.choice(_CONTENTS)
         if self.random.random() < 0.2:
             content = flip_bytes(content, self.random)
@@ -151,5 +167,3 @@ def _chunk(wire: WireRequest, source: random.Random) -> WireRequest:
             break
     headers = [*wire.headers, ("Transfer-Encoding", "chunked")]
     return WireRequest(wire.method, wire.target, headers, body + b"0\r\n\r\n")
-
-

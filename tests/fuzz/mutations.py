@@ -142,7 +142,9 @@ def encode_json(value: Any, source: random.Random) -> bytes:
         return text.replace("1", "NaN").replace("0", "-Infinity").encode()
     if choice == 7:
         return flip_bytes(text.encode(), source)
-    return source.choice((b"", b"null", b"[]", b"0", b'""', b"\x00", b"\xff\xfe", b"1" * 5000, b"[" + b"1," * 9999 + b"1]"))
+    return source.choice(
+        (b"", b"null", b"[]", b"0", b'""', b"\x00", b"\xff\xfe", b"1" * 5000, b"[" + b"1," * 9999 + b"1]")
+    )
 
 
 def _escape_free(value: Any) -> bytes:
@@ -188,11 +190,19 @@ def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
         method = source.choice(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO"))
     elif choice == 7:
         separator = "&" if "?" in target else "?"
-        target += separator + source.choice(("%", "%ff", "a=%00", "limit=²", "limit=-1", "limit=1&limit=2", "&&=&", "x" * 9000))
+        target += separator + source.choice(
+            ("%", "%ff", "a=%00", "limit=²", "limit=-1", "limit=1&limit=2", "&&=&", "x" * 9000)
+        )
     elif choice == 8:
         path, _, query = target.partition("?")
         tricks = (path + "/", path.replace("/", "//", 2), path + "/%2e%2e", path.replace("/api/v10", "/api/v6"))
-        tricks += (path.replace("/api/v10", "/api"), path + "%00", path + "%ff", path + ";a=b", path.replace("v10", "v99"))
+        tricks += (
+            path.replace("/api/v10", "/api"),
+            path + "%00",
+            path + "%ff",
+            path + ";a=b",
+            path.replace("v10", "v99"),
+        )
         target = source.choice(tricks) + (f"?{query}" if query else "")
     else:
         headers += [(f"X-{number}", "y" * 50) for number in range(source.choice((5, 60)))]

@@ -162,7 +162,9 @@ class PagesPart(Part):
         known = self._pool.find(name)
         if known is not None and self.random.random() < 0.5:
             return known
-        return self.random.choice((self.random.choice(TEXTS), self.random.choice(IDS), "on", "hello", "2027-01-01T00:00"))
+        return self.random.choice(
+            (self.random.choice(TEXTS), self.random.choice(IDS), "on", "hello", "2027-01-01T00:00")
+        )
 
     def _build_query(self) -> str:
         if self.random.random() < 0.4:
@@ -176,7 +178,9 @@ class PagesPart(Part):
         def replace(match: re.Match[str]) -> str:
             if match[1] == "text" or self.random.random() < 0.03:
                 return quote(self.random.choice(TEXTS).encode("utf-8", "surrogatepass"), safe="/.")
-            value = self._pool.find(match[1]) or self.random.choice(("1", "@me", "name", "9223372036854775807", "9" * 19))
+            value = self._pool.find(match[1]) or self.random.choice(
+                ("1", "@me", "name", "9223372036854775807", "9" * 19)
+            )
             return quote(value, safe="@")
 
         return _PARAMETER.sub(replace, pattern)
@@ -203,7 +207,9 @@ class PagesPart(Part):
         if cookies:
             headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in cookies.items())))
         body = data["body"].encode("latin-1")
-        await self._send(WireRequest(data["method"], data["target"], headers, body, data["is_truncated"]), data["login"])
+        await self._send(
+            WireRequest(data["method"], data["target"], headers, body, data["is_truncated"]), data["login"]
+        )
 
     async def close(self) -> None:
         """Close the connection."""

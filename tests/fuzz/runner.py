@@ -4,6 +4,7 @@ import asyncio
 import gc
 import random
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,11 @@ class Runner:
             found.append(Problem("status", str(error)))
         except TimeoutError:
             found.append(Problem("hang", "no outcome before the deadline"))
+        except Exception as error:
+            # The part did not expect the outcome.
+            location = traceback.extract_tb(error.__traceback__)[-1]
+            summary = f"{type(error).__name__} in {Path(location.filename).name}:{location.lineno}"
+            found.append(Problem("outcome", summary, traceback.format_exc()))
         logged = self._monitor.take()
         if any(problem.kind == "log" for problem in logged):
             # The traceback names the cause of the status.
@@ -103,9 +109,7 @@ class Runner:
             if self.report.add(problem) and problem.kind in ("log", "status"):
                 problem.input = await part.minimize(problem.summary)
         self._monitor.take()
-        self.report.longest_pause_seconds = max(
-            self.report.longest_pause_seconds, self._monitor.longest_pause_seconds
-        )
+        self.report.longest_pause_seconds = max(self.report.longest_pause_seconds, self._monitor.longest_pause_seconds)
 
     def _print_progress(self) -> None:
         now = time.monotonic()
@@ -140,11 +144,3 @@ async def replay(platform: Platform, data: Any, monitor: Monitor) -> list[str]:
     finally:
         await part.close()
     return problems + [problem.summary for problem in monitor.take() if problem.kind != "pause"]
-
-
-def write_report(report: Report, folder: Path | None) -> None:
-    """Print the report and store the inputs of its problems."""
-    report.print_summary()
-    if folder is not None:
-        for file in report.store_seeds(folder):
-            print(f"stored {file}")

@@ -9,6 +9,7 @@ import socket
 import struct
 from typing import Any
 
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.voice import VoiceOpcode
 from tests.fuzz.mutations import encode_json, flip_bytes, mutate_value
 from tests.fuzz.part import InvalidResponse, Part
@@ -17,6 +18,7 @@ from tests.fuzz.report import Report
 from tests.fuzz.values import random_hostile
 from tests.server.voice.caller import Caller, encrypt_packet
 from tests.server.voice.webrtc.browser import binding_request
+from tests.world import Actor
 
 DATAGRAMS = 8
 """Number of datagrams of one input."""
@@ -40,30 +42,33 @@ class VoicePart(Part):
 
     def __init__(self, platform: Platform, source: random.Random, report: Report) -> None:
         super().__init__(platform, source, report)
+        self._actor: Actor | None = None
         self._caller: Caller | None = None
         self._frames: list[dict[str, Any]] = []
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._udp.setblocking(False)
 
+    async def start(self) -> None:
+        """Create the bot that joins the call."""
+        self._actor = await self.platform.world.bot(self.platform.guild, permissions=int(Permissions.ADMINISTRATOR))
+
     async def _connect(self) -> Caller:
-        """Join the call again, because the last input may have ended the connection."""
-        if self._caller is not None and not self._caller.socket.closed:
-            return self._caller
-        self._frames = []
-        channel_id = int(self.platform.prepared.voice_channel_id)
-        for attempt in range(3):
-            if self._caller is None:
-                actor = await self.platform.world.bot(self.platform.guild, permissions=8)
-                self._caller = Caller(self.platform.world, await actor.connect(), self.platform.guild)
-            try:
-                await self._caller.join_and_connect(channel_id)
+        """Return the caller; join with a new session if the last input ended the connection."""
+        if self._caller is not None:
+            if not self._caller.socket.closed:
                 return self._caller
-            except (AssertionError, TimeoutError):
-                await self._caller.close()
-                self._caller = None
-                if attempt == 2:
-                    raise
-        raise AssertionError
+            await self._leave(self._caller)
+        self._frames = []
+        assert self._actor is not None
+        self._caller = Caller(self.platform.world, await self._actor.connect(), self.platform.guild)
+        await self._caller.join_and_connect(int(self.platform.prepared.voice_channel_id))
+        return self._caller
+
+    async def _leave(self, caller: Caller) -> None:
+        self._caller = None
+        await caller.close()
+        self.platform.world.sessions.remove(caller.session)
+        await caller.session.close()
 
     async def step(self) -> None:
         """Send frames or datagrams."""
@@ -90,7 +95,12 @@ class VoicePart(Part):
                 "codecs": [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": 111}],
             },
             VoiceOpcode.SPEAKING: {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]},
-            VoiceOpcode.VIDEO: {"audio_ssrc": 1, "video_ssrc": 2, "rtx_ssrc": 3, "streams": [{"type": "video", "rid": "100"}]},
+            VoiceOpcode.VIDEO: {
+                "audio_ssrc": 1,
+                "video_ssrc": 2,
+                "rtx_ssrc": 3,
+                "streams": [{"type": "video", "rid": "100"}],
+            },
             VoiceOpcode.HEARTBEAT: {"t": 1, "seq_ack": 1},
             VoiceOpcode.MEDIA_SINK_WANTS: {"any": 100, "1": 0},
             VoiceOpcode.DAVE_TRANSITION_READY: {"transition_id": 0},
@@ -119,7 +129,12 @@ class VoicePart(Part):
             packet = encrypt_packet(caller.mode, caller.secret_key, header, body, self.random.getrandbits(31))
         elif choice == 3:
             kind = self.random.choice((200, 201, 202, 203, 205, 206))
-            packet = bytes((0x80 | self.random.randrange(32), kind)) + struct.pack(">H", self.random.choice((0, 1, 9, 65535))) + ssrc + body
+            packet = (
+                bytes((0x80 | self.random.randrange(32), kind))
+                + struct.pack(">H", self.random.choice((0, 1, 9, 65535)))
+                + ssrc
+                + body
+            )
         elif choice == 4:
             packet = binding_request("abcd:efgh", "password", extra=body[: len(body) // 4 * 4])
         elif choice == 5:
@@ -166,6 +181,7 @@ class VoicePart(Part):
 
     async def replay(self, data: Any) -> None:
         """Send stored frames or datagrams."""
+        await self.start()
         caller = await self._connect()
         if "frames" in data:
             await self._send_frames(caller, data["frames"])
@@ -177,4 +193,4 @@ class VoicePart(Part):
         """Leave the call."""
         self._udp.close()
         if self._caller is not None:
-            await self._caller.close()
+            await self._leave(self._caller)

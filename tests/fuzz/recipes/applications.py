@@ -297,9 +297,7 @@ async def _joined_activity(platform: Platform) -> ValidRequest:
     path = f"/activities/{platform.guild.general}/{bot.application_id}"
     (await platform.owner.post(path, json=body)).ok()
     application_id = str(bot.application_id)
-    event = await session.next(
-        "EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: data["application_id"] == application_id
-    )
+    event = await session.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: data["application_id"] == application_id)
     values = {
         "application_id": application_id,
         "location_id": event["location"]["id"],

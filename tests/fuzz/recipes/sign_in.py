@@ -49,9 +49,7 @@ async def _passkey_challenge(platform: Platform) -> ValidRequest:
 async def _passkey_login(platform: Platform) -> ValidRequest:
     _, authenticator, _ = await create_passkey(platform)
     challenge = (await platform.world.request("POST", "/auth/passkeys/challenge")).ok()
-    return ValidRequest(
-        body={"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])}
-    )
+    return ValidRequest(body={"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])})
 
 
 @recipe("auth_register")

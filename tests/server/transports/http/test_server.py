@@ -261,6 +261,17 @@ async def test_a_body_with_a_false_content_encoding_is_rejected(server: HttpHarn
     assert set(response.json) >= {"code", "message"}
 
 
+async def test_an_unread_body_with_a_false_content_encoding_is_no_server_error(
+    server: HttpHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = b"GET /api/v10/users/@me HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 7\r\n\r\n"
+    with caplog.at_level(logging.ERROR):
+        response = await server.send_raw(head + b"garbage")
+
+    assert response.startswith(b"HTTP/1.1 401")
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 async def test_an_incomplete_body_times_out(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
     server = await make_server(read_timeout_ms=50)
     token = server.tokens["bot"]

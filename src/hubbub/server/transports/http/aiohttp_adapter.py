@@ -64,6 +64,14 @@ class _ConnectionHandler(web.RequestHandler):
         if self.cancels_on_disconnect and task is not None:
             task.cancel()
 
+    def log_exception(self, *args: Any, **options: Any) -> None:
+        """Log an exception of a connection, unless the body of the client caused it.
+
+        After the response aiohttp reads the rest of the body, which may be impossible to decompress.
+        """
+        if not isinstance(options.get("exc_info"), web.RequestPayloadError):
+            super().log_exception(*args, **options)
+
     def handle_error(
         self,
         request: web.BaseRequest,
