@@ -5,7 +5,7 @@ import re
 from hubbub.server.composition import SLICES
 from hubbub.server.core import migrations
 from hubbub.server.core.archives import ColumnKind
-from hubbub.server.moving.records import CODECS
+from hubbub.server.transfer.records import CODECS
 from tests.contract.tables import SOURCE
 
 PAGE = SOURCE.parent.parent / "docs" / "moving.md"

@@ -26,7 +26,7 @@ WIRE_PATHS = (
     "protocol/voice.py",
     "server/control/",
     "server/core/faults.py",
-    "server/moving/",
+    "server/transfer/",
     "server/worlds/schema.py",
 )
 """Models that clients or files encode: the public protocol, the control API, archives and world files."""

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol.enums import ChannelType, OverwriteType
-from hubbub.server.moving.export import ExportSummary, export_guild
+from hubbub.server.transfer.export import ExportSummary, export_guild
 from tests.media import data_uri, png
 from tests.world import Actor, Guild, World
 

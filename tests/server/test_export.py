@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.server.moving.export import ExportError
+from hubbub.server.transfer.export import ExportError
 from tests.server.archives import export_archive, fill_guild, read_archive
 from tests.world import World
 

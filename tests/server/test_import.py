@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hubbub.server.moving import importer
-from hubbub.server.moving.importer import Importer, ImportSummary
-from hubbub.server.moving.sources import ArchiveSource
+from hubbub.server.transfer import importer
+from hubbub.server.transfer.importer import Importer, ImportSummary
+from hubbub.server.transfer.sources import ArchiveSource
 from tests.server.archives import export_archive, fill_guild, normalize, read_archive
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, World

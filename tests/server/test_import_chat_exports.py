@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hubbub.server.moving.chat_exports import ChatExportSource
-from hubbub.server.moving.importer import Importer, ImportSummary, check
-from hubbub.server.moving.records import InvalidArchive
+from hubbub.server.transfer.chat_exports import ChatExportSource
+from hubbub.server.transfer.importer import Importer, ImportSummary, check
+from hubbub.server.transfer.records import InvalidArchive
 from tests.media import png
 from tests.world import NOW_MS, Actor, World
 

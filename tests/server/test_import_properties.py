@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.identity import accounts
-from hubbub.server.moving.export import export_guild
-from hubbub.server.moving.importer import Importer
-from hubbub.server.moving.sources import ArchiveSource
+from hubbub.server.transfer.export import export_guild
+from hubbub.server.transfer.importer import Importer
+from hubbub.server.transfer.sources import ArchiveSource
 from tests.server.archives import normalize, read_archive
 from tests.server.test_import_untrusted import GUILD_ID, write_archive
 from tests.world import NOW_MS, small_config

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hubbub.server.moving.detection import open_source
-from hubbub.server.moving.importer import Importer, check
-from hubbub.server.moving.records import InvalidArchive
-from hubbub.server.moving.sources import ArchiveSource
+from hubbub.server.transfer.detection import open_source
+from hubbub.server.transfer.importer import Importer, check
+from hubbub.server.transfer.records import InvalidArchive
+from hubbub.server.transfer.sources import ArchiveSource
 from tests.media import png
 from tests.world import NOW_MS, World
 

@@ -22,6 +22,7 @@ from hubbub.protocol.shared_enums import ActivityPartyPrivacy, ActivityType, Sta
 from hubbub.sdk.clock import Clock
 
 PLATFORMS_MAX: Final = 10
+"""Maximum number of platforms of an activity."""
 SECONDS_DIGIT_DIFFERENCE: Final = 3
 """A timestamp with at least this many digits fewer than the current Unix milliseconds is in seconds (spec/rpc.md#8)."""
 

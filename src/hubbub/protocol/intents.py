@@ -15,11 +15,11 @@ class Intents:
     GUILD_EXPRESSIONS: Final = 1 << 3
     """Emoji, stickers and soundboard sounds."""
     GUILD_INTEGRATIONS: Final = 1 << 4
-    """Integrations."""
+    """Integrations that are added, changed and removed."""
     GUILD_WEBHOOKS: Final = 1 << 5
-    """Webhooks."""
+    """Changes to the webhooks of a channel."""
     GUILD_INVITES: Final = 1 << 6
-    """Invites."""
+    """Invites that are created and deleted."""
     GUILD_VOICE_STATES: Final = 1 << 7
     """Voice states and voice channel effects."""
     GUILD_PRESENCES: Final = 1 << 8

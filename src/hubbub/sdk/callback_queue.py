@@ -7,7 +7,7 @@ from typing import Any
 
 _queues: set["CallbackQueue"] = set()
 """Queues of all open clients, and of closed clients with undelivered callbacks."""
-_guard = threading.RLock()
+_lock = threading.RLock()
 """Guards `_queues`. Reentrant, because the garbage collector may close a client while this thread holds the lock."""
 _free_threaded = False
 """Whether new clients may be used from several threads."""
@@ -23,7 +23,7 @@ class CallbackQueue:
         self.owner_thread: int | None = None if _free_threaded else threading.get_ident()
         """Identifier of the only thread that may use the client; None if every thread may."""
         self.is_closed = False
-        with _guard:
+        with _lock:
             _queues.add(self)
 
     def put(self, function: Callable[..., object], *args: Any) -> None:
@@ -32,7 +32,7 @@ class CallbackQueue:
         if self.is_closed:
             # An operation started after `close` still completes with an error, which `run_callbacks` delivers only from
             # a registered queue.
-            with _guard:
+            with _lock:
                 _queues.add(self)
         if self.on_put is not None:
             self.on_put()
@@ -73,7 +73,7 @@ class CallbackQueue:
             self._unregister_if_empty()
 
     def _unregister_if_empty(self) -> None:
-        with _guard:
+        with _lock:
             if not self._queue:
                 _queues.discard(self)
 
@@ -85,7 +85,7 @@ def run_callbacks() -> int:
     """Deliver the queued callbacks of all clients that belong to the calling thread, and return how many there were.
 
     Call this once per frame. Clients created after `set_free_threaded` are served from any thread."""
-    with _guard:
+    with _lock:
         queues = [
             queue
             for queue in list(_queues)
@@ -102,5 +102,5 @@ def set_free_threaded() -> None:
 
 def all_queues() -> list[CallbackQueue]:
     """Return the queues of all open clients, and of closed clients with undelivered callbacks."""
-    with _guard:
+    with _lock:
         return list(_queues)

@@ -133,7 +133,7 @@ class ThreadDriver:
     """Driver with its own network thread, which starts with the first operation."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         """Guards the attributes of the driver."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -163,7 +163,7 @@ class ThreadDriver:
         self, work: Callable[[], Coroutine[Any, Any, T]], on_done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
         """Run `work` on the network thread and pass the finished task to `on_done`, which runs on that thread as well."""
-        with self._guard:
+        with self._lock:
             if not self._is_stopped:
                 loop = self._ensure_loop()
                 loop.call_soon_threadsafe(_create_task, loop, work, on_done)
@@ -172,13 +172,13 @@ class ThreadDriver:
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function on the network thread, if it is running."""
-        with self._guard:
+        with self._lock:
             if self._loop is not None and not self._is_stopped:
                 self._loop.call_soon_threadsafe(function, *args)
 
     def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
         """Run `final_work` on the network thread and wait for the thread to end."""
-        with self._guard:
+        with self._lock:
             was_stopped, self._is_stopped = self._is_stopped, True
             loop, thread = self._loop, self._thread
             if not was_stopped and loop is not None:

@@ -49,19 +49,19 @@ class Logs:
         self._has_warned_of_debug = False
         """Whether the warning about debug messages was logged."""
         self._secrets: set[str] = set()
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         """Guards the files and the secrets."""
         self.directory: Path | None = None
         """Directory of the log file; None until `set_directory` succeeds."""
 
     def add_secrets(self, *secrets: str | None) -> None:
         """Mask these secrets in all messages; values shorter than `SECRET_LENGTH_MIN` characters are ignored."""
-        with self._guard:
+        with self._lock:
             self._secrets.update(secret for secret in secrets if secret and len(secret) >= SECRET_LENGTH_MIN)
 
     def mask_secrets(self, message: str) -> str:
         """Return the message with secrets masked."""
-        with self._guard:
+        with self._lock:
             for secret in self._secrets:
                 message = message.replace(secret, MASK)
         message = _AUTHORIZATION_PATTERN.sub(rf"\1 {MASK}", message)
@@ -100,7 +100,7 @@ class Logs:
         message = self.mask_secrets(message)
         for callback in callbacks:
             self._callback_queue.put(callback, message, severity)
-        with self._guard:
+        with self._lock:
             # Read again under the lock, because another thread may have closed the file.
             file, minimum = (self._voice_file, self._voice_severity) if is_voice else (self._file, self._file_severity)
             if file is not None and severity >= minimum:
@@ -120,7 +120,7 @@ class Logs:
 
     def set_directory(self, path: str, min_severity: LoggingSeverity) -> bool:
         """Write messages to `hubbub.log` in a directory, overwriting it; return False if it cannot be opened."""
-        with self._guard:
+        with self._lock:
             if self._file is not None:
                 self._file.close()
             self._file, self._file_severity = None, min_severity
@@ -136,7 +136,7 @@ class Logs:
 
     def set_voice_directory(self, path: str, min_severity: LoggingSeverity) -> None:
         """Write voice messages to `hubbub-webrtc_0` in a directory, and rename the logs of the previous run."""
-        with self._guard:
+        with self._lock:
             if self._voice_file is not None:
                 self._voice_file.close()
             self._voice_file, self._voice_severity = None, min_severity
@@ -162,7 +162,7 @@ class Logs:
 
     def close(self) -> None:
         """Close the log files."""
-        with self._guard:
+        with self._lock:
             for file in (self._file, self._voice_file):
                 if file is not None:
                     file.close()

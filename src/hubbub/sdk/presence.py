@@ -63,7 +63,7 @@ class Presence:
         """Number of changes of the presence."""
         self._sent_revision = -1
         """Revision that was last sent; -1 if the presence must be sent again."""
-        self._sending = asyncio.Lock()
+        self._send_lock = asyncio.Lock()
         """Held while an update waits for the rate limit or is sent."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         """Waits for a number of seconds; tests replace it."""
@@ -206,7 +206,7 @@ class Presence:
     async def _send_presence(self) -> None:
         """Send the current presence within the rate limit; of several waiting calls only the last one sends."""
         revision = self._revision
-        async with self._sending:
+        async with self._send_lock:
             if self._sent_revision >= revision:
                 return
             clock = asyncio.get_running_loop().time

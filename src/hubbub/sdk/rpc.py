@@ -23,7 +23,7 @@ from hubbub.sdk.results import sdk_error
 RECEIVED_FRAME_BYTES_MAX: Final = 1 << 20
 """Maximum size of a received payload in bytes; the chat client accepts less (`rpc.PROGRAM_FRAME_BYTES_MAX`)."""
 RECONNECT_SECONDS: Final = 5.0
-"""Delay before the connection with the event subscriptions is reopened, in seconds."""
+"""Delay after a failed attempt to open the connection with the event subscriptions, in seconds."""
 NO_CHAT_CLIENT_MESSAGE: Final = "The chat client is not running on this machine"
 
 
@@ -47,11 +47,11 @@ class RpcClient:
         self._event_callbacks: dict[str, Callable[[Any], None]] = {}
         """Callbacks of the subscribed events by event name."""
         self._subscription_task: asyncio.Task[None] | None = None
-        """Task that keeps the subscriptions; None if there are none."""
+        """Task that opens the connection and renews the event subscriptions; None if there are none."""
         self._subscribed_connection: RpcConnection | None = None
         """The connection with the event subscriptions, or None."""
         self.reconnect_seconds = RECONNECT_SECONDS
-        """Delay before the connection with the event subscriptions is reopened, in seconds."""
+        """Delay after a failed attempt to open the connection with the event subscriptions, in seconds; tests shorten it."""
         core.close_hooks.append(self.close)
 
     async def connect(self, client_id: int = 0) -> "RpcConnection":
@@ -65,8 +65,8 @@ class RpcClient:
         """Send a command and return the data of its response.
 
         `args` are the arguments, or None for a command without arguments. `client_id` is the application whose
-        connection is used; 0 means the client's own. Raise SdkError with RPCError for an error response, or with
-        NetworkError without a chat client."""
+        connection is used; 0 means the client's own. Raise SdkError of type RPC_ERROR for an error response, or of type
+        NETWORK_ERROR if no chat client runs."""
         return await (await self.connect(client_id)).command(cmd, args)
 
     async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
@@ -127,7 +127,7 @@ class RpcConnection:
         self._writer: asyncio.StreamWriter | None = None
         """Writer of the open connection; None while it is closed."""
         self._read_task: asyncio.Task[None] | None = None
-        self._connecting = asyncio.Lock()
+        self._connect_lock = asyncio.Lock()
         self._pending: dict[str, asyncio.Future[Any]] = {}
         """Responses of the pending commands by nonce."""
         self.closed = asyncio.Event()
@@ -141,7 +141,7 @@ class RpcConnection:
         return self._writer is not None
 
     async def command(self, cmd: str, args: Any = None, evt: str | None = None) -> Any:
-        """Send a command and return the data of its response; raise SdkError with RPCError for an error.
+        """Send a command and return the data of its response; raise SdkError of type RPC_ERROR for an error response.
 
         `cmd` is the command, `args` its arguments or None, and `evt` the event of a subscription or None."""
         nonce = str(uuid.uuid4())
@@ -159,7 +159,7 @@ class RpcConnection:
 
     async def connect(self) -> None:
         """Connect to the chat client and perform the handshake, unless the connection is open."""
-        async with self._connecting:
+        async with self._connect_lock:
             if self._writer is not None:
                 return
             reader, writer = await self._open_socket()
@@ -195,7 +195,7 @@ class RpcConnection:
         raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT_MESSAGE, retryable=True)
 
     async def _read_frames(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Handle received frames until the connection ends, and fail the pending commands then."""
+        """Handle received frames until the connection ends, then fail the pending commands."""
         try:
             while True:
                 opcode, payload = await _read_frame(reader)
@@ -214,7 +214,7 @@ class RpcConnection:
             self.closed.set()
 
     def _handle_payload(self, payload: dict[str, Any]) -> None:
-        """Complete a pending command with its response, or report an event."""
+        """Complete a pending command with its response, or pass an event to `on_event`."""
         nonce, event, data = payload.get("nonce"), payload.get("evt"), payload.get("data")
         response = self._pending.get(nonce) if isinstance(nonce, str) else None
         if response is not None:

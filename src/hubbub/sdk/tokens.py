@@ -25,11 +25,11 @@ DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 SLOW_DOWN_SECONDS: Final = 5
 """Time in seconds that is added to the polling interval after a slow_down error or a network error."""
 EXPIRY_LEAD_SECONDS: Final = 600.0
-"""Longest time from the expiration callback to the expiry of a token, in seconds."""
+"""Maximum time from the expiration callback to the expiry of a token, in seconds."""
 EXPIRY_SHARE: Final = 0.1
-"""Longest time from the expiration callback to the expiry of a token, as a share of the token's lifetime."""
+"""Maximum time from the expiration callback to the expiry of a token, as a share of the token's lifetime."""
 TIMER_SECONDS_MAX: Final = 30 * 86_400.0
-"""Longest delay of a timer in seconds; the selector does not accept timeouts much longer than a month."""
+"""Maximum delay of a timer in seconds; the selector does not accept timeouts much longer than a month."""
 NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
 """Callback arguments of a failed token exchange."""
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from hubbub.server.identity import imports
-from hubbub.server.moving.importer import Importer
-from hubbub.server.moving.sources import ArchiveSource
+from hubbub.server.transfer.importer import Importer
+from hubbub.server.transfer.sources import ArchiveSource
 from tests.server.archives import export_archive, fill_guild
 from tests.world import Actor, Guild, World
 

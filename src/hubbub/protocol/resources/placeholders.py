@@ -10,7 +10,7 @@ from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.resources.members import GUILD_MEMBER_ADD, GUILD_MEMBER_REMOVE, GUILD_MEMBER_UPDATE
 
 CLAIM_CODE_MAX: Final = 100
-"""Maximum length of a claim code with the characters that are ignored."""
+"""Maximum length of a claim code in characters, including the spaces and hyphens that are ignored."""
 
 
 class ClaimPlaceholder(Struct, kw_only=True):
@@ -24,9 +24,9 @@ class ClaimedPlaceholder(Struct, kw_only=True):
     """A placeholder account that the caller has claimed."""
 
     user_id: UserId
-    """ID of the placeholder account, which authors keep in messages until the server has changed them."""
+    """ID of the placeholder account. Existing messages have this author ID until the server has updated them."""
     guild_id: GuildId
-    """ID of the guild, of which the caller is a member now if the account was."""
+    """ID of the imported guild. If the placeholder account was a member, the caller is now a member instead."""
     username: str
     """Name that the user had on the server that the guild came from."""
 

@@ -1,4 +1,4 @@
-"""Welcome screens of guilds, and the guide for new members."""
+"""Welcome screens and new member guides of guilds."""
 
 from typing import Annotated, Final
 
@@ -16,18 +16,19 @@ WELCOME_CHANNELS_MAX: Final = 5
 WELCOME_DESCRIPTION_MAX: Final = 140
 """Maximum length of the description of a welcome screen, in characters."""
 WELCOME_CHANNEL_DESCRIPTION_MAX: Final = 50
+"""Maximum length of the description of a channel on a welcome screen, in characters."""
 WELCOME_MESSAGE_MAX: Final = 300
-"""Maximum length of the greeting of a member guide, in characters."""
+"""Maximum length of the greeting of a new member guide, in characters."""
 NEW_MEMBER_ACTIONS_MAX: Final = 5
-"""Maximum number of actions of a member guide."""
+"""Maximum number of actions of a new member guide."""
 RESOURCE_CHANNELS_MAX: Final = 7
-"""Maximum number of resource channels of a member guide."""
+"""Maximum number of resource channels of a new member guide."""
 GUIDE_AUTHORS_MAX: Final = 10
-"""Maximum number of authors of the greeting of a member guide."""
+"""Maximum number of authors of the greeting of a new member guide."""
 GUIDE_TITLE_MAX: Final = 60
-"""Maximum length of the title of an action or a resource, in characters."""
+"""Maximum length of the title of an action or resource of a new member guide, in characters."""
 GUIDE_DESCRIPTION_MAX: Final = 200
-"""Maximum length of the description of an action or a resource, in characters."""
+"""Maximum length of the description of an action or resource of a new member guide, in characters."""
 
 EmojiName = Annotated[str, Meta(max_length=100)]
 GuideTitle = Annotated[str, Meta(min_length=1, max_length=GUIDE_TITLE_MAX)]
@@ -77,13 +78,13 @@ class UpdateWelcomeScreen(Struct, kw_only=True):
     welcome_channels: Annotated[list[SetWelcomeChannel], Meta(max_length=WELCOME_CHANNELS_MAX)] | None | UnsetType = (
         UNSET
     )
-    """New channels of the welcome screen, which replace all existing channels."""
+    """New channels of the welcome screen, which replace all existing channels; null removes all channels."""
     enabled: bool | None | UnsetType = UNSET
-    """Whether the welcome screen is enabled."""
+    """Whether the welcome screen is enabled; null keeps the value."""
 
 
 class GuideEmoji(Struct, kw_only=True):
-    """The emoji of an entry in the guide."""
+    """The emoji of an action or resource of a new member guide."""
 
     id: EmojiId | None = None
     """ID of a custom emoji; null for a Unicode emoji."""
@@ -94,7 +95,7 @@ class GuideEmoji(Struct, kw_only=True):
 
 
 class WelcomeMessage(Struct, kw_only=True):
-    """The greeting of the guide."""
+    """The greeting of a new member guide."""
 
     author_ids: Annotated[list[UserId], Meta(max_length=GUIDE_AUTHORS_MAX)]
     """IDs of the users who sign the greeting."""
@@ -131,14 +132,14 @@ class ResourceChannel(Struct, kw_only=True):
 
 
 class SetNewMemberWelcome(Struct, kw_only=True):
-    """The guide for new members."""
+    """The new member guide of a guild, as stored and as sent in requests."""
 
     # Stored as JSON: add fields with a default only, and never rename a field.
 
     enabled: bool = False
-    """Whether the guide is enabled."""
+    """Whether the new member guide is enabled."""
     welcome_message: WelcomeMessage | UnsetType = UNSET
-    """Greeting of the guide; absent if there is none."""
+    """Greeting of the new member guide; absent if there is none."""
     new_member_actions: Annotated[list[NewMemberAction], Meta(max_length=NEW_MEMBER_ACTIONS_MAX)] = []
     """Actions suggested to new members."""
     resource_channels: Annotated[list[ResourceChannel], Meta(max_length=RESOURCE_CHANNELS_MAX)] = []
@@ -146,7 +147,7 @@ class SetNewMemberWelcome(Struct, kw_only=True):
 
 
 class NewMemberWelcome(SetNewMemberWelcome, kw_only=True):
-    """The guide for new members of a guild."""
+    """The new member guide of a guild."""
 
     guild_id: GuildId
     """ID of the guild."""
@@ -180,7 +181,7 @@ GET_GUILD_NEW_MEMBER_WELCOME = Operation(
     other_statuses=(204,),
 )
 
-# First-party: the published API only reads the guide (decisions/0021).
+# First-party: the published API only reads the new member guide (decisions/0021).
 SET_GUILD_NEW_MEMBER_WELCOME = Operation(
     "PUT",
     "/guilds/{guild_id}/new-member-welcome",

@@ -27,35 +27,35 @@ class CallEncryption:
     def __init__(self, user_id: int, group_id: int) -> None:
         self._user_id, self._group_id = user_id, group_id
         self._session = davey.DaveSession(DAVE_VERSION, user_id, group_id)
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         """Guards the session, which the network thread and the voice thread use."""
 
     @property
     def ready(self) -> bool:
         """Whether the client is in a group and can encrypt and decrypt."""
-        with self._guard:
+        with self._lock:
             return self._session.ready
 
     @property
     def privacy_code(self) -> str:
         """Voice privacy code, which users compare to detect a man in the middle; empty without a group."""
-        with self._guard:
+        with self._lock:
             return self._session.voice_privacy_code or ""
 
     def reset(self) -> bytes:
         """Leave the group and return a new key package for joining another."""
-        with self._guard:
+        with self._lock:
             self._session.reinit(DAVE_VERSION, self._user_id, self._group_id)
             return bytes(self._session.get_serialized_key_package())
 
     def key_package(self) -> bytes:
         """Return the key package with which the client is added to a group."""
-        with self._guard:
+        with self._lock:
             return bytes(self._session.get_serialized_key_package())
 
     def set_external_sender(self, data: bytes) -> None:
         """Set the external sender, which may send proposals."""
-        with self._guard:
+        with self._lock:
             try:
                 self._session.set_external_sender(data)
             except Exception as error:
@@ -67,7 +67,7 @@ class CallEncryption:
             raise GroupError("Empty proposals message")
         operations = davey.ProposalsOperationType
         operation = operations.append if data[0] == _APPEND_PROPOSALS else operations.revoke
-        with self._guard:
+        with self._lock:
             try:
                 result = self._session.process_proposals(operation, data[1:], list(user_ids))
             except Exception as error:
@@ -76,7 +76,7 @@ class CallEncryption:
 
     def process_commit(self, data: bytes) -> None:
         """Process a commit, which advances the group to its next epoch."""
-        with self._guard:
+        with self._lock:
             try:
                 self._session.process_commit(data)
             except Exception as error:
@@ -84,7 +84,7 @@ class CallEncryption:
 
     def process_welcome(self, data: bytes) -> None:
         """Process a welcome, which makes the client a member of the group."""
-        with self._guard:
+        with self._lock:
             try:
                 self._session.process_welcome(data)
             except Exception as error:
@@ -92,7 +92,7 @@ class CallEncryption:
 
     def seal(self, frame: bytes) -> bytes | None:
         """Encrypt a frame for the group; return None without a group, because frames are never sent unencrypted."""
-        with self._guard:
+        with self._lock:
             if not self._session.ready:
                 return None
             try:
@@ -106,7 +106,7 @@ class CallEncryption:
             return frame
         if not frame.endswith(E2EE_TRAILER):
             return None
-        with self._guard:
+        with self._lock:
             try:
                 return bytes(self._session.decrypt(user_id, davey.MediaType.audio, frame))
             except Exception:

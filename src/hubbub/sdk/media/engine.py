@@ -69,7 +69,7 @@ class AudioEngine:
         self._warn = warn
         self._warned: set[str] = set()
         """Actions whose failure was already logged."""
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         """Guards the streams and the thread."""
         self._streams: list[AudioStream] = []
         self._thread: threading.Thread | None = None
@@ -82,7 +82,7 @@ class AudioEngine:
 
     def add(self, stream: AudioStream) -> None:
         """Add the stream of a call, and start the thread if it is not running."""
-        with self._guard:
+        with self._lock:
             self._streams.append(stream)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=VOICE_THREAD_NAME, daemon=True)
@@ -122,7 +122,7 @@ class AudioEngine:
         """Register new streams and close removed ones; return False if there are none left and the thread must end.
 
         `registered` are the streams in the selector; the method updates the list."""
-        with self._guard:
+        with self._lock:
             removed_streams = [stream for stream in self._streams if stream.is_removed]
             self._streams = [stream for stream in self._streams if not stream.is_removed]
             new_streams = [stream for stream in self._streams if stream not in registered]

@@ -19,8 +19,8 @@ from hubbub.server.core.files import Files
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.sqlite_tx import SqliteReadTx
 from hubbub.server.core.store import StoreUnavailable, Tx
-from hubbub.server.moving.export import ExportError, ExportSummary, export_guild
 from hubbub.server.terminal import print_error
+from hubbub.server.transfer.export import ExportError, ExportSummary, export_guild
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:

@@ -24,13 +24,13 @@ from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.identity import imports
-from hubbub.server.moving.detection import open_source
-from hubbub.server.moving.importer import Importer, ImportInUse, ImportSummary, check
-from hubbub.server.moving.records import InvalidArchive
-from hubbub.server.moving.sources import Source
-from hubbub.server.moving.template_source import TemplateSource
 from hubbub.server.places import guilds, templates
 from hubbub.server.terminal import print_error
+from hubbub.server.transfer.detection import open_source
+from hubbub.server.transfer.importer import Importer, ImportInUse, ImportSummary, check
+from hubbub.server.transfer.records import InvalidArchive
+from hubbub.server.transfer.sources import Source
+from hubbub.server.transfer.template_source import TemplateSource
 
 Progress = Callable[[str, int, int], None]
 

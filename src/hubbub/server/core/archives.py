@@ -1,6 +1,6 @@
 """Declarations of the tables that an archive of a guild contains.
 
-A slice lists its tables in `archive=` of its `Slice`. `hubbub.server.moving` writes them to archives and reads them again,
+A slice lists its tables in `archive=` of its `Slice`. `hubbub.server.transfer` writes them to archives and reads them again,
 so a slice needs no code of its own for it (decisions/0129).
 """
 

@@ -25,7 +25,7 @@ SETTLE_ROUNDS: Final = 10
 """Event loop iterations that `settle` grants to tasks that a timer has just woken."""
 
 WAIT_SECONDS_MAX: Final = 3600.0
-"""Longest time in seconds that a timer sleeps before it checks the clock, since the wall clock may be corrected."""
+"""Maximum time in seconds that a timer sleeps before it checks the clock, since the wall clock may be corrected."""
 
 TIMER_SLACK_SECONDS: Final = 0.0005
 """Seconds added to each wait, because loop timers may fire early and `now_ms` rounds down."""

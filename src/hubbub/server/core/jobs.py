@@ -37,7 +37,7 @@ LEASE_USE_MAX: Final = 0.8
 BACKOFF_MS: Final = 1_000
 """Delay in milliseconds before the first retry; it doubles with each attempt, up to `BACKOFF_MAX_MS`."""
 BACKOFF_MAX_MS: Final = 10 * 60_000
-"""Longest delay in milliseconds before a retry."""
+"""Maximum delay in milliseconds before a retry."""
 RETRY_PERIOD_MS: Final = 24 * 3_600_000
 """Time in milliseconds after the first attempt from which a job that fails again is marked as failed."""
 STORE_RETRY_MS: Final = 1_000

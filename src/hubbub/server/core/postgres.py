@@ -6,7 +6,7 @@ as on SQLite (decisions/0003). Reads run over one REPEATABLE READ snapshot.
 Quick writes and short reads run as greenlets on the event loop (decisions/0100). The loop tries a unit once. The
 threads do everything that may take longer: other writes and reads, retries after a conflict, new connections, and the
 outcome of a lost commit. Reads have their own threads, so that they never wait for writes. A unit that conflicts again
-has further threads, which run the units of one object in turn with those of all processes (decisions/0131).
+runs in further threads, one unit per object at a time across all processes (decisions/0131).
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from hubbub.server.core.postgres_connection import (
     connect,
     connect_with_retries,
 )
-from hubbub.server.core.postgres_contention import ContendedTasks, turn
+from hubbub.server.core.postgres_contention import ContendedTasks, contention_lock
 from hubbub.server.core.postgres_loop import LoopConnection, LoopConnections, Unit
 from hubbub.server.core.postgres_monitor import ConnectionMonitor
 from hubbub.server.core.postgres_tx import PostgresTx
@@ -62,20 +62,22 @@ LOOP_WRITERS_MAX: Final = 8
 LOOP_READERS_MAX: Final = 4
 """Maximum number of connections for reads on the event loop."""
 CONCURRENT_ATTEMPTS_MAX: Final = 2
-"""Maximum number of attempts of a conflicting unit of work before it waits for its turn among the contended units."""
+"""Maximum number of attempts of a conflicting unit of work before it is queued as a contended unit."""
 CONTENDED_SECONDS_MAX: Final = 10.0
-"""How long a contended unit waits and is retried, in seconds, before the caller gets StoreUnavailable."""
+"""Time in seconds for which a contended unit waits and is retried before the caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
-"""Longest wait after the first conflict, in seconds; it doubles with each attempt, up to `BACKOFF_SECONDS_MAX`."""
+"""Maximum delay after the first conflict, in seconds; it doubles with each attempt, up to `BACKOFF_SECONDS_MAX`."""
 BACKOFF_SECONDS_MAX: Final = 0.1
+"""Maximum delay between two attempts, in seconds."""
 QUEUED_UNITS_MAX: Final = 10_000
-"""Maximum number of waiting units from which the store rejects new ones."""
+"""Number of waiting units at which the store rejects new units."""
 OUTCOME_POLLS_MAX: Final = 20
-"""Maximum number of times that the server is asked for the outcome of a commit that is still in progress."""
+"""Maximum number of queries for the outcome of a commit that is still in progress."""
 OUTCOME_POLL_SECONDS: Final = 0.05
+"""Interval between two queries for the outcome of a commit, in seconds."""
 
 _backoff_random = random.Random()
-"""A separate generator: with a seeded global one all processes would wait equally long and conflict again."""
+"""A separate generator: if a program seeded the global one, all processes would wait equally long and conflict again."""
 
 _CONFLICTS: Final = (SerializationFailure, DeadlockDetected, LockNotAvailable)
 
@@ -115,7 +117,7 @@ class PostgresDatabase(Database):
         self._round_trips = RoundTrips()
         self._is_open = False
         self._is_unreachable = False
-        """Whether the monitor found that the server does not respond."""
+        """Whether the monitor found that PostgreSQL does not respond."""
         self._accepted: set[Unit] = set()
         """Units whose callers wait."""
         self._blocking_connections: set[BlockingConnection] = set()
@@ -134,7 +136,7 @@ class PostgresDatabase(Database):
 
     @property
     def round_trips(self) -> int:
-        """The approximate number of round trips to the server so far."""
+        """The approximate number of round trips to PostgreSQL so far."""
         return self._round_trips.count
 
     async def start(self) -> None:
@@ -183,7 +185,7 @@ class PostgresDatabase(Database):
             self._reads.put(None)
         for number, thread in enumerate(self._threads):
             if number == self._thread_count:
-                # Only now, because the threads for writes pass on the units that conflict.
+                # The threads for writes have ended. Until then they add units that conflict to this queue.
                 self._contended.close()
             await asyncio.to_thread(thread.join)
         self._threads.clear()
@@ -217,7 +219,7 @@ class PostgresDatabase(Database):
         await self.write(lambda tx: tx.stamp)
 
     def _accept(self) -> "asyncio.Future[Any]":
-        """Return the future of a new unit of work. Raise if the store accepts none."""
+        """Return the future of a new unit of work. Raise StoreUnavailable if the store does not accept units now."""
         if not self._is_open:
             raise StoreUnavailable("the store is not open")
         if self._is_unreachable:
@@ -229,7 +231,7 @@ class PostgresDatabase(Database):
         return self._loop.create_future()
 
     async def _wait_for(self, unit: Unit) -> Any:
-        """Wait for a unit. Raise StoreUnavailable if the server stops responding meanwhile."""
+        """Wait for the result of a unit. Raise StoreUnavailable if PostgreSQL stops responding meanwhile."""
         self._accepted.add(unit)
         try:
             return await unit.future
@@ -237,7 +239,7 @@ class PostgresDatabase(Database):
             self._accepted.discard(unit)
 
     def _fail_accepted(self) -> None:
-        """Let all callers fail, and reject new units, because the server does not respond.
+        """Raise StoreUnavailable in all callers and reject new units, because PostgreSQL does not respond.
 
         Whether a unit that is being committed succeeds is unknown. Units that did not start are skipped."""
         self._is_unreachable = True
@@ -355,19 +357,21 @@ class PostgresDatabase(Database):
                     return
                 except _CONFLICTS:
                     self._count_retry()
-            self._contended.put(unit.key, partial(self._write_in_turn, unit, time.monotonic() + CONTENDED_SECONDS_MAX))
+            self._contended.put(
+                unit.key, partial(self._write_contended, unit, time.monotonic() + CONTENDED_SECONDS_MAX)
+            )
         except _LostInCommit as lost:
             self._resolve_lost_commit(unit, lost)
         except BaseException as error:
             self._fail(unit, error)
 
-    def _write_in_turn(self, unit: Unit, deadline: float) -> None:
+    def _write_contended(self, unit: Unit, deadline: float) -> None:
         """Run a contended unit until it commits or fails, or until the deadline, and deliver the result."""
 
-        def attempt_in_turn(connection: PostgresConnection) -> None:
+        def attempt_with_lock(connection: PostgresConnection) -> None:
             if unit.has_failed:
                 return
-            with turn(connection, unit.key):
+            with contention_lock(connection, unit.key):
                 for attempt in itertools.count():
                     try:
                         return self._attempt(connection, unit)
@@ -378,16 +382,16 @@ class PostgresDatabase(Database):
                     _back_off(attempt)
 
         try:
-            self._on_connection(attempt_in_turn)
+            self._on_connection(attempt_with_lock)
         except _LostInCommit as lost:
             self._resolve_lost_commit(unit, lost)
         except BaseException as error:
             self._fail(unit, error)
 
     def _resolve_lost_commit(self, unit: Unit, lost: _LostInCommit) -> None:
-        """Query the server for the outcome of a commit whose connection was lost, and deliver it.
+        """Query the outcome of a commit whose connection was lost, and deliver the result of the unit.
 
-        Without a transaction ID the outcome stays unknown, and the result is StoreUnavailable."""
+        If the outcome stays unknown, for example without a transaction ID, the caller gets StoreUnavailable."""
         is_committed = False
         transaction_id = lost.tx.transaction_id
         if transaction_id is not None:
@@ -451,14 +455,14 @@ class PostgresDatabase(Database):
 
 
 def _run_tasks(tasks: _Tasks) -> None:
-    """Run queued tasks until the store is closed; each thread for writes or reads runs this."""
+    """Run queued tasks until the store is closed; this is the main function of the threads for writes and reads."""
     while (task := tasks.get()) is not None:
         task()
 
 
 def _is_committed(url: str, transaction_id: int) -> bool:
     """Wait for the end of a transaction and return whether it was committed; False if it does not end in time."""
-    # A separate connection: those of the store may be as broken as the lost one.
+    # The connections of the store may be broken, too, so use a separate connection.
     with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
         for _ in range(OUTCOME_POLLS_MAX):
             cursor = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (str(transaction_id),))

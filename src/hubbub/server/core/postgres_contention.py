@@ -1,7 +1,7 @@
-"""Units of work that conflicted: units of one object run in turn, over all processes.
+"""Serialization of units of work that conflicted: one unit per object at a time, across all processes.
 
-Contended units would conflict with each other again and again. In turn they can only conflict with units that run for the
-first time, so each attempt is likely to succeed. Units of other objects do not wait for them.
+Without serialization, contended units would conflict with each other repeatedly. A serialized unit can only conflict with
+units that are not contended yet, so each attempt is likely to succeed. Units of other objects do not wait for it.
 """
 
 import logging
@@ -18,14 +18,14 @@ from hubbub.server.core.postgres_statements import find_statement
 
 log = logging.getLogger(__name__)
 
-_TURN_LOCKS: Final = 0x48756262
-"""First number of the advisory locks of the database; the second one is derived from the key of the units."""
+_LOCK_NAMESPACE: Final = 0x48756262
+"""First key of the advisory locks; the second key is derived from the ID of the object."""
 LOCKS_MAX: Final = (1 << 31) - 1
-"""Number of different locks; a prime, so that all bits of a key count."""
+"""Number of different locks; a prime, so that all bits of an object ID affect the lock."""
 
 _BEGIN: Final = find_statement("BEGIN")
-_ACQUIRE: Final = find_statement(f"SELECT pg_advisory_lock({_TURN_LOCKS}, CAST(? AS integer))")
-_RELEASE: Final = find_statement(f"SELECT pg_advisory_unlock({_TURN_LOCKS}, CAST(? AS integer))")
+_ACQUIRE: Final = find_statement(f"SELECT pg_advisory_lock({_LOCK_NAMESPACE}, CAST(? AS integer))")
+_RELEASE: Final = find_statement(f"SELECT pg_advisory_unlock({_LOCK_NAMESPACE}, CAST(? AS integer))")
 
 
 class ContendedTasks:
@@ -47,13 +47,13 @@ class ContendedTasks:
             self._condition.notify()
 
     def close(self) -> None:
-        """Let the threads end when no function is left."""
+        """Make the threads end when the queue is empty."""
         with self._condition:
             self._is_closed = True
             self._condition.notify_all()
 
     def run(self) -> None:
-        """Run functions until the queue is closed and empty; each thread runs this."""
+        """Run functions until the queue is closed and empty; this is the main function of each thread."""
         while (taken := self._take()) is not None:
             key, task = taken
             try:
@@ -64,7 +64,7 @@ class ContendedTasks:
                     self._condition.notify_all()
 
     def _take(self) -> tuple[int, Callable[[], None]] | None:
-        """Wait for the first function whose key is not running and return it; return None after the end."""
+        """Wait for the first function whose key is not running and return it; return None if the queue is closed and empty."""
         with self._condition:
             while True:
                 for index, (key, task) in enumerate(self._waiting):
@@ -78,31 +78,32 @@ class ContendedTasks:
 
 
 @contextmanager
-def turn(connection: PostgresConnection, key: int) -> Iterator[None]:
-    """Hold the turn of the contended units of a key; it ends with the connection, too.
+def contention_lock(connection: PostgresConnection, key: int) -> Iterator[None]:
+    """Hold the advisory lock of a key. PostgreSQL also releases it when the connection closes.
 
-    If another process does not finish its turn in time, continue without it: the turn reduces conflicts, and isolation
+    If another process does not release the lock in time, continue without it: the lock reduces conflicts, and isolation
     does not depend on it."""
-    lock = key % LOCKS_MAX
-    has_turn = _acquire(connection, lock)
+    lock_key = key % LOCKS_MAX
+    has_lock = _acquire(connection, lock_key)
     try:
         yield
     finally:
-        if has_turn and not connection.is_lost:
+        if has_lock and not connection.is_lost:
             connection.begin(None)
-            connection.send(_RELEASE, (lock,))
+            connection.send(_RELEASE, (lock_key,))
             connection.end()
 
 
-def _acquire(connection: PostgresConnection, lock: int) -> bool:
-    """Wait for the turn, at most for the lock timeout of the connection. Return False if it did not become free."""
-    # A lock of the session, acquired before the transaction: its snapshot must not be older than the turn.
+def _acquire(connection: PostgresConnection, lock_key: int) -> bool:
+    """Acquire a lock within the connection's lock timeout. Return False if another process still holds it."""
+    # The lock belongs to the database session and is acquired before the transaction of the unit, whose snapshot must not be
+    # older than the lock.
     connection.begin(_BEGIN)
     try:
-        connection.execute(_ACQUIRE, (lock,))
+        connection.execute(_ACQUIRE, (lock_key,))
         connection.commit()
     except (LockNotAvailable, DeadlockDetected):
-        log.info("Another process did not finish its turn of contended units in time")
+        log.info("Another process did not release the lock of contended writes in time; continuing without it")
         connection.end()
         return False
     return True

@@ -1,8 +1,8 @@
 """Units of work on the event loop: greenlets that wait for their connection without blocking the loop.
 
-A unit of work is a plain synchronous function. It runs in a greenlet, which is suspended while the unit waits for the
-server and resumed by the loop when the socket is readable. A request therefore needs neither another thread nor a lock to
-run its statements (decisions/0100).
+A unit of work is a plain synchronous function. It runs in a greenlet, which is suspended while the unit waits for
+PostgreSQL and resumed by the loop when the socket is readable. A request therefore needs neither another thread nor a lock
+to run its statements (decisions/0100).
 """
 
 import asyncio
@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 
 
 class Unit(NamedTuple):
-    """A unit of work."""
+    """A unit of work with the future of its caller."""
 
     work: Callable[[Tx], Any]
     future: "asyncio.Future[Any]"
-    """The future of the caller."""
+    """The future for which the caller waits."""
     key: int = 0
     """The ID of the object that the unit changes, such as a guild or channel; 0 if it is unknown."""
 
@@ -50,7 +50,7 @@ class LoopConnection(PostgresConnection):
         self._loop = loop
         self._on_idle_loss = on_idle_loss
         self._suspended: greenlet | None = None
-        # A duplicate, because libpq closes its own descriptor on an error while the loop still watches it.
+        # libpq closes its own descriptor on an error while the loop still watches it, so the loop watches a duplicate.
         self._descriptor = os.dup(self._pgconn.socket)
         loop.add_reader(self._descriptor, self._resume)
 
@@ -187,7 +187,8 @@ class LoopConnections:
     def _reuse(self, connection: LoopConnection) -> None:
         if self._waiting:
             self._busy.add(connection)
-            # Not from this greenlet, so that greenlets do not nest and the loop serves other sockets in between.
+            # The loop starts the unit instead of this greenlet, so that greenlets do not nest and the loop serves other sockets
+            # in between.
             self._loop.call_soon(self._start, connection, self._waiting.popleft())
         else:
             self._idle.append(connection)

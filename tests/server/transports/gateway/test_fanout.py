@@ -353,7 +353,7 @@ async def test_only_sessions_that_missed_a_guild_event_are_invalidated(
     await platform.publish_message(PUBLIC_CHANNEL_ID, "after")
     assert [await take_message_contents(client) for client in clients] == [["after"], ["after"]]
     assert await other_guild.take_event_names() == []
-    assert "failed to deliver a guild event" in caplog.text
+    assert "Failed to deliver a guild event" in caplog.text
 
 
 async def test_a_guild_failure_while_a_session_starts_invalidates_it(platform: GatewayPlatform) -> None:

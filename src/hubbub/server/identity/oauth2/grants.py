@@ -210,7 +210,7 @@ def _exchange_refresh_token(
         return invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     if is_provisional:
         # spec/sdk.md#8.1: this grant is deprecated; clients should send a new credential of the provider instead.
-        log.info("deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
+        log.info("Deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
     return IssuedTokens(result)
 
 

@@ -22,7 +22,7 @@ _AUDITED_FIELDS = (
     "icon",
     "unicode_emoji",
 )
-"""Fields that the audit log records when a role is created, updated or deleted."""
+"""Fields that the audit log records when a role is created or deleted."""
 _AUDITED_UPDATE_FIELDS = (*_AUDITED_FIELDS, "position")
 """Fields that the audit log records when a role is updated."""
 

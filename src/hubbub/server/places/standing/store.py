@@ -46,7 +46,7 @@ class GuildMembership(NamedTuple):
 
 
 class HeldRole(NamedTuple):
-    """A role of a member."""
+    """The columns of a member's role that permission checks need."""
 
     id: int
     permissions: int
@@ -74,14 +74,14 @@ class Grants(NamedTuple):
     """Roles of the other user without @everyone."""
 
 
-_ROLE: Final = 0
-"""First column of a role in the rows of `_SELECT_GRANTS`; then its ID, permissions and position."""
-_OVERWRITE: Final = 1
-"""First column of an overwrite in the rows of `_SELECT_GRANTS`; then its target, allow and deny bits."""
-_OTHER_MEMBER: Final = 2
-"""First column of the other user in `_SELECT_GRANTS_WITH_MEMBER`; then `pending`, `flags` and `timed_out_until_ms`."""
-_OTHER_ROLE: Final = 3
-"""First column of a role of the other user; then its ID, permissions and position."""
+_ROLE_ROW: Final = 0
+"""Row kind of a role, in the first column of `_SELECT_GRANTS`. The other columns are its ID, permissions and position."""
+_OVERWRITE_ROW: Final = 1
+"""Row kind of an overwrite, in the first column of `_SELECT_GRANTS`. The other columns are its target ID, allow and deny bits."""
+_OTHER_MEMBER_ROW: Final = 2
+"""Row kind of the other user, in the first column of `_SELECT_GRANTS_WITH_MEMBER`. The other columns are those of `OtherMember`."""
+_OTHER_ROLE_ROW: Final = 3
+"""Row kind of a role of the other user, in the first column. The other columns are its ID, permissions and position."""
 
 _REF_COLUMNS = ", ".join(ChannelRef._fields)
 _MEMBERSHIP_COLUMNS = "g.owner_id, g.mfa_level, m.user_id, m.pending, m.flags, m.timed_out_until_ms"
@@ -96,8 +96,8 @@ _SELECT_GRANTS = (
     "WHERE mr.guild_id = ? AND mr.user_id = ? UNION ALL SELECT 0, id, permissions, position FROM roles WHERE id = ? "
     "UNION ALL SELECT 1, target_id, allow, deny FROM overwrites WHERE channel_id = ?"
 )
-# By the channel alone, so that it can be sent before the channel is read. The types are those of threads, which have the
-# overwrites of their parent.
+# This query needs only the channel ID, so that it can be sent before the channel is read. Types 10 to 12 are threads, which
+# have the overwrites of their parent.
 _SELECT_GRANTS_IN_CHANNEL: Final = CachedQuery(
     "SELECT 0, r.id, r.permissions, r.position FROM channels c JOIN member_roles mr ON mr.guild_id = c.guild_id "
     "JOIN roles r ON r.id = mr.role_id WHERE c.id = ? AND mr.user_id = ? "
@@ -178,7 +178,7 @@ def find_channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[
 
 
 def prefetch_grants(tx: Tx, channel_id: int, user_id: int) -> None:
-    """Announce that `list_grants` follows."""
+    """Prefetch the query of `list_grants`, so that it needs no round trip of its own."""
     tx.prefetch(_SELECT_GRANTS_IN_CHANNEL, channel_id, user_id, channel_id, channel_id)
 
 
@@ -190,12 +190,12 @@ def list_grants(tx: Tx, channel_id: int, user_id: int) -> Grants:
 def _group_grants(rows: Iterable[tuple[int, ...]]) -> Grants:
     grants = Grants([], {}, None, [])
     for kind, *columns in rows:
-        if kind == _ROLE:
+        if kind == _ROLE_ROW:
             grants.roles.append(HeldRole(*columns))
-        elif kind == _OVERWRITE:
+        elif kind == _OVERWRITE_ROW:
             target_id, allow, deny = columns
             grants.overwrites[target_id] = (allow, deny)
-        elif kind == _OTHER_ROLE:
+        elif kind == _OTHER_ROLE_ROW:
             grants.other_roles.append(HeldRole(*columns))
         else:
             grants = grants._replace(other_member=OtherMember(*columns))

@@ -1,4 +1,4 @@
-"""Welcome screens of guilds, and their guides for new members."""
+"""Welcome screens of guilds, and their new member guides."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice

@@ -1,4 +1,4 @@
-"""Update the welcome screen and the guide: store, record in the audit log."""
+"""Updates of the welcome screen and the new member guide, with audit log entries."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
@@ -33,7 +33,7 @@ def _screen_view(row: WelcomeScreenRow) -> wire.WelcomeScreen:
 def set_guide(
     call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
 ) -> None:
-    """Store the guide for new members, with an audit log entry; `before` is None if there was no guide."""
+    """Store the new member guide, with an audit log entry; `before` is None if there was no guide."""
     store.put_guide(call.tx, guild_id, codec.encode(after).decode())
     changes = audit.differences(before, after)
     if before is None:

@@ -1,4 +1,4 @@
-"""The welcome screen and the guide for new members in the archive of a guild."""
+"""The welcome screen and the new member guide in the archive of a guild."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""HTTP handlers for the welcome screen and the guide for new members."""
+"""HTTP handlers for the welcome screen and the new member guide."""
 
 from collections.abc import Iterable, Sequence
 
@@ -54,7 +54,7 @@ def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.Update
 
 @handles(wire.GET_GUILD_NEW_MEMBER_WELCOME)
 def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMemberWelcome | Response:
-    """Get a guild's guide for new members.
+    """Get a guild's new member guide.
 
     The status is 204 if the guild has no guide."""
     access.get_guild_standing(call, guild_id)
@@ -66,7 +66,7 @@ def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMembe
 def set_guild_new_member_welcome(
     call: Call, guild_id: GuildId, body: wire.SetNewMemberWelcome
 ) -> wire.NewMemberWelcome:
-    """Update a guild's guide for new members."""
+    """Update a guild's new member guide."""
     channel_ids = {
         (field, index): item.channel_id
         for field in ("new_member_actions", "resource_channels")

@@ -1,4 +1,4 @@
-"""SQL for the welcome_screens table, and for the guild_homes table with the guides for new members."""
+"""SQL for the welcome_screens table, and for the guild_homes table with the new member guides."""
 
 from typing import Final, NamedTuple
 
@@ -44,13 +44,13 @@ def put(tx: Tx, row: WelcomeScreenRow) -> None:
 
 
 def find_guide(tx: Tx, guild_id: int) -> str | None:
-    """Return the guide for new members as JSON, or None."""
+    """Return a guild's new member guide as JSON, or None."""
     settings: str | None = tx.value("SELECT settings FROM guild_homes WHERE guild_id = ?", guild_id)
     return settings
 
 
 def put_guide(tx: Tx, guild_id: int, settings: str) -> None:
-    """Insert or update the guide for new members."""
+    """Insert or update a guild's new member guide."""
     tx.run(
         "INSERT INTO guild_homes (guild_id, settings) VALUES (?, ?) "
         "ON CONFLICT (guild_id) DO UPDATE SET settings = excluded.settings",

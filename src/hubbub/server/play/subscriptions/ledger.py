@@ -26,9 +26,9 @@ REFUND_JOB: Final = "payments.refund"
 """Kind of the job that refunds a payment."""
 
 RETRY_MIN_MS: Final = 60_000
-"""Shortest delay in milliseconds before a request to an unresponsive payment provider is retried."""
+"""Minimum delay in milliseconds before a request to an unresponsive payment provider is retried."""
 RETRY_MAX_MS: Final = 3_600_000
-"""Longest delay in milliseconds before a request to an unresponsive payment provider is retried."""
+"""Maximum delay in milliseconds before a request to an unresponsive payment provider is retried."""
 
 
 class RefundJob(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from hubbub.server.play.webhook_events import actions
 DELAY_MS: Final = 1_000
 """Delay in milliseconds before the first retry; each retry doubles it."""
 DELAY_MAX_MS: Final = 128_000
-"""Longest delay in milliseconds between two attempts."""
+"""Maximum delay in milliseconds between two attempts."""
 DOUBLINGS_MAX: Final = 10
 """Maximum number of doublings, more than DELAY_MAX_MS needs; it only keeps the computed delay small."""
 

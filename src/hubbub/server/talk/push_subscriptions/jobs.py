@@ -171,7 +171,7 @@ async def send(operation: AsyncOperation, job: Job) -> None:
     elif status == _TOO_MANY_STATUS or status >= 500:
         raise RetryLater(_compute_retry_delay_ms(job, headers), f"the push service returned status {status}")
     elif not 200 <= status < 300:
-        log.warning("a push service rejected a notification", extra={"status": status})
+        log.warning("A push service rejected a notification", extra={"status": status})
         raise DropJob(f"the push service rejected the notification with status {status}")
 
 

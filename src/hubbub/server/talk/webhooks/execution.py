@@ -26,9 +26,10 @@ def execute_webhook(
 ) -> Message | Response:
     """Execute a webhook.
 
-    The response contains the message with `wait`; otherwise it is 204."""
+    With `wait`, the response contains the message; otherwise the status is 204."""
     sender = rules.require_sender(call, webhook_id, webhook_token)
     if not isinstance(sender, WebhookRow):
+        # The token belongs to an interaction, and the request creates a followup message.
         return sender.create(call, body)
     message = _send_message(call, sender, body, query, with_components=query.with_components)
     return message if query.wait else Response(204)

@@ -1,4 +1,4 @@
-"""Truncation of text."""
+"""Truncation of Slack and GitHub texts to the limits of messages."""
 
 from typing import Final
 

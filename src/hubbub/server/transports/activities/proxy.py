@@ -132,11 +132,11 @@ async def forward(
             raise ClientDisconnected from error
         problem, status = error, body.error_status or 502  # type: ignore[assignment]
     if response is not None and response.prepared:
-        log.info("the response of an activity's target was interrupted: %r", problem)
+        log.info("The response of an activity's target was interrupted: %r", problem)
         if request.transport is not None:
             request.transport.abort()
         raise ClientDisconnected from problem
-    log.info("an activity's target did not respond: %r", problem)
+    log.info("An activity's target did not respond: %r", problem)
     if is_forbidden_target(problem):
         raise ProxyError(502, FORBIDDEN_TEXT) from problem
     raise ProxyError(status) from problem

@@ -102,10 +102,10 @@ class ActivityServer:
             response = pages.error_page(ProxyError(502), self._frame_ancestors)
             response.force_close()
         except StoreUnavailable as error:
-            log.warning("database unavailable: %s", error)
+            log.warning("Database unavailable: %s", error)
             response = pages.error_page(ProxyError(503), self._frame_ancestors)
         except Exception:
-            log.exception("activity request failed")
+            log.exception("Activity request failed")
             response = pages.error_page(ProxyError(500), self._frame_ancestors)
         method = request.method if request.method in _METRICS_METHODS else "other"
         # A target may return statuses that do not exist; they share one metrics label.
@@ -209,7 +209,7 @@ class ActivityServer:
             host = URL(f"https://{mapped.authority}", encoded=True).host or ""
             is_private = await self._streams.is_allowed_private_host(host)
         except (UnreachableError, ValueError) as error:
-            log.info("cannot resolve the target of an activity: %r", error)
+            log.info("Cannot resolve the target of an activity: %r", error)
             raise ProxyError(502) from error
         origin = f"{'http' if is_private else 'https'}://{mapped.authority}"
         base = f"ws{origin.removeprefix('http')}" if is_websocket else origin

@@ -97,12 +97,12 @@ class ActivitySockets:
                 return await stack.enter_async_context(connecting)
         except aiohttp.WSServerHandshakeError as error:
             # The target may reject a client by 401, 403 or 404; any other status means that it has no WebSocket there.
-            log.info("an activity's target rejected a WebSocket handshake: %d", error.status)
+            log.info("An activity's target rejected a WebSocket handshake: %d", error.status)
             raise ProxyError(404 if error.status == 404 else 403 if error.status in (401, 403) else 502) from error
         except TimeoutError as error:
             raise ProxyError(504) from error
         except (UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
-            log.info("an activity's target did not respond: %r", error)
+            log.info("An activity's target did not respond: %r", error)
             raise ProxyError(502, FORBIDDEN_TEXT if is_forbidden_target(error) else None) from error
 
 

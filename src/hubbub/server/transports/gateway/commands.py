@@ -119,10 +119,10 @@ class Commands:
                 raise
         except ApiError as error:
             # The gateway protocol has no error response (spec/gateway.md#7).
-            log.debug("gateway command rejected", extra={"command": command.name, "reason": str(error)})
+            log.debug("Gateway command rejected", extra={"command": command.name, "reason": str(error)})
             return
         except StoreUnavailable:
-            log.warning("gateway command failed: the database is unavailable", extra={"command": command.name})
+            log.warning("Gateway command failed: the database is unavailable", extra={"command": command.name})
             return
         for event, body in replies:
             session.send(self._sessions.create_packet(event, body))

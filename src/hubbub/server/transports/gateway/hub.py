@@ -238,7 +238,7 @@ class GuildHub:
             try:
                 self._deliver(dispatch, None)
             except Exception:
-                log.exception("failed to deliver a guild event", extra={"guild_id": self.guild_id})
+                log.exception("Failed to deliver a guild event", extra={"guild_id": self.guild_id})
                 self._invalidate_all()
 
     def _start_queue_task(self) -> None:
@@ -255,7 +255,7 @@ class GuildHub:
                     else:
                         await self._process(item, None)
                 except Exception:
-                    log.exception("failed to deliver a guild event", extra={"guild_id": self.guild_id})
+                    log.exception("Failed to deliver a guild event", extra={"guild_id": self.guild_id})
                     self._invalidate_all(item if isinstance(item, Seat) else None)
         finally:
             self._queue_task = None
@@ -318,7 +318,7 @@ class GuildHub:
             try:
                 return await read()
             except Exception:
-                log.exception("failed to read a guild; retrying", extra={"guild_id": self.guild_id})
+                log.exception("Failed to read a guild; retrying", extra={"guild_id": self.guild_id})
                 await asyncio.sleep(RETRY_DELAY_SECONDS)
 
     def _set_state(self, state: GuildState) -> None:

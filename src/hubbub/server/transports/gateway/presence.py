@@ -196,7 +196,7 @@ class PresenceFeed:
             self._last_message_at = dict.fromkeys(self._last_message_at, now)
         lost_nodes = [node for node, at in self._last_message_at.items() if now - at >= NODE_TIMEOUT_SECONDS]
         for node in lost_nodes:
-            log.warning("a node stopped responding; ending its sessions", extra={"node": node})
+            log.warning("A node stopped responding; ending its sessions", extra={"node": node})
             self._on_lost_sessions(self._presences.sessions(node))
             self._remove_node(node)
         if lost_nodes:
@@ -321,7 +321,7 @@ class PresenceFeed:
                 try:
                     audience = await self._find_audience(change.user_id, with_friends=not change.is_bot)
                 except Exception:
-                    log.exception("failed to publish a presence")
+                    log.exception("Failed to publish a presence")
                     continue
                 for dispatch in _updates(change, audience):
                     if not change.to_all_nodes:

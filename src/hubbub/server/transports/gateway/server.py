@@ -50,7 +50,7 @@ ENCODINGS: Final = {"json": Encoding.JSON, "etf": Encoding.ETF}
 SOCKET_FRAME_BYTES_MAX: Final = 1024 * 1024
 """Largest frame that the WebSocket reader accepts; `gateway.frame_bytes_max` is the smaller limit of the protocol."""
 SWEEP_INTERVAL_SECONDS: Final = 2.0
-"""Longest interval in seconds between two runs of the periodic cleanup."""
+"""Maximum interval in seconds between two runs of the periodic cleanup."""
 
 
 class Envelope(msgspec.Struct):
@@ -181,7 +181,7 @@ class Gateway:
         except CloseConnection as closing:
             connection.close(closing.code, closing.reason)
         except Exception:
-            log.exception("unexpected error on a gateway connection")
+            log.exception("Unexpected error on a gateway connection")
             connection.close(CloseCode.UNKNOWN_ERROR, "Unknown error")
         finally:
             self._connections.discard(connection)
@@ -308,7 +308,7 @@ class Gateway:
         ):
             # The connection stays usable (spec/gateway.md#4.1).
             self._metrics.gateway_identifies("limited").inc()
-            log.info("bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})
+            log.info("Bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
             return
         if connection.compression is Compression.NONE and identify.compress not in (False, None, 0, "", "false"):
@@ -382,7 +382,7 @@ class Gateway:
                         connection.close(CloseCode.SESSION_TIMED_OUT, "Session timed out")
                 self.sessions.prune(now)
             except Exception:
-                log.exception("the periodic gateway cleanup failed")
+                log.exception("The periodic gateway cleanup failed")
 
 
 def _etf_to_json(message: str | bytes) -> bytes:

@@ -347,7 +347,7 @@ class GatewaySessions:
                 user_sessions.add_recipients(dispatch, batch)
             batch.send()
         except Exception:
-            log.exception("failed to deliver an event to several users")
+            log.exception("Failed to deliver an event to several users")
             for user_sessions in recipients:
                 self._invalidate_some(list(user_sessions.sessions))
 
@@ -503,7 +503,7 @@ class GatewaySessions:
             if not self._presences.has(user_id, session_id) and session_id not in self._sessions
         ]
         if lost:
-            log.warning("ending sessions that no node has", extra={"sessions": len(lost)})
+            log.warning("Ending sessions that no node has", extra={"sessions": len(lost)})
             await self._clean_up(
                 [(Actor(user_id=UserId(user_id), kind="user"), session_id) for user_id, session_id in lost]
             )
@@ -522,7 +522,7 @@ class GatewaySessions:
         try:
             await self._context.db.write(work)
         except Exception:
-            log.exception("failed to clean up after ended sessions")
+            log.exception("Failed to clean up after ended sessions")
 
     def prune(self, now: float) -> None:
         """Discard expired state: buffered events, snapshots and nodes that stopped responding; at intervals, end orphans.
@@ -551,4 +551,4 @@ class GatewaySessions:
     def _on_task_done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a gateway background task failed", exc_info=error)
+            log.error("A gateway background task failed", exc_info=error)

@@ -91,7 +91,7 @@ class UserSessions:
             try:
                 self.deliver_traced(dispatch)
             except Exception:
-                log.exception("failed to deliver an event to a user")
+                log.exception("Failed to deliver an event to a user")
                 for session in list(self.sessions):
                     self._control.invalidate(session)
 

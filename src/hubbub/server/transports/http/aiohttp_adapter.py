@@ -82,7 +82,7 @@ class _ConnectionHandler(web.RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("the response has already started")
         if status >= 500:
-            log.error("request outside /api failed", exc_info=exc)
+            log.error("Request outside /api failed", exc_info=exc)
         response = responses.plain_error(status)
         response.force_close()
         return response

@@ -189,7 +189,7 @@ class HttpServer:
             else:
                 self._record_failure(state, encoded.status)
         except StoreUnavailable as error:
-            log.warning("database unavailable: %s", error, extra={"request_id": request_id})
+            log.warning("Database unavailable: %s", error, extra={"request_id": request_id})
             self._db.record_failure(error)
             encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
             headers["Retry-After"] = "1"

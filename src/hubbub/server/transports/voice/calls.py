@@ -116,11 +116,11 @@ class Calls:
     async def report_connected(self, session: VoiceSession) -> None:
         """Report that a client is connected, which resets its count of failed attempts."""
         if session.ticket.failures:
-            await self._report(self._tickets.on_connected, session.ticket)
+            await self._write(self._tickets.on_connected, session.ticket)
 
     async def report_rejected(self, ticket: VoiceTicket) -> None:
         """Report that a client with a valid ticket was rejected."""
-        await self._report(self._tickets.on_rejected, ticket)
+        await self._write(self._tickets.on_rejected, ticket)
 
     async def reject(self, session: VoiceSession) -> None:
         """End a session because the client was rejected, and report it.
@@ -130,11 +130,11 @@ class Calls:
         self.end(session, None, "")
         await self.report_rejected(session.ticket)
 
-    async def _report(self, operation: Callable[[Call, VoiceTicket], None], ticket: VoiceTicket) -> None:
+    async def _write(self, action: Callable[[Call, VoiceTicket], None], ticket: VoiceTicket) -> None:
         try:
-            await self._db.write(lambda tx: operation(self._make_call(tx), ticket))
+            await self._db.write(lambda tx: action(self._make_call(tx), ticket))
         except StoreUnavailable:
-            log.warning("failed to record the state of a voice connection", extra={"user_id": int(ticket.user_id)})
+            log.warning("Failed to record the state of a voice connection", extra={"user_id": int(ticket.user_id)})
 
     # Ending sessions
 
@@ -182,7 +182,7 @@ class Calls:
         if session.connection is not None and code is not None:
             session.connection.close(code, reason, delay_seconds=close_delay_seconds)
         if reports_left:
-            self._spawn(self._report(self._tickets.on_connection_ended, session.ticket))
+            self._spawn(self._write(self._tickets.on_connection_ended, session.ticket))
 
     # Changes of voice states
 
@@ -207,7 +207,7 @@ class Calls:
             try:
                 ticket = await self._db.read(lambda tx: self._tickets.find_ticket_of_user(tx, server_id, user_id))
             except StoreUnavailable:
-                log.warning("failed to re-read a voice ticket", extra={"user_id": user_id})
+                log.warning("Failed to re-read a voice ticket", extra={"user_id": user_id})
                 return
         session = self._sessions.get(key)
         if session is None:

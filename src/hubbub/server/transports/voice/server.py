@@ -157,7 +157,7 @@ class VoiceServer:
             # This close code makes the client try again.
             connection.close(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Try again")
         except Exception:
-            log.exception("unexpected error on a voice connection")
+            log.exception("Unexpected error on a voice connection")
             connection.close(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Unknown error")
         finally:
             self._connections.discard(connection)

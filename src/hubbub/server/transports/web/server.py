@@ -184,7 +184,7 @@ class WebServer:
             else:
                 response = page_request.error_page(error)
         except StoreUnavailable as error:
-            log.warning("the store is unavailable: %s", error)
+            log.warning("The store is unavailable: %s", error)
             response = page_request.error_page(
                 errors.UNAVAILABLE(message=gettext("Temporarily unavailable. Try again in a moment."))
             )

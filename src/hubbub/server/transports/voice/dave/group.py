@@ -304,7 +304,7 @@ class DaveGroup:
         """Propose the whole difference between the group and the call in one message; `members` are those of the group."""
         used_indexes = {participant.leaf_index for participant in members}
         batch = [
-            proposals.remove(self._sender, self._id, tree.epoch, index)
+            proposals.sign_remove(self._sender, self._id, tree.epoch, index)
             for index, _ in tree
             if index not in used_indexes
         ]
@@ -314,7 +314,7 @@ class DaveGroup:
             if participant.leaf_index is None and participant.key_package
         ]
         batch += [
-            proposals.add(self._sender, self._id, tree.epoch, key_package)
+            proposals.sign_add(self._sender, self._id, tree.epoch, key_package)
             for key_package in key_packages[:ADDS_PER_COMMIT_MAX]
         ]
         if not batch:
@@ -322,7 +322,9 @@ class DaveGroup:
         self._batch = {proposal.ref: proposal for proposal in batch}
         self._await_commit(now)
         return [
-            outgoing((participant.user_id for participant in members), DaveOpcode.PROPOSALS, proposals.append(batch))
+            outgoing(
+                (participant.user_id for participant in members), DaveOpcode.PROPOSALS, proposals.encode_append(batch)
+            )
         ]
 
     def _await_commit(self, now: float) -> None:

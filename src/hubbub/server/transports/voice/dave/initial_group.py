@@ -40,8 +40,8 @@ class InitialGroup:
         if self._adds:
             # A client must not receive its own Add: davey treats that as an error.
             messages = [
-                outgoing(self._adds, DaveOpcode.PROPOSALS, proposals.append([proposal])),
-                outgoing([key_package.user_id], DaveOpcode.PROPOSALS, proposals.append(self._adds.values())),
+                outgoing(self._adds, DaveOpcode.PROPOSALS, proposals.encode_append([proposal])),
+                outgoing([key_package.user_id], DaveOpcode.PROPOSALS, proposals.encode_append(self._adds.values())),
             ]
         self._adds[key_package.user_id] = proposal
         return messages
@@ -61,10 +61,12 @@ class InitialGroup:
         messages: list[OutgoingMessage] = []
         for founder_id in self._adds:
             old_proposals = [proposal for other_id, proposal in old_adds.items() if other_id != founder_id]
-            messages.append(outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.revoke(old_proposals)))
+            messages.append(outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.encode_revoke(old_proposals)))
             new_proposals = self.proposals_for(founder_id)
             if new_proposals:
-                messages.append(outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.append(new_proposals.values())))
+                messages.append(
+                    outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.encode_append(new_proposals.values()))
+                )
         return messages
 
     def proposals_for(self, user_id: int) -> dict[bytes, Proposal]:
@@ -72,4 +74,4 @@ class InitialGroup:
         return {proposal.ref: proposal for founder_id, proposal in self._adds.items() if founder_id != user_id}
 
     def _create_add(self, key_package: ValidatedKeyPackage) -> Proposal:
-        return proposals.add(self._sender, self._group_id, 0, key_package)
+        return proposals.sign_add(self._sender, self._group_id, 0, key_package)

@@ -41,13 +41,13 @@ class Proposal:
     """The leaf of a Remove; -1 for an Add."""
 
 
-def add(sender: ExternalSender, group_id: bytes, epoch: int, key_package: ValidatedKeyPackage) -> Proposal:
+def sign_add(sender: ExternalSender, group_id: bytes, epoch: int, key_package: ValidatedKeyPackage) -> Proposal:
     """Return a signed proposal that adds the owner of a key package to the group."""
     message, ref = _sign_proposal(sender, group_id, epoch, u16(_ADD) + key_package.data)
     return Proposal(message, ref, key_package=key_package)
 
 
-def remove(sender: ExternalSender, group_id: bytes, epoch: int, leaf_index: int) -> Proposal:
+def sign_remove(sender: ExternalSender, group_id: bytes, epoch: int, leaf_index: int) -> Proposal:
     """Return a signed proposal that removes the member at this leaf."""
     message, ref = _sign_proposal(sender, group_id, epoch, u16(_REMOVE) + u32(leaf_index))
     return Proposal(message, ref, leaf_index=leaf_index)
@@ -72,11 +72,11 @@ def _sign_proposal(sender: ExternalSender, group_id: bytes, epoch: int, proposal
     return u16(codec.MLS_10) + framed + signature, reference("Proposal Reference", framed + signature)
 
 
-def append(proposals: Iterable[Proposal]) -> bytes:
+def encode_append(proposals: Iterable[Proposal]) -> bytes:
     """Return the payload of op 27 that distributes proposals."""
     return _APPEND + vec(b"".join(proposal.message for proposal in proposals))
 
 
-def revoke(proposals: Iterable[Proposal]) -> bytes:
+def encode_revoke(proposals: Iterable[Proposal]) -> bytes:
     """Return the payload of op 27 that revokes proposals."""
     return _REVOKE + vec(b"".join(vec(proposal.ref) for proposal in proposals))

@@ -99,8 +99,8 @@ async def remove_redirect(request: PageRequest) -> web.Response:
 
 
 @page("POST", PATH + "/public")
-async def change_public(request: PageRequest) -> web.Response:
-    """Update whether the client is public."""
+async def set_public_client(request: PageRequest) -> web.Response:
+    """Set whether the application is a public OAuth2 client."""
     await update_application(request, {"public_client": request.form.checked("public_client")})
     return request.redirect(section_path(request, "/oauth2"), notice="Saved.")
 
@@ -115,13 +115,13 @@ async def _client_context(request: PageRequest, application: Application) -> dic
     return {
         "me": await request.current_user(),
         "public": bool(application.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT),
-        "standard": f"{REDIRECT_SCHEME_PREFIX}-{application.id:d}:/authorize/callback",
-        "common": [(name, SCOPES[name].description) for name in COMMON_SCOPES],
-        "others": [(str(name), SCOPES[name].description) for name in other_scopes],
+        "mobile_redirect_uri": f"{REDIRECT_SCHEME_PREFIX}-{application.id:d}:/authorize/callback",
+        "common_scopes": [(name, SCOPES[name].description) for name in COMMON_SCOPES],
+        "other_scopes": [(str(name), SCOPES[name].description) for name in other_scopes],
         "permissions": PERMISSIONS,
-        "chosen": scopes,
+        "chosen_scopes": scopes,
         "chosen_permissions": permissions,
-        "chosen_redirect": redirect_uri if redirect_uri in application.redirect_uris else "",
+        "chosen_redirect_uri": redirect_uri if redirect_uri in application.redirect_uris else "",
         "generated_url": _authorization_url(request, application, scopes, permissions, redirect_uri)
         if scopes
         else None,

@@ -110,7 +110,7 @@ async def _events_context(request: PageRequest, application: Application) -> dic
         "condition": FORGED_SIGNATURE_TEXT
         if has_accepted_forgery
         else STATUS_TEXTS.get(EventWebhooksStatus.DISABLED if status is UNSET else status, "Off"),
-        "chosen": application.event_webhooks_types or [],
+        "chosen_events": application.event_webhooks_types or [],
         "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
     }
 

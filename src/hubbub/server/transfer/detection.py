@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Final
 
-from hubbub.server.moving.chat_exports import ChatExportSource
-from hubbub.server.moving.records import InvalidArchive
-from hubbub.server.moving.sources import ArchiveSource, Source, is_archive
-from hubbub.server.moving.template_source import TemplateSource
+from hubbub.server.transfer.chat_exports import ChatExportSource
+from hubbub.server.transfer.records import InvalidArchive
+from hubbub.server.transfer.sources import ArchiveSource, Source, is_archive
+from hubbub.server.transfer.template_source import TemplateSource
 
 TEMPLATE_BYTES_MAX: Final = 16 << 20
 _DETECTION_BYTES: Final = 1 << 16

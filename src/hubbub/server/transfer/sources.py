@@ -11,7 +11,7 @@ from typing import IO, Final, NamedTuple, Protocol
 
 import msgspec
 
-from hubbub.server.moving.records import CODECS, FORMAT, VERSION, InvalidArchive, Record
+from hubbub.server.transfer.records import CODECS, FORMAT, VERSION, InvalidArchive, Record
 
 LINE_BYTES_MAX: Final = 4 << 20
 """Maximum length of a line of an archive in bytes."""

@@ -19,11 +19,11 @@ from hubbub.protocol.ids import WIDE_MAX
 from hubbub.protocol.images import detect_image_type
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import cdn_urls, media
-from hubbub.server.moving.conversion import OWNER_ID, guild_records, make_record
-from hubbub.server.moving.json_stream import JsonStream
-from hubbub.server.moving.records import InvalidArchive, Record
-from hubbub.server.moving.sources import FILE_BYTES_MAX, SourceFile
 from hubbub.server.talk.attachments import clean_filename
+from hubbub.server.transfer.conversion import OWNER_ID, guild_records, make_record
+from hubbub.server.transfer.json_stream import JsonStream
+from hubbub.server.transfer.records import InvalidArchive, Record
+from hubbub.server.transfer.sources import FILE_BYTES_MAX, SourceFile
 
 FILES_MAX: Final = 20_000
 """Maximum number of channels of an import."""

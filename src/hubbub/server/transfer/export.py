@@ -18,7 +18,7 @@ from hubbub.server.core.batches import batches
 from hubbub.server.core.files import Files
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.identity import imports, users
-from hubbub.server.moving.records import CODECS, FORMAT, USERS, VERSION, TableCodec
+from hubbub.server.transfer.records import CODECS, FORMAT, USERS, VERSION, TableCodec
 
 PAGE_SIZE: Final = 500
 """Number of rows that one query returns."""

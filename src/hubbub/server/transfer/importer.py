@@ -24,10 +24,10 @@ from hubbub.server.core.archives import ArchiveTable, ColumnKind
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.identity import imports, users
-from hubbub.server.moving.records import CODECS, USERS, InvalidArchive, Record
-from hubbub.server.moving.sources import FILE_BYTES_MAX, Source, SourceFile
 from hubbub.server.places import guilds
 from hubbub.server.talk import messages
+from hubbub.server.transfer.records import CODECS, USERS, InvalidArchive, Record
+from hubbub.server.transfer.sources import FILE_BYTES_MAX, Source, SourceFile
 
 T = TypeVar("T")
 

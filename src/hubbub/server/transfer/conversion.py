@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from hubbub.protocol.ids import EPOCH_MS
-from hubbub.server.moving.records import CODECS, Record
+from hubbub.server.transfer.records import CODECS, Record
 
 OWNER_ID: Final = 1
 """ID of the owner in the records of a source that does not name the owner."""

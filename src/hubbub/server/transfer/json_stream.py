@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from hubbub.server.moving.records import InvalidArchive
+from hubbub.server.transfer.records import InvalidArchive
 
 CHUNK_CHARACTERS: Final = 1 << 18
 ITEM_CHARACTERS_MAX: Final = 16 << 20

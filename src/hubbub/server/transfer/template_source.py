@@ -9,9 +9,9 @@ import msgspec
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources.templates import TemplateChannel, TemplateGuild
-from hubbub.server.moving.conversion import OWNER_ID, guild_records, make_record, snowflake
-from hubbub.server.moving.records import InvalidArchive, Record
-from hubbub.server.moving.sources import SourceFile
+from hubbub.server.transfer.conversion import OWNER_ID, guild_records, make_record, snowflake
+from hubbub.server.transfer.records import InvalidArchive, Record
+from hubbub.server.transfer.sources import SourceFile
 
 
 class _PublicTemplate(msgspec.Struct):
