@@ -6,4 +6,4 @@ from hubbub.server.core.ports import port
 
 @port
 def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: str) -> bool:
-    """Return whether a message that was sent right after the upload of an attachment in a channel contains it."""
+    """Return whether a message of a channel contains an attachment; only messages sent right after the upload are searched."""

@@ -37,7 +37,7 @@ class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def clean_filename(name: str) -> str:
-    """Sanitize a filename for URLs: spaces become underscores, other unsafe characters are dropped."""
+    """Sanitize a filename for URLs: replace spaces by underscores, remove other unsafe characters and leading dots."""
     name = _UNSAFE_CHARACTERS.sub("", name.strip().replace(" ", "_")).lstrip(".")
     return name or "unknown"
 

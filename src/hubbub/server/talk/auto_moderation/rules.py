@@ -48,7 +48,7 @@ _ALERT_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 """Permissions that a caller needs in a channel to which they direct alerts."""
 
 _PATTERN_ERROR_LENGTH_MAX: Final = 300
-"""Maximum number of characters after which the error message about a pattern is cut off."""
+"""Maximum length of the error message about a pattern, in characters; longer messages are cut off."""
 
 
 def require_timeouts(

@@ -25,7 +25,7 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
         if row.type == ChannelType.DM:
             store.delete_direct_channel(call.tx, channel_id)
             if other_ids == [int(signal.user_id)] or not other_ids:
-                # A channel with the account itself: no other user is left in it.
+                # The other recipient is the full account, or there is none, so no other user is left in the channel.
                 channels.private_channels.remove_recipient(call.tx, channel_id, signal.source_id)
                 channels.private_channels.hide_for_all(call.tx, channel_id)
                 continue

@@ -56,7 +56,7 @@ class CreatedMessage(NamedTuple):
 def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMessage) -> CreatedMessage:
     """Store a new message, raise MessageCreated, publish the message and return it.
 
-    Every message of a channel is created here. The access to the channel is passed if it is loaded."""
+    All messages of all channels are created here. With a `ChannelAccess`, the roles of its user are not read again."""
     if isinstance(channel_or_access, ChannelRef):
         channel, standing = channel_or_access, None
     else:
@@ -107,9 +107,10 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
 
 
 def can_encode_once(channel: ChannelRef, row: MessageRow) -> bool:
-    """Return whether the event of a new message has the fields of the response, plus those of its guild and author.
+    """Return whether the event of a new message is the JSON of the response plus the fields of its guild and author.
 
-    The events of mentions and references differ from the response, and those of private channels from each other."""
+    Events of messages with mentions or references differ from the response, and events of private channels can differ
+    between sessions."""
     return channel.guild_id is not None and row.mentions is None and row.reference is None and row.snapshots is None
 
 
@@ -207,7 +208,7 @@ def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
 
 
 def remove_file(call: Call, file: FileRow) -> None:
-    """Remove a file from its message and publish the message. The content of the file is deleted without a delay."""
+    """Remove a file from its message, publish the message, and delete the content of the file without a delay."""
     row, channel = store.find(call.tx, file.channel_id, file.message_id), access.find_channel(call.tx, file.channel_id)
     if row is not None and channel is not None:
         remaining = [attachment for attachment in json_columns.attachments(row) if attachment.id != file.id]

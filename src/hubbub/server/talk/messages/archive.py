@@ -21,7 +21,7 @@ from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages.content.records import Extra, StoredSnapshot
 
 CONTENT_MAX: Final = 6000
-"""Maximum length of the content in an archive; longer than what users may send, because bots and servers differ."""
+"""Maximum length of the content in an archive, in characters. Users may send less, but other servers have other limits."""
 
 ARCHIVE: Final = (
     ArchiveTable(
@@ -31,7 +31,7 @@ ARCHIVE: Final = (
         columns={
             "channel_id": REFERENCE,
             "id": ID,
-            # A user, or the webhook of a message that names its author itself.
+            # The ID of a user, or of the webhook that sent the message.
             "author_id": ID,
             "type": number(255),
             "flags": number(),

@@ -10,7 +10,7 @@ from hubbub.server.talk.messages import store
 
 
 def list_authored(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[int, int]]:
-    """Return channel and ID of some messages of a placeholder account."""
+    """Return the channel ID and message ID of at most `limit` messages of a placeholder account."""
     return store.list_authored(call.tx, placeholder_id, limit)
 
 
@@ -28,7 +28,7 @@ def reassign_messages(
         message_ids_by_channel.setdefault(key.channel_id, []).append(key.message_id)
     for channel_id, message_ids in message_ids_by_channel.items():
         rows = store.find_many(call.tx, channel_id, message_ids).values()
-        store.update_people(
+        store.update_user_references(
             call.tx,
             [
                 row._replace(

@@ -38,4 +38,4 @@ def find_active_skus(call: Call, application_id: int, sku_ids: Iterable[int]) ->
 
 @port
 def prefetch_listeners(call: Call) -> None:
-    """Announce the queries that listeners of `MessageCreated` make for every message."""
+    """Prefetch the queries that listeners of `MessageCreated` make for every message."""

@@ -29,7 +29,7 @@ EMPTY_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[MENTIONS_INDEX:]
 
 
 class RelatedData:
-    """Data of message views that is not in the message rows, loaded in a fixed number of queries."""
+    """The objects that message views contain and message rows do not, loaded in batches."""
 
     __slots__ = ("call", "poll_counts", "reactions", "referenced", "signer", "threads", "users")
 

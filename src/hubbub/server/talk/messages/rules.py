@@ -51,7 +51,7 @@ FORWARDED_BYTES_MAX: Final = 100 << 20
 """Maximum number of attachment bytes that a user can forward within `FORWARDED_BYTES_WINDOW_MS` (spec/http.md#1.14)."""
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
 _UPLOAD_MAX_MS: Final = 120_000
-"""Maximum time between the start of an upload and the ID of the message that contains it, in milliseconds."""
+"""Maximum time from the start of an upload to the creation of the message that contains it, in milliseconds."""
 _CLOCK_DIFFERENCE_MAX_MS: Final = 1000
 """Maximum time by which the ID of the message may precede the ID of its attachment, in milliseconds."""
 
@@ -278,7 +278,7 @@ def require_crosspost(call: Call, channel_access: ChannelAccess, row: MessageRow
 
 
 def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: str) -> bool:
-    """Return whether a message that was sent right after the upload of an attachment in a channel contains it.
+    """Return whether a message of a channel contains an attachment; only messages sent right after the upload are searched.
 
     Other messages with the attachment (forwards, edited messages) are not searched, which bounds the cost."""
     created_ms = Snowflake(attachment_id).created_ms

@@ -104,13 +104,13 @@ def reassign_author(tx: Tx, channel_id: int, author_id: int, new_author_id: int)
 
 
 def list_authored(tx: Tx, author_id: int, limit: int) -> list[tuple[int, int]]:
-    """Return channel and ID of some messages of an author."""
+    """Return the channel ID and message ID of the oldest messages of an author, at most `limit`."""
     rows = tx.all("SELECT channel_id, id FROM messages WHERE author_id = ? ORDER BY id LIMIT ?", author_id, limit)
     return [(row[0], row[1]) for row in rows]
 
 
-def update_people(tx: Tx, rows: Sequence[MessageRow]) -> None:
-    """Update the columns of messages that name users."""
+def update_user_references(tx: Tx, rows: Sequence[MessageRow]) -> None:
+    """Update the columns of messages that contain user IDs."""
     tx.run_many(
         "UPDATE messages SET author_id = ?, content = ?, mentions = ?, extra = ? WHERE channel_id = ? AND id = ?",
         [(row.author_id, row.content, row.mentions, row.extra, row.channel_id, row.id) for row in rows],
@@ -358,10 +358,10 @@ def claim_nonce(
 ) -> int | None:
     """Record a nonce; return the ID of the message that used it less than `window_ms` milliseconds ago, or None.
 
-    The primary key decides which of several concurrent requests is the first. Its time may be later than `now_ms`, because
-    the clocks of processes differ and `now_ms` is read before the transaction."""
+    The primary key decides which of several concurrent requests is the first. The time of the first request may be later
+    than `now_ms`, because the clocks of processes differ and `now_ms` is read before the transaction."""
     if now_ms & 15 == 0:
-        # Expired nonces are deleted occasionally, those of a process whose clock is behind much later than necessary.
+        # Delete expired nonces occasionally. The doubled window keeps nonces that a process whose clock is behind still needs.
         tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now_ms - 2 * window_ms)
     if tx.run(
         "INSERT INTO message_nonces (author_id, channel_id, nonce, message_id, created_ms) VALUES (?, ?, ?, ?, ?) "
@@ -420,7 +420,7 @@ def find_reaction_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> 
 def find_poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[PollAnswerCount]]:
     """Return vote counts per answer by message ID; answers without votes are omitted.
 
-    `viewer_id` decides which votes are `me_voted`."""
+    `viewer_id` is the user whose votes are marked as `me_voted`."""
     counts_by_message: dict[int, list[PollAnswerCount]] = {}
     for batch in batches(message_ids):
         rows = tx.all(
@@ -437,9 +437,10 @@ def find_poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict
 
 
 def count_after(tx: Tx, floors: Mapping[int, int], excluded_author_ids: Collection[int], limit: int) -> dict[int, int]:
-    """Count the messages of channels after a message ID, which `floors` has by channel ID; absent channels have none.
+    """Return the number of messages after a message ID by channel ID; channels without such messages are absent.
 
-    Messages of the excluded authors are not counted, and counting stops at `limit` in each channel."""
+    `floors` has the message ID of each channel by channel ID. Messages of the excluded authors are not counted, and
+    counting stops at `limit` in each channel."""
     counts: dict[int, int] = {}
     for batch in batches(floors.items()):
         values = ", ".join("(CAST(? AS BIGINT), CAST(? AS BIGINT))" for _ in batch)

@@ -169,7 +169,7 @@ def _validate_embeds(
 def _validate_components(
     call: Call, author: Author, component_list: list[Component], draft: Draft, form: errors.FormErrors
 ) -> ComponentReferences:
-    """Validate the components and set them in the draft; return what they refer to."""
+    """Validate the components and set them in the draft; return the objects that they refer to."""
     references = components.validate_message_components(
         component_list, form, is_v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now_ms=call.now_ms
     )

@@ -68,7 +68,6 @@ MessagePart = MessageRow | StoredSnapshot
 CONTENT_INTENT_FLAGS: Final = (
     ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
 )
-
 """Flags of applications that may use the privileged intent MESSAGE_CONTENT; one is enough."""
 
 WEBHOOK_DISCRIMINATOR: Final = "0000"

@@ -6,16 +6,16 @@ from typing import Final, NamedTuple
 from hubbub.protocol.enums import NotificationLevel
 
 DIRECT_MENTION: Final = 1
-"""A message mentions the user, or replies to them."""
+"""Bit of a message that mentions the user or replies to them."""
 ROLE_MENTION: Final = 2
-"""A message mentions a role of the user."""
+"""Bit of a message that mentions a role of the user."""
 EVERYONE_MENTION: Final = 4
-"""A message mentions @everyone or @here."""
+"""Bit of a message that mentions @everyone or @here."""
 PRIVATE_MESSAGE: Final = 8
-"""A message is in a private channel."""
+"""Bit of a message in a private channel."""
 
 PRIVATE_CHANNELS: Final = 0
-"""Stored in place of a guild ID for the settings of private channels."""
+"""Guild ID under which the settings for private channels are stored."""
 
 
 class GuildSettingsRow(NamedTuple):
@@ -83,7 +83,9 @@ class NotificationRules:
         )
 
     def level(self, path: ChannelPath, default: int = NotificationLevel.ALL_MESSAGES) -> int:
-        """Return the level of a channel: its own or that of the nearest parent; `default` is that of the guild."""
+        """Return the level of a channel: its own, that of its nearest parent, or that of the user for the guild.
+
+        `default` is the default level of the guild, which applies if none of these is set."""
         for channel_id in path.channel_ids:
             row = self._channel_rows.get(channel_id)
             if row is not None and row.level != NotificationLevel.INHERIT:
@@ -91,10 +93,10 @@ class NotificationRules:
         guild_row = self._guild_rows.get(path.guild_id)
         return default if guild_row is None or guild_row.level == NotificationLevel.INHERIT else guild_row.level
 
-    def counts(self, path: ChannelPath, kinds: int) -> bool:
-        """Return whether a message counts as a mention; `kinds` has the bits of the ways it concerns the user.
+    def counts_as_mention(self, path: ChannelPath, kinds: int) -> bool:
+        """Return whether a message counts as a mention; `kinds` are its bits, such as `DIRECT_MENTION`.
 
-        A muted channel counts only direct mentions, and a channel with the level NOTHING none."""
+        In a muted channel only direct mentions count, and in a channel with the level NOTHING no message counts."""
         if self.level(path) == NotificationLevel.NOTHING:
             return False
         if self.is_muted(path):
@@ -110,9 +112,9 @@ class NotificationRules:
         """Return whether a message notifies the user; `default` is the default level of the guild."""
         if self.is_muted(path):
             return False
-        return self.counts(path, kinds) or self.level(path, default) == NotificationLevel.ALL_MESSAGES
+        return self.counts_as_mention(path, kinds) or self.level(path, default) == NotificationLevel.ALL_MESSAGES
 
-    def pushes(self, path: ChannelPath) -> bool:
+    def allows_push(self, path: ChannelPath) -> bool:
         """Return whether messages of the guild are sent as push notifications."""
         guild_row = self._guild_rows.get(path.guild_id)
         return guild_row is None or bool(guild_row.mobile_push)

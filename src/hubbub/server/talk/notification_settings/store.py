@@ -66,7 +66,7 @@ def find_rules(
 
 
 def find_channel_paths(tx: Tx, channel_ids: Collection[int]) -> dict[int, ChannelPath]:
-    """Return the channels that channels inherit settings from, by channel ID; unknown channels are absent."""
+    """Return the paths of channels by channel ID; unknown channels are absent."""
     rows = channels.find_many(tx, list(channel_ids))
     parent_ids = {row.parent_id for row in rows.values() if row.parent_id is not None}
     parents = channels.find_many(tx, [parent_id for parent_id in parent_ids if parent_id not in rows]) | rows

@@ -41,7 +41,7 @@ def schedule_end(
 
 
 def on_messages_imported(call: Call, signal: messages.signals.MessagesImported) -> None:
-    """Schedule the end of imported polls. Polls that ended before the import have no end of their own."""
+    """Schedule the end of imported polls that have not expired."""
     for row in signal.rows:
         _schedule_end(call, row, earliest_ms=call.now_ms)
 
@@ -125,5 +125,5 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
 def reassign_messages(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
-    """Make the votes of a placeholder account those of a user."""
+    """Transfer the votes of a placeholder account to a user."""
     store.reassign(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

@@ -64,7 +64,7 @@ def list_voters(tx: Tx, message_id: int, answer_id: int, after_id: int, limit: i
 
 
 def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int) -> None:
-    """Make the votes of one user those of another user, who keeps their own votes. The counts do not change.
+    """Transfer the votes of a user to another user, who keeps their own votes. The counts do not change.
 
     A poll in which both users voted for an answer counts both votes."""
     for batch in batches(message_ids):

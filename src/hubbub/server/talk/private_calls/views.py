@@ -55,7 +55,7 @@ def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
 
 
 def can_read(call: Call) -> bool:
-    """Return whether the caller may read private channels: users, and OAuth2 sessions with the scope for it."""
+    """Return whether the caller is a user, or an OAuth2 session that may read private channels."""
     actor = call.actor
     return actor.kind == "user" or (actor.kind == "bearer" and Scope.DM_CHANNELS_READ in actor.scopes)
 

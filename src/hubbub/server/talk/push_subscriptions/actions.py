@@ -105,6 +105,6 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
 
 
 def prefetch(call: Call) -> None:
-    """Announce the query that every new message causes."""
+    """Prefetch the query that `jobs.on_message_created` makes for every message."""
     if call.config.push.enabled:
         store.prefetch_any(call.tx)

@@ -61,8 +61,8 @@ def _private_key(key: bytes) -> ec.EllipticCurvePrivateKey:
     return ec.derive_private_key(int.from_bytes(key, "big"), _CURVE)
 
 
-def public_key(key: bytes) -> str:
-    """Return the public key of a private VAPID key, in the form that browsers take."""
+def derive_public_key(key: bytes) -> str:
+    """Return the public key of a private VAPID key as base64url, for `PushManager.subscribe` of browsers."""
     point = serialization.PublicFormat.UncompressedPoint
     return encode_base64(_private_key(key).public_key().public_bytes(serialization.Encoding.X962, point))
 
@@ -77,10 +77,10 @@ def authorize(key: bytes, endpoint: str, contact: str | None, now_ms: int) -> st
     if contact is not None:
         claims["sub"] = contact
     token = jwt.encode({"alg": "ES256", "typ": "JWT"}, claims, ECKey.import_key(pem), algorithms=["ES256"])
-    return f"vapid t={token}, k={public_key(key)}"
+    return f"vapid t={token}, k={derive_public_key(key)}"
 
 
-def topic(key: bytes, subscription_id: int, channel_id: int) -> str:
+def derive_topic(key: bytes, subscription_id: int, channel_id: int) -> str:
     """Return the topic of a channel for one browser, from which a push service cannot infer the channel."""
     digest = hmac.digest(key, f"{subscription_id}:{channel_id}".encode(), "sha256")
     # RFC 8030 allows 32 characters of base64url.

@@ -27,9 +27,11 @@ from hubbub.server.talk.push_subscriptions.store import PushSubscriptionRow
 log = logging.getLogger(__name__)
 
 FAN_OUT_JOB: Final = "push_subscriptions.fan_out"
+"""Kind of the job that enqueues the notifications about a message."""
 SEND_JOB: Final = "push_subscriptions.send"
+"""Kind of the job that sends a notification to a browser."""
 TIME_TO_LIVE_SECONDS: Final = 24 * 3600
-"""How long a push service keeps a notification for a browser that is offline, in seconds."""
+"""Time in seconds for which a push service keeps a notification for a browser that is offline."""
 RETRY_PERIOD_MS: Final = 3_600_000
 """Age of a message in milliseconds from which the server no longer sends a notification about it."""
 RETRY_DELAY_MS: Final = 2_000
@@ -61,7 +63,7 @@ class DeliveryPayload(msgspec.Struct, frozen=True):
 
 
 class _Delivery(NamedTuple):
-    """The data of one request to a push service."""
+    """The inputs of one request to a push service."""
 
     subscription: PushSubscriptionRow
     notification: Notification
@@ -117,7 +119,7 @@ def _consume_quota(call: Call, user_id: int) -> bool:
 
 
 def _load(call: Call, payload: DeliveryPayload) -> _Delivery | None:
-    """Return the data of a delivery, or None if the user is no longer to be notified.
+    """Return a delivery, or None if the user is no longer to be notified.
 
     Everything is checked again, because minutes may have passed since the message was created."""
     subscription, key = store.find(call.tx, payload.subscription_id), store.find_key(call.tx)
@@ -189,7 +191,7 @@ async def _post(
         "Content-Type": "application/octet-stream",
         "TTL": str(TIME_TO_LIVE_SECONDS),
         # A push service keeps only the latest notification of a topic for a browser that is offline.
-        "Topic": encryption.topic(delivery.key, subscription.id, int(notification.channel_id)),
+        "Topic": encryption.derive_topic(delivery.key, subscription.id, int(notification.channel_id)),
         "Urgency": delivery.urgency,
     }
     response = await operation.outbound.request(
@@ -199,7 +201,7 @@ async def _post(
 
 
 def _compute_retry_delay_ms(job: Job, headers: Mapping[str, str]) -> int:
-    """Return the delay before the next attempt: that of Retry-After in seconds, or one that doubles."""
+    """Return the delay before the next attempt in milliseconds: that of the Retry-After header, or one that doubles."""
     retry_after = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     if retry_after.isascii() and retry_after.isdigit() and len(retry_after) <= 6:
         return min(max(int(retry_after) * 1000, RETRY_DELAY_MS), RETRY_PERIOD_MS)

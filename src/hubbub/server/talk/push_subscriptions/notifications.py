@@ -42,7 +42,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, with_text: bool) -> Notification:
-    """Return the notification about a message for a user; `with_text` tells whether it has the text of the message."""
+    """Return the notification about a message for a user; `with_text` includes the text of the message."""
     user_call = recipients.acting_as(call, user_id)
     message = messages.views.message(user_call, row, guild_id=channel.guild_id)
     author = _display_name(call, channel, message)

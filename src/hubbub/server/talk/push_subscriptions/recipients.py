@@ -23,7 +23,7 @@ def list_candidate_ids(call: Call, channel: ChannelRef) -> list[int]:
 
 
 def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
-    """Return the users among `user_ids` that a message notifies, each with the bits of the ways it concerns them.
+    """Return the users among `user_ids` that a message notifies, each with the bits of the message, such as `DIRECT_MENTION`.
 
     `user_ids` are recipients of a private channel, or any users for a channel of a guild. Settings, permissions, blocks
     and presences are those at the time of the call."""
@@ -36,7 +36,7 @@ def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: 
         user_id
         for user_id, user_kinds in kinds.items()
         if rules[user_id].notifies(path, user_kinds, default=default)
-        and rules[user_id].pushes(path)
+        and rules[user_id].allows_push(path)
         and not call.presences.is_active(user_id)
     ]
     settings = user_settings.find_many(call.tx, candidate_ids) if candidate_ids else {}
@@ -50,7 +50,7 @@ def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: 
 
 
 def _find_kinds(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
-    """Return how a message concerns the members or recipients of its channel, by user ID; its author is left out."""
+    """Return the bits of a message by user ID, for the members or recipients among `user_ids` except its author."""
     mentioned_ids = set(codec.decode(row.mentions, list[Snowflake])) if row.mentions else set[int]()
     if channel.guild_id is None:
         kinds = dict.fromkeys(user_ids, notification_settings.PRIVATE_MESSAGE)
@@ -71,7 +71,7 @@ def _find_kinds(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iter
 
 
 def acting_as(call: Call, user_id: int) -> Call:
-    """Return the call on behalf of a user."""
+    """Return a copy of the call with a user as its actor."""
     return call.acting_as(Actor(user_id=UserId(user_id), kind="user"))
 
 

@@ -18,7 +18,7 @@ def list_push_subscriptions(call: Call) -> wire.PushSettings:
     if not call.config.push.enabled or not features.is_enabled(call, Feature.PUSH):
         return wire.PushSettings(public_key=None, subscriptions=[])
     return wire.PushSettings(
-        public_key=encryption.public_key(actions.find_or_create_key(call)),
+        public_key=encryption.derive_public_key(actions.find_or_create_key(call)),
         subscriptions=[actions.view(row) for row in actions.list_current(call)],
     )
 

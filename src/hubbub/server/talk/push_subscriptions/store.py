@@ -42,7 +42,7 @@ def insert_key(tx: Tx, key: bytes) -> None:
 
 
 def prefetch_any(tx: Tx) -> None:
-    """Announce the query of `has_any`, in a transaction that does not write subscriptions."""
+    """Prefetch the query of `has_any`, in a transaction that does not write subscriptions."""
     tx.prefetch(_SELECT_ANY, survives_writes=True)
 
 

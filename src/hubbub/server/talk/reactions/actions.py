@@ -111,5 +111,5 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
 def reassign_messages(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
-    """Make the reactions of a placeholder account those of a user."""
+    """Transfer the reactions of a placeholder account to a user."""
     store.reassign(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

@@ -100,7 +100,7 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, l
 
 
 def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int) -> None:
-    """Make the reactions of one user to messages those of another user, who may have reacted already."""
+    """Transfer the reactions of a user to messages to another user, who may already have reacted."""
     for batch in batches(message_ids):
         where = f"WHERE message_id IN ({placeholders(batch)}) AND user_id = ?"
         tx.run(

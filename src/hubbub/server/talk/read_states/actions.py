@@ -52,7 +52,7 @@ def on_guild_imported(call: Call, signal: guilds.creation.GuildImported) -> None
 def on_messages_imported(call: Call, signal: messages.signals.MessagesImported) -> None:
     """Store the mentions of users in imported messages.
 
-    Mentions of roles are older than every membership with a login, so they are never unread."""
+    Mentions of roles are not stored: they are older than the membership of every user who can log in, so they are never unread."""
     for row in signal.rows:
         if row.mentions is not None:
             store.insert_mentions(call.tx, codec.decode(row.mentions, list[UserId]), row, signal.guild_id)
@@ -82,5 +82,5 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
 def reassign_messages(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
-    """Make the mentions of a placeholder account those of a user."""
+    """Transfer the mentions of a placeholder account to a user."""
     store.reassign_mentions(call.tx, [key.message_id for key in keys], placeholder_id, user_id)

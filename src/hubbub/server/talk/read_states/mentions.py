@@ -20,7 +20,7 @@ from hubbub.server.talk.read_states.store import MentionTarget
 MENTION_LIFETIME_MS: Final = 90 * 24 * 3_600_000
 """Age in milliseconds up to which mentions are counted and listed."""
 MENTION_ROWS_PER_QUERY: Final = 300
-"""Rows that one query of the list reads: more than one message can have for the targets of a user."""
+"""Number of rows that one query reads. One message has fewer rows for the targets of a user, so each query makes progress."""
 MESSAGE_ID_MAX: Final = 2**63 - 1
 
 
@@ -107,13 +107,13 @@ def _count_unread(
     rules = notification_settings.find_rules(call.tx, [call.user_id], call.now_ms)[call.user_id]
     counts: dict[int, int] = {}
     for (id_, _), kinds in kinds_by_message.items():
-        if id_ in paths and rules.counts(paths[id_], kinds):
+        if id_ in paths and rules.counts_as_mention(paths[id_], kinds):
             counts[id_] = counts.get(id_, 0) + 1
     # These counts include the messages with mentions; if the channel is muted, only those with mentions count.
     counts |= {
         id_: count
         for id_, count in private_counts.items()
-        if rules.counts(paths[id_], notification_settings.PRIVATE_MESSAGE)
+        if rules.counts_as_mention(paths[id_], notification_settings.PRIVATE_MESSAGE)
     }
     visible = {id_: count for id_, count in counts.items() if _find_access(call, id_) is not None}
     return visible, {id_: paths[id_].guild_id for id_ in visible}

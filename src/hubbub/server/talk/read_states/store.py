@@ -13,7 +13,7 @@ TABLES: Final = ("mentions", "read_states")
 READS: Final = {
     "channels": "channels that a user may still acknowledge",
     "members": "channels that a user may still acknowledge",
-    "recipients": "channels that a user may still acknowledge",
+    "recipients": "private channels of a user, and channels that a user may still acknowledge",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
@@ -25,7 +25,7 @@ class MentionTarget(NamedTuple):
     kind: int
     """Bit of the mention in notification settings."""
     floor_id: int
-    """ID after which messages concern the user: that of the time at which they joined the guild."""
+    """Message ID of the time at which the user joined the guild; earlier mentions do not concern them. 0 for a user."""
 
 
 class Mention(NamedTuple):
@@ -101,7 +101,7 @@ def insert_mentions(tx: Tx, target_ids: Iterable[int], row: MessageRow, guild_id
 
 
 def reassign_mentions(tx: Tx, message_ids: Sequence[int], target_id: int, new_target_id: int) -> None:
-    """Make the mentions of one user those of another user."""
+    """Transfer the mentions of a user in messages to another user."""
     for batch in batches(list(message_ids)):
         where = f"WHERE target_id = ? AND message_id IN ({placeholders(batch)})"
         tx.run(

@@ -39,8 +39,8 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     """ID of the index: the guild, or the private channel."""
     readable_channels: dict[int, int]
     """The caller's permissions in each readable channel, by channel ID."""
-    hidden_channel_ids: frozenset[int]
-    """IDs of the other channels of the guild that can contain messages."""
+    excluded_channel_ids: frozenset[int]
+    """IDs of the other channels of the guild that can contain messages, and of age-restricted channels if not requested."""
     private_thread_ids: frozenset[int]
     """IDs of the private threads that the caller is a member of."""
 
@@ -60,15 +60,16 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     def to_marks(self) -> ScopeMarks:
         """Return the marks that restrict a query to the scope.
 
-        `required_groups` names the readable channels, or `excluded` the hidden ones, whichever are fewer."""
+        If fewer channels are readable than excluded, `required_groups` has the marks of the readable channels; otherwise
+        `excluded` has the marks of the excluded channels."""
         required_groups: tuple[tuple[str, ...], ...] = ()
         excluded: tuple[str, ...] = ()
-        if len(self.hidden_channel_ids) > len(self.readable_channels):
+        if len(self.excluded_channel_ids) > len(self.readable_channels):
             required_groups = (
                 tuple(documents.governing_channel_mark(channel_id) for channel_id in self.readable_channels),
             )
         else:
-            excluded = tuple(documents.governing_channel_mark(channel_id) for channel_id in self.hidden_channel_ids)
+            excluded = tuple(documents.governing_channel_mark(channel_id) for channel_id in self.excluded_channel_ids)
         managed_channel_ids = [
             channel_id
             for channel_id, permissions in self.readable_channels.items()
@@ -111,7 +112,7 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
     return SearchScope(
         index_id=int(guild_id),
         readable_channels=searchable_channels,
-        hidden_channel_ids=frozenset(message_channel_ids - searchable_channels.keys()),
+        excluded_channel_ids=frozenset(message_channel_ids - searchable_channels.keys()),
         private_thread_ids=frozenset(private_thread_ids),
     )
 
@@ -126,7 +127,7 @@ def require_private_scope(call: Call, channel_id: int) -> SearchScope:
     return SearchScope(
         index_id=int(channel_id),
         readable_channels={int(channel_id): int(channel_access.permissions)},
-        hidden_channel_ids=frozenset(),
+        excluded_channel_ids=frozenset(),
         private_thread_ids=frozenset(),
     )
 

@@ -81,7 +81,7 @@ class IndexState(NamedTuple):
 
 
 def find_state(tx: Tx, index_id: int) -> IndexState | None:
-    """Return the state of an index, or None if it was never searched."""
+    """Return the state of an index, or None if it does not exist."""
     row = tx.one(
         "SELECT b.guild_id, b.documents, EXISTS (SELECT 1 FROM search_changes c WHERE c.guild_id = g.guild_id) "
         "FROM search_guilds g LEFT JOIN search_builds b ON b.guild_id = g.guild_id WHERE g.guild_id = ?",

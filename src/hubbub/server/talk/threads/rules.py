@@ -33,7 +33,9 @@ _FIELDS_OF_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "fl
 
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
-    """Return the caller's access to a thread. Raise WRONG_CHANNEL_TYPE for other channels."""
+    """Return the caller's access to a thread.
+
+    Raise CANNOT_EXECUTE_ON_DM for a private channel, and WRONG_CHANNEL_TYPE for another channel of a guild."""
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()

@@ -15,9 +15,9 @@ SHA_LENGTH: Final = 7
 LISTED_COMMITS_MAX: Final = 20
 """Maximum number of listed commits of a push."""
 COMMIT_SUMMARY_MAX: Final = 50
-"""Maximum length of a commit summary."""
+"""Maximum length of a commit summary, in characters."""
 QUOTED_TEXT_MAX: Final = 500
-"""Maximum length of quoted text; the embed links to the rest."""
+"""Maximum length of quoted text, in characters; the embed links to the rest."""
 
 BLUE: Final = 0x7289DA
 GREEN: Final = 0x009800
@@ -28,11 +28,11 @@ SAND: Final = 0xE68D60
 PINK: Final = 0xBE8ABF
 
 EmbedBuilder = Callable[[GithubWebhook], EmbedRequest | None]
-"""A function that returns the embed for an event, or None if the event lacks data."""
+"""A function that returns the embed for an event, or None if the event is ignored."""
 
 
 def build_embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
-    """Return the embed for an event, or None if the event is not supported or lacks data."""
+    """Return the embed for an event, or None if the event is not supported or is ignored."""
     builder = EMBED_BUILDERS.get(event)
     request = None if builder is None else builder(payload)
     if request is None:

@@ -202,7 +202,7 @@ def _everyone_standing(call: Call, guild: GuildRow) -> GuildAccess:
 
 
 def require_guild(call: Call, row: WebhookRow) -> GuildRow:
-    """Return the guild of a webhook, or raise UNKNOWN_WEBHOOK."""
+    """Return the guild of a webhook. Raise UNKNOWN_WEBHOOK if it does not exist, and an error if it is suspended."""
     guild = guilds.find(call.tx, row.guild_id)
     if guild is None:
         raise errors.UNKNOWN_WEBHOOK()

@@ -40,7 +40,7 @@ def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
 
 
 def prefetch_channel_author(tx: Tx, channel_id: int, user_id: int) -> None:
-    """Announce that `find_channel_author` follows."""
+    """Prefetch the query of `find_channel_author`, so that it needs no round trip of its own."""
     tx.prefetch(_SELECT_CHANNEL_AUTHOR, channel_id, user_id)
 
 

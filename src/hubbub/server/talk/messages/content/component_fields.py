@@ -203,7 +203,7 @@ class FieldValidator:
         return False
 
     def validate_boolean(self, component: Component, path: FieldPath, key: str) -> bool:
-        """Validate a boolean and return whether it is valid; an absent value is."""
+        """Validate a boolean and return whether it is valid; an absent value is valid."""
         if isinstance(component.get(key, False), bool):
             return True
         self.add_error((*path, key), errors.not_boolean())

@@ -75,7 +75,7 @@ def resolve_in_components(
 
 
 def _resolve_in_node(node: Any, urls: _FileUrls) -> None:
-    """Replace the references in a component or a part of it, and in all nested parts."""
+    """Replace the file references in a component, a list or another nested object, recursively."""
     files_by_url = urls.files_by_url
     if isinstance(node, list):
         for child in node:
