@@ -64,8 +64,8 @@ GUILDS_AND_MESSAGES = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_
 figures: list[dict[str, Any]] = []
 
 
-def note(name: str, value: float, limit: float | None, unit: str, detail: str = "") -> None:
-    """Print a figure and record it."""
+def record_figure(name: str, value: float, limit: float | None, unit: str, detail: str = "") -> None:
+    """Print a figure and append it to the figures of this run."""
     within_limit = limit is None or value <= limit
     figures.append(
         {
@@ -85,7 +85,7 @@ def note(name: str, value: float, limit: float | None, unit: str, detail: str = 
 
 
 def messages_path(subject: Subject) -> str:
-    """Return the path of the channel's messages."""
+    """Return the path of the messages of the benchmark's channel."""
     return f"/api/v10/channels/{subject.info.get('channel', '1')}/messages"
 
 
@@ -97,7 +97,7 @@ async def measure_request_cost(subject: Subject, make_request: Callable[[int], b
     return (subject.cpu() - cpu_before) / count * 1e6
 
 
-def message_requests(subject: Subject) -> Callable[[int], bytes]:
+def message_request_factory(subject: Subject) -> Callable[[int], bytes]:
     """Return a factory of POST message requests."""
     token = subject.info.get("user_token", "none")
     return lambda number: request(
@@ -109,18 +109,20 @@ async def requests_bench(benchmarks: set[str], quick: bool) -> None:
     """Measure creating and reading messages against an empty handler."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
-        # Alternating, so that a slowdown of the machine affects both.
+        # The measurements alternate, so that a slowdown of the machine affects both.
         empty_costs, post_costs = [], []
         for _ in range(3):
-            empty_costs.append(await measure_request_cost(reference, message_requests(reference), count))
-            post_costs.append(await measure_request_cost(subject, message_requests(subject), count))
+            empty_costs.append(await measure_request_cost(reference, message_request_factory(reference), count))
+            post_costs.append(await measure_request_cost(subject, message_request_factory(subject), count))
         baseline = statistics.median(empty_costs)
         detail = f"{statistics.median(post_costs):.0f} us against {baseline:.0f} us"
-        note("durable POST message / empty handler, CPU", statistics.median(post_costs) / baseline, 4.0, "x", detail)
+        record_figure(
+            "durable POST message / empty handler, CPU", statistics.median(post_costs) / baseline, 4.0, "x", detail
+        )
         if "get" in benchmarks:
             read_request = request("GET", messages_path(subject) + "?limit=50", subject.info["user_token"])
             get_cost = await measure_request_cost(subject, lambda _: read_request, count // 4)
-            note("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
+            record_figure("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
 
 
 async def growth_bench(quick: bool) -> None:
@@ -131,24 +133,26 @@ async def growth_bench(quick: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             await drive(
-                subject.info["url"], [message_requests(subject)(number) for number in range(1000)], CONNECTION_COUNT
+                subject.info["url"],
+                [message_request_factory(subject)(number) for number in range(1000)],
+                CONNECTION_COUNT,
             )
             costs["few"] = min(
-                [await measure_request_cost(subject, message_requests(subject), count) for _ in range(3)]
+                [await measure_request_cost(subject, message_request_factory(subject), count) for _ in range(3)]
             )
             info = subject.info
-        fill(Path(folder) / "hubbub.sqlite3", int(info["channel"]), int(info["user_id"]), stored_count)
+        insert_old_messages(Path(folder) / "hubbub.sqlite3", int(info["channel"]), int(info["user_id"]), stored_count)
         # The world already exists; only the URL is new.
         with Subject("hubbub-again", folder) as subject:
             subject.info = info | subject.info
             costs["many"] = min(
-                [await measure_request_cost(subject, message_requests(subject), count) for _ in range(3)]
+                [await measure_request_cost(subject, message_request_factory(subject), count) for _ in range(3)]
             )
     detail = f"{costs['few']:.0f} us, then {costs['many']:.0f} us with {stored_count:,} stored"
-    note("POST message with many stored / few, CPU", costs["many"] / costs["few"], 1.25, "x", detail)
+    record_figure("POST message with many stored / few, CPU", costs["many"] / costs["few"], 1.25, "x", detail)
 
 
-def fill(database: Path, channel_id: int, author_id: int, count: int) -> None:
+def insert_old_messages(database: Path, channel_id: int, author_id: int, count: int) -> None:
     """Insert old messages into the store of a stopped server."""
     with sqlite3.connect(database) as connection:
         connection.executemany(
@@ -181,10 +185,10 @@ async def measure_delivery(
     subject: Subject, sessions: list[GatewayConnection], message_count: int
 ) -> tuple[float, float]:
     """Return the CPU time per delivery in microseconds, and its size in bytes."""
-    make_request = message_requests(subject)
+    make_request = message_request_factory(subject)
 
     async def post_messages(count: int) -> None:
-        # A pause as between two messages, so that buffers drain as in practice.
+        # Pause between messages, so that buffers drain as they do in production.
         await drive(subject.info["url"], [make_request(number) for number in range(count)], 1, 0.02)
 
     await post_messages(5)
@@ -226,7 +230,7 @@ async def measure_plain_writes(session_count: int, message_count: int) -> float:
 
 
 async def fanout_bench(quick: bool) -> None:
-    """Measure one message to a thousand sessions."""
+    """Measure the delivery of a message to a thousand sessions."""
     session_count, message_count = (300, 40) if quick else (1000, 100)
     baseline = await measure_plain_writes(session_count, message_count)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
@@ -234,7 +238,7 @@ async def fanout_bench(quick: bool) -> None:
         plain_cost, size = await measure_delivery(subject, plain_connections, message_count)
         for connection in plain_connections:
             connection.transport.close()
-        note(
+        record_figure(
             "delivery / bare transport.write, CPU",
             plain_cost / baseline,
             2.0,
@@ -244,7 +248,7 @@ async def fanout_bench(quick: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         compressed_connections = await connect(subject, session_count, "&compress=zlib-stream")
         compressed_cost, size = await measure_delivery(subject, compressed_connections, message_count)
-        note(
+        record_figure(
             "zlib-stream delivery / plain delivery, CPU",
             compressed_cost / plain_cost,
             1.3,
@@ -260,13 +264,14 @@ async def flat_bench(quick: bool) -> None:
         with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
             connections = await connect(subject, session_count)
             delivery_cost, _ = await measure_delivery(subject, connections, message_count)
-            # The cost of the POST requests is subtracted, because its share depends on the number of sessions.
             await asyncio.gather(*(close(connection) for connection in connections))
+            # The cost of the POST requests is subtracted, because its share depends on the number of sessions.
             costs[session_count] = (
-                delivery_cost - await measure_request_cost(subject, message_requests(subject), 500) / session_count
+                delivery_cost
+                - await measure_request_cost(subject, message_request_factory(subject), 500) / session_count
             )
     cost_with_few, cost_with_many = costs.values()
-    note(
+    record_figure(
         "delivery with many sessions / few, CPU",
         cost_with_many / cost_with_few,
         1.25,
@@ -276,8 +281,8 @@ async def flat_bench(quick: bool) -> None:
 
 
 async def close(connection: GatewayConnection) -> None:
-    """Close with 1000, so that the session ends."""
-    connection.leave()
+    """Close the connection with code 1000, so that the session ends."""
+    connection.send_close()
     await asyncio.sleep(0.1)
     connection.transport.close()
 
@@ -292,7 +297,7 @@ async def memory_bench(quick: bool) -> None:
         session_kilobytes = (subject.memory() - bytes_before) / session_count / 1000
         for connection in [*warm_up_connections, *connections]:
             connection.transport.close()
-    note("memory of an idle identified session", session_kilobytes, 40.0, "KB")
+    record_figure("memory of an idle identified session", session_kilobytes, 40.0, "KB")
 
 
 async def start_bench() -> None:
@@ -330,7 +335,7 @@ async def start_bench() -> None:
     time_dev_server()
     baseline = statistics.median(time_imports() for _ in range(5))
     start_seconds = statistics.median(time_dev_server() for _ in range(5))
-    note(
+    record_figure(
         "hubbub dev to ready / import aiohttp, msgspec",
         start_seconds / baseline,
         4.0,
@@ -371,23 +376,23 @@ async def main() -> int:
     benchmarks = benchmarks or all_benchmarks
     runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
         ({"post", "get"}, lambda: requests_bench(benchmarks, quick)),
-        ({"postgres"}, lambda: postgres_bench(note, quick)),
+        ({"postgres"}, lambda: postgres_bench(record_figure, quick)),
         ({"growth"}, lambda: growth_bench(quick)),
         ({"fanout"}, lambda: fanout_bench(quick)),
         ({"flat"}, lambda: flat_bench(quick)),
         ({"memory"}, lambda: memory_bench(quick)),
         ({"start"}, start_bench),
-        ({"soak"}, lambda: soak_bench(note, quick)),
-        ({"search"}, lambda: search_bench(note, quick)),
-        ({"interaction"}, lambda: interaction_bench(note, quick)),
+        ({"soak"}, lambda: soak_bench(record_figure, quick)),
+        ({"search"}, lambda: search_bench(record_figure, quick)),
+        ({"interaction"}, lambda: interaction_bench(record_figure, quick)),
         (
             {"token", "exchange"},
-            lambda: identity_bench(benchmarks, note, measure_request_cost, message_requests, quick),
+            lambda: identity_bench(benchmarks, record_figure, measure_request_cost, message_request_factory, quick),
         ),
-        ({"lobby", "presence"}, lambda: social_bench(benchmarks, note, quick)),
-        ({"import"}, lambda: import_bench(note, quick)),
-        ({"pump"}, lambda: pump_bench(note, quick)),
-        ({"hostile"}, lambda: hostile_input_bench(note, quick)),
+        ({"lobby", "presence"}, lambda: social_bench(benchmarks, record_figure, quick)),
+        ({"import"}, lambda: import_bench(record_figure, quick)),
+        ({"pump"}, lambda: pump_bench(record_figure, quick)),
+        ({"hostile"}, lambda: hostile_input_bench(record_figure, quick)),
     ]
     for names, run_benchmark in runners:
         if names & benchmarks:

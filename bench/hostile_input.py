@@ -32,17 +32,17 @@ console.log(JSON.stringify(texts.map(text => Math.min(...Array.from({ length: tr
 """
 
 
-async def hostile_input_bench(note: Callable[..., None], quick: bool) -> None:
+async def hostile_input_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure the log filter, the keyword matcher, and the markdown parser of the chat client if Node is installed."""
-    _measure_log_filter(note, 50_000 if quick else 200_000)
-    _measure_keyword_matcher(note)
+    _measure_log_filter(record_figure, 50_000 if quick else 200_000)
+    _measure_keyword_matcher(record_figure)
     if shutil.which("node") is not None:
-        _measure_markdown_parser(note)
+        _measure_markdown_parser(record_figure)
 
 
-def _note_worst(note: Callable[..., None], name: str, ratios: Iterable[tuple[float, str]]) -> None:
+def _record_worst_ratio(record_figure: Callable[..., None], name: str, ratios: Iterable[tuple[float, str]]) -> None:
     worst, detail = max(ratios)
-    note(f"{name}, twice the length, CPU", worst, RATIO_MAX, "x", detail)
+    record_figure(f"{name}, twice the length, CPU", worst, RATIO_MAX, "x", detail)
 
 
 def _min_cpu_seconds(function: Callable[[str], object], text: str) -> float:
@@ -55,7 +55,7 @@ def _min_cpu_seconds(function: Callable[[str], object], text: str) -> float:
     return min(tries)
 
 
-def _measure_log_filter(note: Callable[..., None], length: int) -> None:
+def _measure_log_filter(record_figure: Callable[..., None], length: int) -> None:
     from hubbub.server.core.logs import Secrets
 
     clean = Secrets().clean
@@ -67,10 +67,10 @@ def _measure_log_filter(note: Callable[..., None], length: int) -> None:
         ratios.append(
             (double_time / single_time, f"{part!r}: {double_time * 1000:.0f} ms against {single_time * 1000:.0f} ms")
         )
-    _note_worst(note, "removal of secrets from a hostile log text", ratios)
+    _record_worst_ratio(record_figure, "removal of secrets from a hostile log text", ratios)
 
 
-def _measure_keyword_matcher(note: Callable[..., None]) -> None:
+def _measure_keyword_matcher(record_figure: Callable[..., None]) -> None:
     from hubbub.server.talk.auto_moderation.keyword_matcher import Matcher
 
     rng = random.Random(7)
@@ -93,10 +93,10 @@ def _measure_keyword_matcher(note: Callable[..., None]) -> None:
         ratios.append(
             (double_time / single_time, f"{name}: {double_time * 1000:.1f} ms against {single_time * 1000:.1f} ms")
         )
-    _note_worst(note, "keyword match of a hostile message", ratios)
+    _record_worst_ratio(record_figure, "keyword match of a hostile message", ratios)
 
 
-def _measure_markdown_parser(note: Callable[..., None]) -> None:
+def _measure_markdown_parser(record_figure: Callable[..., None]) -> None:
     from hubbub.server.transports.web import templating
 
     module = templating.PACKAGE_DIR / "static" / "app" / "content" / "markdown_parser.js"
@@ -112,4 +112,4 @@ def _measure_markdown_parser(note: Callable[..., None]) -> None:
         )
         for mark, single_time, double_time in zip(MARKS, times[::2], times[1::2], strict=True)
     ]
-    _note_worst(note, "markdown of a hostile message", ratios)
+    _record_worst_ratio(record_figure, "markdown of a hostile message", ratios)

@@ -16,9 +16,9 @@ MeasureCost = Callable[[Subject, Callable[[int], bytes], int], Awaitable[float]]
 
 async def identity_bench(
     benchmarks: set[str],
-    note: Callable[..., None],
+    record_figure: Callable[..., None],
     measure_request_cost: MeasureCost,
-    message_requests: Callable[[Subject], Callable[[int], bytes]],
+    message_request_factory: Callable[[Subject], Callable[[int], bytes]],
     quick: bool,
 ) -> None:
     """Measure token verification on the request path, and one code exchange."""
@@ -26,7 +26,7 @@ async def identity_bench(
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             post_cost = statistics.median(
-                [await measure_request_cost(subject, message_requests(subject), count) for _ in range(3)]
+                [await measure_request_cost(subject, message_request_factory(subject), count) for _ in range(3)]
             )
             info = subject.info
             if "exchange" in benchmarks:
@@ -35,14 +35,18 @@ async def identity_bench(
         if "token" in benchmarks:
             cached, uncached = await _measure_verification(count * 10)
             detail = f"{cached:.2f} us of {post_cost:.0f} us; {uncached:.0f} us for a token that is not cached"
-            note("token verification / POST message, CPU", cached / post_cost * 100, 5.0, "%", detail)
+            record_figure("token verification / POST message, CPU", cached / post_cost * 100, 5.0, "%", detail)
         if "exchange" in benchmarks:
             exchange_cost = await _measure_exchange(folder, info, "sdk.social_layer", count // 2)
-            note("code exchange / POST message, CPU", exchange_cost / post_cost, 5.0, "x", f"{exchange_cost:.0f} us")
+            record_figure(
+                "code exchange / POST message, CPU", exchange_cost / post_cost, 5.0, "x", f"{exchange_cost:.0f} us"
+            )
             # Signed with ES256: by default the RSA signature, which public clients expect, is most of the cost.
             signed_cost = await _measure_exchange(folder, info, "openid sdk.social_layer", count // 4)
             detail = f"{signed_cost:.0f} us with ES256; an RS256 signature alone takes {_measure_signature():.0f} us"
-            note("code exchange with an ID token / POST message, CPU", signed_cost / post_cost, 5.0, "x", detail)
+            record_figure(
+                "code exchange with an ID token / POST message, CPU", signed_cost / post_cost, 5.0, "x", detail
+            )
 
 
 def _measure_signature() -> float:

@@ -64,7 +64,7 @@ async def wait_until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
+async def interaction_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure interactions and messages alternately on one server, so that a slowdown of the machine affects both."""
     count = 600 if quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
@@ -107,7 +107,9 @@ async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
         app.transport.close()
     baseline, interaction_cost = statistics.median(post_costs), statistics.median(interaction_costs)
     detail = f"{interaction_cost:.0f} us against {baseline:.0f} us"
-    note("interaction with its callback / durable POST message, CPU", interaction_cost / baseline, 3.0, "x", detail)
+    record_figure(
+        "interaction with its callback / durable POST message, CPU", interaction_cost / baseline, 3.0, "x", detail
+    )
 
 
 async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:

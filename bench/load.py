@@ -207,7 +207,7 @@ class GatewayConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
 
-    def leave(self) -> None:
+    def send_close(self) -> None:
         """Send a close frame with 1000, so that the session ends."""
         self.transport.write(b"\x88\x82\0\0\0\0\x03\xe8")
 

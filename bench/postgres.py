@@ -19,7 +19,7 @@ LIMITS = {"POST message": 2.0, "GET 50 messages": 2.0, "GET @me": 1.5}
 POST_ROUND_TRIPS_MAX = 3
 
 
-async def postgres_bench(note: Callable[..., None], quick: bool) -> None:
+async def postgres_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure each request on both stores, alternating, so that a slowdown of the machine affects both."""
     count = 1_000 if quick else 4_000
     with (
@@ -41,7 +41,7 @@ async def postgres_bench(note: Callable[..., None], quick: bool) -> None:
                 for store, subject, folder in setups:
                     rounds[store.name].append(await _measure(name, store, subject, folder, count))
             embedded_cost, postgres_cost = (_median(costs) for costs in rounds.values())
-            note(
+            record_figure(
                 f"PostgreSQL: {name} / SQLite, CPU",
                 postgres_cost.own_us / embedded_cost.own_us,
                 limit,
@@ -51,7 +51,7 @@ async def postgres_bench(note: Callable[..., None], quick: bool) -> None:
                 f"{embedded_cost.per_second:.0f}/s",
             )
             if name == "POST message":
-                note(
+                record_figure(
                     "PostgreSQL: round trips of POST message",
                     round(postgres_cost.round_trips),
                     POST_ROUND_TRIPS_MAX,

@@ -14,7 +14,7 @@ from bench.load import Subject, drive, request
 from bench.social import join_lobby
 
 
-async def import_bench(note: Callable[..., None], quick: bool) -> None:
+async def import_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure importing the SDK against importing its two libraries, in CPU time of fresh interpreters."""
     try_count = 5 if quick else 15
     with tempfile.TemporaryDirectory() as folder:
@@ -34,10 +34,12 @@ async def import_bench(note: Callable[..., None], quick: bool) -> None:
             base_seconds.append(measure_seconds(base_statement))
             sdk_seconds.append(measure_seconds(sdk_statement))
     detail = f"{min(sdk_seconds) * 1000:.0f} ms against {min(base_seconds) * 1000:.0f} ms"
-    note("import hubbub.sdk / import aiohttp, msgspec, CPU", min(sdk_seconds) / min(base_seconds), 1.2, "x", detail)
+    record_figure(
+        "import hubbub.sdk / import aiohttp, msgspec, CPU", min(sdk_seconds) / min(base_seconds), 1.2, "x", detail
+    )
 
 
-async def pump_bench(note: Callable[..., None], quick: bool) -> None:
+async def pump_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure the slowest frames of a game that receives about one event per frame, against counting to 10,000."""
     frame_count = 300 if quick else 1000
     with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +73,7 @@ async def pump_bench(note: Callable[..., None], quick: bool) -> None:
         f"{slow_seconds * 1000:.2f} ms against {count_seconds * 1000:.2f} ms, "
         f"{measured['received']} events in {frame_count} frames"
     )
-    note(
+    record_figure(
         "99th percentile of a frame's callbacks / counting to 10,000, CPU",
         slow_seconds / count_seconds,
         4.0,

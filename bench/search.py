@@ -166,16 +166,18 @@ def percentile_99(values: list[float]) -> float:
     return statistics.quantiles(values, n=100)[98]
 
 
-async def search_bench(note: Callable[..., None], quick: bool) -> None:
+async def search_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure the duration of searches and the cost of the index."""
     stores: tuple[Store, ...] = (Embedded(), Postgres())
     for store_context in stores:
         with store_context as store:
-            await _measure_searches(note, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
-            await _measure_index_cost(note, store, 2_000 if quick else 8_000)
+            await _measure_searches(record_figure, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
+            await _measure_index_cost(record_figure, store, 2_000 if quick else 8_000)
 
 
-async def _measure_searches(note: Callable[..., None], store: Store, stored_count: int, round_count: int) -> None:
+async def _measure_searches(
+    record_figure: Callable[..., None], store: Store, stored_count: int, round_count: int
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", *store.arguments(folder)) as subject:
             info = subject.info
@@ -201,7 +203,7 @@ async def _measure_searches(note: Callable[..., None], store: Store, stored_coun
             result_counts: dict[str, int] = {}
             for number in range(round_count + 5):
                 for name, query in SEARCHES.items():
-                    # Alternating, so that a slowdown of the machine affects both.
+                    # The measurements alternate, so that a slowdown of the machine affects both.
                     read_ms, _, _ = await client.send(read_request)
                     search_ms, status, body = await client.send(search_request(query))
                     if status != 200:
@@ -217,7 +219,7 @@ async def _measure_searches(note: Callable[..., None], store: Store, stored_coun
                     f"{percentile_99(values):.1f} ms (median {median:.1f}), {result_counts[name]} results, "
                     f"against {baseline:.2f} ms"
                 )
-                note(
+                record_figure(
                     f"{store.name}: search for {name} / GET 50 messages, p99",
                     percentile_99(values) / baseline,
                     20.0,
@@ -226,7 +228,7 @@ async def _measure_searches(note: Callable[..., None], store: Store, stored_coun
                 )
 
 
-async def _measure_index_cost(note: Callable[..., None], store: Store, count: int) -> None:
+async def _measure_index_cost(record_figure: Callable[..., None], store: Store, count: int) -> None:
     """Measure POST message in guilds with and without an index, alternately."""
     with (
         tempfile.TemporaryDirectory() as plain_folder,
@@ -244,7 +246,7 @@ async def _measure_index_cost(note: Callable[..., None], store: Store, count: in
                 costs[folder].append(await _measure_post_cost(subject, count, lambda folder=folder: store.cpu(folder)))
         cost_without_index, cost_with_index = (statistics.median(folder_costs) for folder_costs in costs.values())
     detail = f"{cost_with_index:.0f} us against {cost_without_index:.0f} us"
-    note(
+    record_figure(
         f"{store.name}: POST message with an index / without, CPU",
         cost_with_index / cost_without_index,
         1.3,

@@ -231,7 +231,7 @@ async def sockets() -> None:
                 transport.write(frame)
             self.remaining -= 1
             if self.remaining:
-                # A pause as between two messages, so that buffers drain as in practice.
+                # Pause between messages, so that buffers drain as they do in production.
                 asyncio.get_running_loop().call_later(0.02, self.write_frame)
 
         def connection_lost(self, _: Exception | None) -> None:

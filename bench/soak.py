@@ -59,7 +59,7 @@ class Load:
             await drive(self._url, requests, CONNECTION_COUNT, expect_errors=expect_errors)
         round_connections = await self._connect(ROUND_SESSION_COUNT)
         for connection in round_connections[DROPPED_SESSION_COUNT:]:
-            connection.leave()
+            connection.send_close()
         # The server acknowledges the close before the socket is closed.
         await asyncio.sleep(0.05)
         for connection in round_connections:
@@ -107,7 +107,7 @@ class Load:
         return connections
 
 
-async def soak_bench(note: Callable[..., None], quick: bool) -> None:
+async def soak_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure late memory against early memory, and the growth of the bytes in use per request."""
     seconds = QUICK_SOAK_SECONDS if quick else SOAK_SECONDS
     samples = []
@@ -124,7 +124,7 @@ async def soak_bench(note: Callable[..., None], quick: bool) -> None:
     half = len(late_samples) // 2
     growth = statistics.mean(unmapped_bytes[half:]) / statistics.mean(unmapped_bytes[:half])
     detail = f"{unmapped_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.request_count:,} requests"
-    note("memory late in a soak / earlier", growth, 1.05, "x", detail)
+    record_figure("memory late in a soak / earlier", growth, 1.05, "x", detail)
     leaked_bytes = statistics.linear_regression(request_counts, in_use).slope
     detail = f"{in_use[-1] / 1e6:.1f} MB in use, {len(late_samples)} rounds after the warm-up"
-    note("memory growth per request of a soak", leaked_bytes, LEAK_BYTES_MAX, "bytes", detail)
+    record_figure("memory growth per request of a soak", leaked_bytes, LEAK_BYTES_MAX, "bytes", detail)

@@ -26,7 +26,7 @@ PAUSE_SECONDS = 0.02
 TIMEOUT_SECONDS = 20.0
 
 
-async def social_bench(benchmarks: set[str], note: Callable[..., None], quick: bool) -> None:
+async def social_bench(benchmarks: set[str], record_figure: Callable[..., None], quick: bool) -> None:
     """Measure lobby messages and presences, alternating with guild messages, so that a slowdown of the machine affects both."""
     friend_count, message_count = (300, 20) if quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:
@@ -35,12 +35,12 @@ async def social_bench(benchmarks: set[str], note: Callable[..., None], quick: b
         with Subject("hubbub-players", folder, info["user_id"], str(friend_count)) as subject:
             subject.info = info | subject.info
             if "lobby" in benchmarks:
-                await _measure_lobby(subject, note, message_count * 4)
+                await _measure_lobby(subject, record_figure, message_count * 4)
             if "presence" in benchmarks:
-                await _measure_presence(subject, note, message_count)
+                await _measure_presence(subject, record_figure, message_count)
 
 
-async def _measure_lobby(subject: Subject, note: Callable[..., None], message_count: int) -> None:
+async def _measure_lobby(subject: Subject, record_figure: Callable[..., None], message_count: int) -> None:
     """Measure a message to a full lobby."""
     tokens = subject.info["player_tokens"][:LOBBY_MEMBER_COUNT]
     url = subject.info["url"]
@@ -57,10 +57,12 @@ async def _measure_lobby(subject: Subject, note: Callable[..., None], message_co
     async def send(count: int) -> None:
         await drive(url, [message_request] * count, 1, PAUSE_SECONDS)
 
-    await _compare(subject, note, f"lobby message to {LOBBY_MEMBER_COUNT} members", sessions, send, message_count)
+    await _compare(
+        subject, record_figure, f"lobby message to {LOBBY_MEMBER_COUNT} members", sessions, send, message_count
+    )
 
 
-async def _measure_presence(subject: Subject, note: Callable[..., None], change_count: int) -> None:
+async def _measure_presence(subject: Subject, record_figure: Callable[..., None], change_count: int) -> None:
     """Measure the presence update of a user with many friends."""
     friends = await _connect(subject, subject.info["player_tokens"], ALL_INTENTS)
     [player] = await _connect(subject, [subject.info["shared_friend_token"]], ALL_INTENTS)
@@ -81,13 +83,15 @@ async def _measure_presence(subject: Subject, note: Callable[..., None], change_
                     await asyncio.sleep(0.001)
             await asyncio.sleep(PAUSE_SECONDS)
 
-    await _compare(subject, note, f"presence seen by {len(friends):,} friends", friends, update_presence, change_count)
+    await _compare(
+        subject, record_figure, f"presence seen by {len(friends):,} friends", friends, update_presence, change_count
+    )
     player.transport.close()
 
 
 async def _compare(
     subject: Subject,
-    note: Callable[..., None],
+    record_figure: Callable[..., None],
     name: str,
     sessions: list[GatewayConnection],
     cause: Callable[[int], Awaitable[None]],
@@ -125,7 +129,7 @@ async def _compare(
         connection.transport.close()
     baseline, delivery_cost = statistics.median(guild_costs), statistics.median(delivery_costs)
     detail = f"{delivery_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us"
-    note(f"{name} / guild message, CPU of a delivery", delivery_cost / baseline, 1.5, "x", detail)
+    record_figure(f"{name} / guild message, CPU of a delivery", delivery_cost / baseline, 1.5, "x", detail)
 
 
 async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[GatewayConnection]:

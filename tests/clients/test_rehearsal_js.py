@@ -25,7 +25,7 @@ def requires_program(name: str) -> pytest.MarkDecorator:
 
 
 def run_program(*command: str, folder: Path = PACKAGE, **variables: str) -> None:
-    """Run a program that starts platforms of this source tree, and assert that it succeeds."""
+    """Run a program that starts servers from this source tree, and assert that it succeeds."""
     environment = (
         os.environ
         | variables

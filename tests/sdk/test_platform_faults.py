@@ -58,7 +58,7 @@ def record_waits(client: Client) -> list[float]:
 
 @pytest.fixture
 async def fast_heartbeat_world(store_config: Any, response_monitor: Any) -> AsyncIterator[World]:
-    """A world with a one-second heartbeat interval and with lobbies disabled."""
+    """A world with a one-second heartbeat interval, in which `CreateOrJoinLobby` is disabled."""
     settings = GatewayConfig(
         max_concurrency=100, drain_ms=0, heartbeat_interval_ms=1000, disabled_functions=("CreateOrJoinLobby",)
     )
@@ -79,7 +79,7 @@ async def fast_heartbeat_world(store_config: Any, response_monitor: Any) -> Asyn
     [
         (HttpFault(effect="status", status=503, route="/gateway"), 503, 0.5),
         (HttpFault(effect="status", status=429, retry_after=7.5, route="/oauth2/@me"), 429, 7.5),
-        # Twice, because aiohttp itself repeats a request on a reused connection.
+        # The fault occurs twice, because aiohttp itself repeats a request on a reused connection.
         (HttpFault(effect="drop", route="/gateway", times=2), 0, 0.5),
     ],
 )

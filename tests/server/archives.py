@@ -15,7 +15,7 @@ from tests.world import Actor, Guild, World
 
 
 async def export_archive(world: World, guild_id: int, path: Path, **options: Any) -> ExportSummary:
-    """Export a guild of a world."""
+    """Export a guild of a world to a file."""
     database = world.app.database
     return await export_guild(
         lambda work: database.read(work, long=True),
@@ -47,39 +47,39 @@ async def send_message_with_file(
     return (await actor.post(f"/channels/{channel}/messages", data=form)).ok()
 
 
-async def fill_guild(world: World, guild: Guild) -> dict[str, Any]:
-    """Create content of every kind in a guild; return the IDs of some of it."""
+async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
+    """Create content of every kind in a guild. Return the IDs of the objects that tests refer to, by name."""
     owner, bob = guild.owner, await guild.member()
     api = f"/guilds/{guild.id}"
     role = await guild.role("artists", color=0x123456, hoist=True)
     await guild.add_role(bob, role)
     (await owner.patch(f"{api}/members/{bob.id}", json={"nick": "Bobby"})).ok()
     category = await guild.channel("Studio", type=ChannelType.GUILD_CATEGORY)
-    studio = await guild.channel("paintings", parent_id=str(category), topic=f"By <@&{role}>")
-    await guild.overwrite(studio, role, target_type=OverwriteType.ROLE, allow=1 << 11)
+    paintings = await guild.channel("paintings", parent_id=str(category), topic=f"By <@&{role}>")
+    await guild.overwrite(paintings, role, target_type=OverwriteType.ROLE, allow=1 << 11)
     forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "big"}])
     emoji = (await owner.post(f"{api}/emojis", json={"name": "brush", "image": data_uri(png())})).ok()
-    first = await guild.send_message(owner, f"Welcome <@{bob.id}> to <#{studio}> <:brush:{emoji['id']}>")
+    first = await guild.send_message(owner, f"Welcome <@{bob.id}> to <#{paintings}> <:brush:{emoji['id']}>")
     reply = await guild.send_message(bob, "thanks", message_reference={"message_id": first["id"]})
     await owner.put(f"/channels/{guild.general}/messages/{reply['id']}/reactions/brush:{emoji['id']}/@me")
     await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")
     (await owner.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
     (await owner.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"embeds": [{"title": "Hi"}]})).ok()
-    file = await send_message_with_file(bob, studio, "a painting")
+    file = await send_message_with_file(bob, paintings, "a painting")
     thread = (await owner.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "talk"})).ok()
     await guild.send_message(bob, "in the thread", channel=int(thread["id"]))
     poll = {"question": {"text": "Which?"}, "answers": [{"poll_media": {"text": text}} for text in ("a", "b")]}
-    question = (await owner.post(f"/channels/{guild.general}/messages", json={"poll": poll})).ok()
-    vote_path = f"/channels/{guild.general}/polls/{question['id']}/answers/@me"
+    poll_message = (await owner.post(f"/channels/{guild.general}/messages", json={"poll": poll})).ok()
+    vote_path = f"/channels/{guild.general}/polls/{poll_message['id']}/answers/@me"
     (await bob.put(vote_path, json={"answer_ids": ["1"]})).ok()
     post = {"name": "An idea", "message": {"content": "do it"}}
     (await bob.post(f"/channels/{forum}/threads", json=post)).ok()
-    webhook = (await owner.post(f"/channels/{studio}/webhooks", json={"name": "Camera"})).ok()
+    webhook = (await owner.post(f"/channels/{paintings}/webhooks", json={"name": "Camera"})).ok()
     execute = f"/webhooks/{webhook['id']}/{webhook['token']}"
     (await world.request("POST", f"{execute}?wait=true", json={"content": "click", "username": "Kodak"})).ok()
-    stranger = await guild.member()
-    await guild.send_message(stranger, "bye")
-    (await owner.put(f"{api}/bans/{stranger.id}", json={})).ok()
+    banned_member = await guild.member()
+    await guild.send_message(banned_member, "bye")
+    (await owner.put(f"{api}/bans/{banned_member.id}", json={})).ok()
     rule = {
         "name": "words",
         "event_type": 1,
@@ -100,30 +100,30 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, Any]:
     (await owner.post(f"{api}/scheduled-events", json=event)).ok()
     (await owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     return {
-        "bob": bob,
+        "bob": bob.id,
         "role": role,
-        "studio": studio,
+        "paintings": paintings,
         "thread": int(thread["id"]),
         "first": int(first["id"]),
         "reply": int(reply["id"]),
         "emoji": int(emoji["id"]),
         "attachment": int(file["attachments"][0]["id"]),
-        "question": int(question["id"]),
+        "poll_message": int(poll_message["id"]),
     }
 
 
 ID = re.compile(r"(?<![0-9a-z_])[0-9]{15,20}(?![0-9a-z_])")
-"""An ID in JSON; hashes and times do not match."""
+"""Pattern of an ID in JSON. Hashes and times do not match."""
 
 
-def normalize(records: dict[str, list[Any]]) -> Any:
+def replace_ids(records: dict[str, list[Any]]) -> Any:
     """Return the records of an archive with IDs replaced by numbers in the order of their first use.
 
     Messages keep the order of their channel. Users, roles and channels are ordered by name, because the IDs of objects of the
     same millisecond are assigned in the order of the tables."""
     numbers: dict[str, str] = {}
 
-    def position(entry: dict[str, Any]) -> Any:
+    def sort_key(entry: dict[str, Any]) -> Any:
         channel = numbers.get(entry.get("channel_id", ""), "#0")
         return (
             entry.get("username", entry.get("name", "")),
@@ -133,7 +133,7 @@ def normalize(records: dict[str, list[Any]]) -> Any:
         )
 
     for name in ("users", "guilds", "roles", "emojis", "channels", "messages", *sorted(records)):
-        for entry in sorted(records.get(name, ()), key=position):
+        for entry in sorted(records.get(name, ()), key=sort_key):
             for text in ID.findall(json.dumps(entry)) if "id" in entry else ():
                 numbers.setdefault(text, f"#{len(numbers)}")
     replaced = json.loads(ID.sub(lambda match: numbers.get(match[0], "?"), json.dumps(records)))

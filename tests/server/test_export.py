@@ -28,7 +28,7 @@ async def test_an_archive_contains_the_guild_with_its_messages_and_files(world: 
     assert first["pinned_ms"] == world.clock.now_ms()
     assert [reaction["emoji"] for reaction in first["reactions"]] == ["👍"]
     assert messages[ids["reply"]]["reference"]["message_id"] == str(ids["first"])
-    assert messages[ids["question"]]["poll_votes"] == [{"user_id": str(ids["bob"].id), "answer_id": 1}]
+    assert messages[ids["poll_message"]]["poll_votes"] == [{"user_id": str(ids["bob"]), "answer_id": 1}]
     assert {"auto_moderation_rules", "bans", "emojis", "member_roles", "scheduled_events", "webhooks"} <= set(records)
 
 

@@ -15,7 +15,8 @@ import pytest
 from hubbub.testing.platform import Faults
 from hubbub.testing.users import User
 
-INNER_TESTS = Path(__file__).parent / "inner"
+PROJECT_FILES = Path(__file__).parent / "project_files"
+"""Test files and world files that `ProjectRunner` copies into a separate project, and a package that hides a dependency."""
 ROOT = Path(__file__).parents[2]
 
 IS_PLUGIN_INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
@@ -44,7 +45,7 @@ class ProjectRunner:
         self._pytester.makeini(f"[pytest]\n{ini}")
         for name in names:
             target = f"test_{name}" if name.endswith(".py") else name
-            shutil.copy(INNER_TESTS / name, self._pytester.path / target)
+            shutil.copy(PROJECT_FILES / name, self._pytester.path / target)
         return self._pytester.runpytest_subprocess(*PLUGIN_ARGUMENTS, *WITHOUT_SUITE_PLUGINS, *arguments)
 
 
@@ -54,12 +55,12 @@ def run_project(pytester: pytest.Pytester) -> ProjectRunner:
     return ProjectRunner(pytester)
 
 
-def test_users_in_a_synchronous_test(run_project: ProjectRunner) -> None:
-    # No resource is left open and no error is swallowed.
+def test_users_act_in_a_synchronous_test(run_project: ProjectRunner) -> None:
+    # With `-W error`, an open resource or a swallowed error fails the test.
     run_project("users.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI, arguments=("-W", "error")).assert_outcomes(passed=7)
 
 
-def test_every_test_has_a_world_of_its_own(run_project: ProjectRunner) -> None:
+def test_every_test_has_its_own_world(run_project: ProjectRunner) -> None:
     run_project("worlds.py", "village.toml").assert_outcomes(passed=10)
 
 
@@ -70,27 +71,29 @@ def test_xdist_workers_have_separate_platforms(run_project: ProjectRunner) -> No
 
 
 def test_a_world_can_last_for_a_module(run_project: ProjectRunner) -> None:
-    run_project("shared.py", ini=LONG_TIMEOUT_INI + "hubbub_scope = module\n").assert_outcomes(passed=2)
+    run_project("module_scope.py", ini=LONG_TIMEOUT_INI + "hubbub_scope = module\n").assert_outcomes(passed=2)
 
 
-def test_a_run_that_does_not_use_the_plugin_loads_nothing(run_project: ProjectRunner) -> None:
-    run_project("unused.py", arguments=("--strict-markers", *WITHOUT_THIRD_PARTY_PLUGINS)).assert_outcomes(passed=2)
+def test_a_run_that_does_not_use_the_plugin_imports_only_its_module(run_project: ProjectRunner) -> None:
+    run_project("without_plugin.py", arguments=("--strict-markers", *WITHOUT_THIRD_PARTY_PLUGINS)).assert_outcomes(
+        passed=2
+    )
 
 
 def test_invalid_options_are_reported(run_project: ProjectRunner) -> None:
-    result = run_project("shared.py", ini="hubbub_scope = forever\n")
+    result = run_project("module_scope.py", ini="hubbub_scope = forever\n")
     assert "hubbub_scope must be one of function, class, module, package, session, not 'forever'" in str(
         result.stderr
     ) + str(result.stdout)
 
 
 def test_a_failed_test_reports_its_platforms_log(run_project: ProjectRunner) -> None:
-    result = run_project("failing.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI)
+    result = run_project("failures.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI)
 
     result.assert_outcomes(passed=1, failed=2, errors=10)
     text = str(result.stdout)
     for line in (
-        # The first test: the error itself, then the platform's log.
+        # The first test shows its error, then the platform's log.
         "E       hubbub.people.errors.RequestRejected: demo-bot: POST /channels/*/messages was rejected",
         "E         403 Missing Access (code 50001)",
         "* hubbub call *",
@@ -101,7 +104,7 @@ def test_a_failed_test_reports_its_platforms_log(run_project: ProjectRunner) -> 
         "  *:*:* MESSAGE_CREATE in #staff: to alice; not to demo-bot (missing permission: VIEW_CHANNEL in the channel); *",
         "Gateway sessions: demo-bot, bob, alice",
         "Fault still active after 0 occurrences: status method=POST, route=/channels/{channel_id}/messages, *",
-        # The second test: nothing from the first.
+        # The second test shows nothing from the first.
         "E       ValueError: by itself",
         "No events were sent to gateway sessions.",
         "There are no gateway sessions.",
@@ -126,12 +129,12 @@ def test_a_failed_test_reports_its_platforms_log(run_project: ProjectRunner) -> 
     assert "During handling" not in text
 
 
-def test_an_application_with_a_web_server_in_the_tests_own_loop(run_project: ProjectRunner) -> None:
+def test_an_application_runs_its_web_server_in_the_event_loop_of_the_test(run_project: ProjectRunner) -> None:
     run_project("web_server_only.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI).assert_outcomes(passed=1)
 
 
 @pytest.mark.clients
-def test_other_libraries_and_a_bot_in_a_thread(run_project: ProjectRunner) -> None:
+def test_hikari_runs_under_anyio_and_discord_py_in_a_thread(run_project: ProjectRunner) -> None:
     run_project("libraries.py").assert_outcomes(passed=3)
 
 
@@ -143,12 +146,12 @@ def test_the_wheel_registers_the_pytest_plugin() -> None:
 
 
 @pytest.mark.clients
-def test_a_discord_py_bot_and_its_users(run_project: ProjectRunner) -> None:
+def test_a_discord_py_bot_responds_to_its_users(run_project: ProjectRunner) -> None:
     run_project("apps.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI).assert_outcomes(passed=8)
 
 
 @pytest.mark.clients
-def test_bots_started_by_the_platform(run_project: ProjectRunner) -> None:
+def test_the_platform_starts_bots(run_project: ProjectRunner) -> None:
     ini = LONG_TIMEOUT_INI + ASYNCIO_INI + "hubbub_world = two_bots.toml\n"
     run_project("bots.py", "two_bots.toml", ini=ini).assert_outcomes(passed=7)
 
@@ -156,9 +159,9 @@ def test_bots_started_by_the_platform(run_project: ProjectRunner) -> None:
 PROGRAM_OF_LIBRARY = """
 import os, sys
 paths = sys.argv[1].split(os.pathsep)
-# After the packages of the library, so that its own package named discord is imported.
+# These paths come after the packages of the library, so that its own package named discord is imported.
 sys.path += paths
-os.environ["PYTHONPATH"] = sys.argv[1]  # For the server process.
+os.environ["PYTHONPATH"] = sys.argv[1]  # The server process reads it.
 import pytest
 sys.exit(pytest.main(sys.argv[2:]))
 """
@@ -177,9 +180,9 @@ sys.exit(pytest.main(sys.argv[2:]))
         )
     ],
 )
-def test_a_bot_of_another_library(tmp_path: Path, fixture: str, distribution: str) -> None:
+def test_a_bot_of_another_library_replies(tmp_path: Path, fixture: str, distribution: str) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{LONG_TIMEOUT_INI}{ASYNCIO_INI}")
-    shutil.copy(INNER_TESTS / "library_bot.py", tmp_path / "test_library_bot.py")
+    shutil.copy(PROJECT_FILES / "library_bot.py", tmp_path / "test_library_bot.py")
     packages = os.pathsep.join([str(ROOT / "src"), *(path for path in sys.path if path.endswith("site-packages"))])
     process = subprocess.run(
         [
@@ -204,13 +207,13 @@ def test_a_bot_of_another_library(tmp_path: Path, fixture: str, distribution: st
 def test_the_report_of_a_run_sums_the_findings_of_all_tests(
     run_project: ProjectRunner, arguments: tuple[str, ...]
 ) -> None:
-    result = run_project("report.py", arguments=("--hubbub-report", *arguments))
+    result = run_project("findings_report.py", arguments=("--hubbub-report", *arguments))
     result.assert_outcomes(passed=2)
     expected = "deprecated_route: demo-bot: GET /channels/{channel_id}/pins is deprecated; use `list_pins`. (2 times)"
     assert expected in result.outlines
 
 
-def test_actions_in_trio(run_project: ProjectRunner) -> None:
+def test_actions_are_awaited_in_trio(run_project: ProjectRunner) -> None:
     pytest.importorskip("trio", reason="trio is not installed: make venv")
     run_project("trio_loop.py").assert_outcomes(passed=1)
 
@@ -255,10 +258,10 @@ def test_every_row_of_the_table_of_libraries_names_an_existing_test() -> None:
 def test_a_platform_that_cannot_start_names_the_missing_package(
     run_project: ProjectRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As on a machine where only the SDK is installed.
-    monkeypatch.setenv("PYTHONPATH", str(INNER_TESTS / "without_server"), prepend=os.pathsep)
+    # The server packages cannot be imported, as on a machine where only the SDK is installed.
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT_FILES / "without_server"), prepend=os.pathsep)
 
-    result = run_project("shared.py")
+    result = run_project("module_scope.py")
 
     result.assert_outcomes(errors=2)
     problem = "hubbub: this command needs the server packages (joserfc is missing); run: pip install 'hubbub[server]'"

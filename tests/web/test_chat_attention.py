@@ -1,4 +1,6 @@
-"""Attention in the chat client: mention counts, mutes, the inbox and unread marks, with several windows."""
+"""Unread indicators in the chat client: mention counts, mutes, the inbox and desktop notifications, in several windows.
+
+The module also tests the member list of a large guild."""
 
 from functools import partial
 from typing import Any
@@ -16,23 +18,23 @@ from tests.world import Actor, Guild
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
-async def mention(author: Actor, channel: int | str, content: str) -> str:
+async def send_text(author: Actor, channel: int | str, content: str) -> str:
     """Send a message and return its ID."""
     message = (await author.post(f"/channels/{channel}/messages", json={"content": content})).ok()
     return str(message["id"])
 
 
-def entry_of(window: ChatWindow, channel: int | str) -> Any:
+def find_channel_entry(window: ChatWindow, channel: int | str) -> Any:
     """Return the locator of a channel or conversation in the sidebar."""
     return window.page.locator(f'.side .entry[data-focus="{channel}"]')
 
 
-def count_of(window: ChatWindow, channel: int | str) -> Any:
+def find_mention_count(window: ChatWindow, channel: int | str) -> Any:
     """Return the locator of the mention count of a channel or conversation in the sidebar."""
-    return entry_of(window, channel).locator(".count")
+    return find_channel_entry(window, channel).locator(".count")
 
 
-async def other_channel(guild: Guild) -> int:
+async def create_news_channel(guild: Guild) -> int:
     """Create the channel #news, so that #general is not in view."""
     return await guild.channel("news")
 
@@ -40,37 +42,37 @@ async def other_channel(guild: Guild) -> int:
 async def test_counts_survive_a_reload_and_reading_in_one_window_clears_the_other(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await other_channel(guild)
+    news = await create_news_channel(guild)
     private = (await open_dm(omar, nora))["id"]
-    await mention(omar, guild.general, f"<@{nora.id}> while away")
-    await mention(omar, guild.general, f"<@{nora.id}> twice")
+    await send_text(omar, guild.general, f"<@{nora.id}> while away")
+    await send_text(omar, guild.general, f"<@{nora.id}> twice")
     await send_message(omar, private)
     path = f"/app/channels/{guild.id}/{news}"
 
     async with platform.open_window(nora, path) as first, platform.open_window(nora, path) as second:
         await first.page.get_by_role("link", name="Direct messages, 1 mention").wait_for()
-        assert (await count_of(first, guild.general).inner_text()).startswith("2")
+        assert (await find_mention_count(first, guild.general).inner_text()).startswith("2")
         assert (await first.page.title()).startswith("(3) ")
         await first.page.locator('link[rel=icon][data-badge="3"]').wait_for(state="attached")
         await first.page.reload()
-        await count_of(first, guild.general).wait_for()
-        assert (await count_of(second, guild.general).inner_text()).startswith("2")
+        await find_mention_count(first, guild.general).wait_for()
+        assert (await find_mention_count(second, guild.general).inner_text()).startswith("2")
 
-        await entry_of(first, guild.general).click()
+        await find_channel_entry(first, guild.general).click()
         await first.wait_message("twice")
 
-        await count_of(second, guild.general).wait_for(state="detached")
+        await find_mention_count(second, guild.general).wait_for(state="detached")
         await second.wait_until("() => document.title.startsWith('(1) ')")
 
 
 async def test_a_channel_is_muted_and_unmuted_by_keyboard(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await other_channel(guild)
+    news = await create_news_channel(guild)
 
     async with platform.open_window(nora, f"/app/channels/{guild.id}/{news}") as window:
         page = window.page
-        entry = entry_of(window, guild.general)
+        entry = find_channel_entry(window, guild.general)
         await entry.focus()
         await page.keyboard.press("Shift+F10")
         await page.get_by_role("menuitem", name="Mute…").focus()
@@ -78,17 +80,17 @@ async def test_a_channel_is_muted_and_unmuted_by_keyboard(platform: ChatPlatform
         await page.get_by_role("menuitem", name="For 15 minutes").focus()
         await page.keyboard.press("Enter")
         await entry.get_by_role("img", name="muted").wait_for()
-        await mention(omar, guild.general, "@everyone nothing to see")
-        await mention(omar, news, "seen")
+        await send_text(omar, guild.general, "@everyone nothing to see")
+        await send_text(omar, news, "seen")
         await window.wait_message("seen")
-        assert await count_of(window, guild.general).count() == 0
+        assert await find_mention_count(window, guild.general).count() == 0
         assert "unread" not in str(await entry.get_attribute("class"))
-        await mention(omar, guild.general, f"<@{nora.id}> by name")
-        await count_of(window, guild.general).wait_for()
+        await send_text(omar, guild.general, f"<@{nora.id}> by name")
+        await find_mention_count(window, guild.general).wait_for()
 
         await page.reload()
         await entry.get_by_role("img", name="muted").wait_for()
-        assert (await count_of(window, guild.general).inner_text()).startswith("1")
+        assert (await find_mention_count(window, guild.general).inner_text()).startswith("1")
         await entry.click(button="right")
         await page.get_by_role("menuitem", name="Unmute (until").click()
 
@@ -99,12 +101,12 @@ async def test_a_channel_is_muted_and_unmuted_by_keyboard(platform: ChatPlatform
 async def test_notification_settings_of_a_guild_apply_to_all_windows(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await other_channel(guild)
-    await mention(omar, guild.general, "@everyone")
+    news = await create_news_channel(guild)
+    await send_text(omar, guild.general, "@everyone")
     path = f"/app/channels/{guild.id}/{news}"
 
     async with platform.open_window(nora, path) as first, platform.open_window(nora, path) as second:
-        await count_of(second, guild.general).wait_for()
+        await find_mention_count(second, guild.general).wait_for()
         await first.page.get_by_role("button", name="Menu of").click()
         await first.page.get_by_role("menuitem", name="Notification settings").click()
         dialog = first.page.get_by_role("dialog")
@@ -114,7 +116,7 @@ async def test_notification_settings_of_a_guild_apply_to_all_windows(platform: C
         assert await accessibility_problems(first) == []
         await dialog.get_by_role("button", name="Save").click()
 
-        await count_of(second, guild.general).wait_for(state="detached")
+        await find_mention_count(second, guild.general).wait_for(state="detached")
         settings = (await nora.connect()).ready["user_guild_settings"]["entries"]
         names = ("message_notifications", "suppress_everyone", "mobile_push")
         assert [[entry[name] for name in names] for entry in settings] == [[1, True, False]]
@@ -123,8 +125,8 @@ async def test_notification_settings_of_a_guild_apply_to_all_windows(platform: C
 async def test_the_inbox_lists_mentions_and_leads_to_them(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    await mention(omar, guild.general, f"<@{nora.id}> look here")
-    await mention(omar, guild.general, "@everyone meeting")
+    await send_text(omar, guild.general, f"<@{nora.id}> look here")
+    await send_text(omar, guild.general, "@everyone meeting")
 
     async with platform.open_window(nora) as window:
         page = window.page
@@ -144,9 +146,9 @@ async def test_the_inbox_lists_mentions_and_leads_to_them(platform: ChatPlatform
 async def test_a_message_is_marked_as_unread_and_stays_so(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await other_channel(guild)
+    news = await create_news_channel(guild)
     for text in ("one", "two", f"three <@{nora.id}>"):
-        await mention(omar, guild.general, text)
+        await send_text(omar, guild.general, text)
 
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
@@ -154,25 +156,25 @@ async def test_a_message_is_marked_as_unread_and_stays_so(platform: ChatPlatform
         await row.focus()
         await page.keyboard.press("u")
         await page.locator(".day.new").wait_for()
-        await entry_of(window, news).click()
+        await find_channel_entry(window, news).click()
         await window.wait_until("id => location.pathname.endsWith(id)", str(news))
 
-        await count_of(window, guild.general).wait_for()
+        await find_mention_count(window, guild.general).wait_for()
         await page.reload()
-        assert (await count_of(window, guild.general).inner_text()).startswith("1")
-        await entry_of(window, guild.general).click()
+        assert (await find_mention_count(window, guild.general).inner_text()).startswith("1")
+        await find_channel_entry(window, guild.general).click()
         divider = page.locator(".day.new + .message")
         assert "two" in await divider.inner_text()
-        await count_of(window, guild.general).wait_for(state="detached")
+        await find_mention_count(window, guild.general).wait_for(state="detached")
 
 
 async def test_many_unread_messages_offer_a_jump_to_the_first(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    first = await mention(omar, guild.general, "read message")
+    first = await send_text(omar, guild.general, "read message")
     (await nora.post(f"/channels/{guild.general}/messages/{first}/ack")).ok()
     for number in range(1, 121):
-        await mention(omar, guild.general, f"line {number}.")
+        await send_text(omar, guild.general, f"line {number}.")
 
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
@@ -192,15 +194,15 @@ async def test_many_unread_messages_offer_a_jump_to_the_first(platform: ChatPlat
 async def test_all_channels_of_a_guild_are_marked_as_read(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await other_channel(guild)
-    await mention(omar, guild.general, "@everyone")
+    news = await create_news_channel(guild)
+    await send_text(omar, guild.general, "@everyone")
 
     async with platform.open_window(nora, f"/app/channels/{guild.id}/{news}") as window:
-        await count_of(window, guild.general).wait_for()
+        await find_mention_count(window, guild.general).wait_for()
         await window.page.locator(f".rail a[href$='/{guild.id}']").click(button="right")
         await window.page.get_by_role("menuitem", name="Mark all as read").click()
 
-        await count_of(window, guild.general).wait_for(state="detached")
+        await find_mention_count(window, guild.general).wait_for(state="detached")
         states = (await nora.get("/users/@me/read-states")).ok()["entries"]
         assert all(state["mention_count"] == 0 for state in states)
 
@@ -220,18 +222,18 @@ document.hasFocus = () => false;
 async def test_a_page_in_the_background_shows_desktop_notifications(platform: ChatPlatform) -> None:
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await other_channel(guild)
+    news = await create_news_channel(guild)
     (await nora.patch(f"/users/@me/guilds/{guild.id}/settings", json={"message_notifications": 1})).ok()
 
     async with platform.open_window(nora, general_path(guild), init_script=RECORD_NOTIFICATIONS) as window:
         await window.page.locator("textarea.compose").wait_for()
-        await mention(omar, news, "no mention")
-        await mention(omar, news, f"<@{nora.id}> look")
+        await send_text(omar, news, "no mention")
+        await send_text(omar, news, f"<@{nora.id}> look")
         await window.wait_until("() => window.shown.length > 0")
         assert await window.page.evaluate("window.shown") == [["omar (#news, Guild)", "@nora look"]]
 
         (await nora.patch("/users/@me/settings", json={"desktop_notifications": False})).ok()
-        await mention(omar, news, f"<@{nora.id}> again")
+        await send_text(omar, news, f"<@{nora.id}> again")
         await window.wait_until("() => document.title.startsWith('(2)')")
         assert len(await window.page.evaluate("window.shown")) == 1
 

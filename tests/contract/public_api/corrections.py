@@ -14,7 +14,7 @@ def correct(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def _admit(schema: dict[str, Any], *values: int) -> None:
+def _add_enum_values(schema: dict[str, Any], *values: int) -> None:
     """Add values to an enumeration."""
     if "enum" in schema:
         schema["enum"] = [*schema["enum"], *values]
@@ -53,16 +53,16 @@ def _rate_limits_may_lack_a_code(schemas: dict[str, Any]) -> None:
 
 def _media_channels_exist(schemas: dict[str, Any]) -> None:
     """spec/http.md#7: the enumeration of channel types lacks 16."""
-    _admit(schemas["ChannelTypes"], 16)
+    _add_enum_values(schemas["ChannelTypes"], 16)
     for name, schema in schemas.items():
         kind = schema.get("properties", {}).get("type", {})
         if name.endswith("Response") and 15 in kind.get("enum", ()) and "ChannelTypes" in json.dumps(kind):
-            _admit(kind, 16)
+            _add_enum_values(kind, 16)
 
 
 def _message_references_can_be_forwards(schemas: dict[str, Any]) -> None:
     """spec/http.md#3.4: a message reference of type 1 is a forward."""
-    _admit(schemas["MessageReferenceType"], 1)
+    _add_enum_values(schemas["MessageReferenceType"], 1)
 
 
 def _remove_placeholder_limits(node: Any) -> None:
@@ -95,12 +95,12 @@ def _slack_responses_are_plain_text(paths: dict[str, Any]) -> None:
 
 def _entitlement_types_are_complete(schemas: dict[str, Any]) -> None:
     """spec/http.md#7: the enumeration of entitlement types has only 8 and 10."""
-    _admit(schemas["EntitlementTypes"], *range(1, 8))
+    _add_enum_values(schemas["EntitlementTypes"], *range(1, 8))
 
 
 def _audit_log_includes_observed_action_types(schemas: dict[str, Any]) -> None:
     """spec/http.md#3.11: the enumeration lacks the action types 210, 212 and 213."""
-    _admit(schemas["AuditLogActionTypes"], 210, 212, 213)
+    _add_enum_values(schemas["AuditLogActionTypes"], 210, 212, 213)
 
 
 def _dated_fields_are_optional(schemas: dict[str, Any]) -> None:
@@ -115,12 +115,12 @@ def _dated_fields_are_optional(schemas: dict[str, Any]) -> None:
 
 def _messages_include_links_to_lobbies(schemas: dict[str, Any]) -> None:
     """spec/sdk.md#12.6: linking a channel to a lobby creates a message of type 49."""
-    _admit(schemas["MessageType"], 49)
+    _add_enum_values(schemas["MessageType"], 49)
 
 
 def _invites_include_the_lobby_target_type(schemas: dict[str, Any]) -> None:
     """spec/sdk.md#12.6: an invite into the guild of a linked channel has target type 5."""
-    _admit(schemas["InviteTargetTypes"], 5)
+    _add_enum_values(schemas["InviteTargetTypes"], 5)
 
 
 def _template_defaults_are_optional(schemas: dict[str, Any]) -> None:

@@ -132,7 +132,7 @@ async def fetch_counts(user: Actor) -> dict[int, int]:
     return {int(state["id"]): state["mention_count"] for state in read_state["entries"] if state["mention_count"]}
 
 
-async def mention(author: Actor, channel: int | str, content: str, **fields: object) -> str:
+async def send_text(author: Actor, channel: int | str, content: str, **fields: object) -> str:
     """Send a message and return its ID."""
     message = (await author.post(f"/channels/{channel}/messages", json={"content": content, **fields})).ok()
     return str(message["id"])
@@ -143,10 +143,10 @@ async def test_mentions_are_counted_for_later_sessions_until_they_are_acked(worl
     guild = await world.guild(alice, bob)
     role = await guild.role("crew", mentionable=True)
     (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
-    first = await mention(alice, guild.general, f"<@{bob.id}> hello")
-    await mention(alice, guild.general, "not for bob")
-    await mention(alice, guild.general, f"<@&{role}> and <@{bob.id}> count once")
-    last = await mention(alice, guild.general, "@everyone")
+    first = await send_text(alice, guild.general, f"<@{bob.id}> hello")
+    await send_text(alice, guild.general, "not for bob")
+    await send_text(alice, guild.general, f"<@&{role}> and <@{bob.id}> count once")
+    last = await send_text(alice, guild.general, "@everyone")
     own = await bob.connect()
 
     assert await fetch_counts(bob) == {guild.general: 3}
@@ -179,9 +179,9 @@ async def test_mentions_of_hidden_channels_blocked_users_and_left_guilds_do_not_
     guild = await world.guild(alice, bob, carol)
     other = await world.guild(alice, bob)
     hidden = await guild.channel("hidden")
-    await mention(alice, hidden, f"<@{bob.id}>")
-    await mention(carol, guild.general, f"<@{bob.id}>")
-    await mention(alice, other.general, f"<@{bob.id}>")
+    await send_text(alice, hidden, f"<@{bob.id}>")
+    await send_text(carol, guild.general, f"<@{bob.id}>")
+    await send_text(alice, other.general, f"<@{bob.id}>")
     assert await fetch_counts(bob) == {hidden: 1, guild.general: 1, other.general: 1}
 
     await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
@@ -195,14 +195,14 @@ async def test_mentions_of_hidden_channels_blocked_users_and_left_guilds_do_not_
 async def test_mentions_before_joining_do_not_count(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    await mention(alice, guild.general, "@everyone")
+    await send_text(alice, guild.general, "@everyone")
     world.clock.advance(5_000)
     bob = await guild.member()
 
     assert await fetch_counts(bob) == {}
 
     world.clock.advance(5_000)
-    await mention(alice, guild.general, "@everyone")
+    await send_text(alice, guild.general, "@everyone")
     assert await fetch_counts(bob) == {guild.general: 1}
 
 
@@ -210,7 +210,7 @@ async def test_a_mention_of_everyone_is_one_row(world: World) -> None:
     users = [await world.user() for _ in range(5)]
     guild = await world.guild(*users)
 
-    await mention(users[0], guild.general, "@everyone")
+    await send_text(users[0], guild.general, "@everyone")
 
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM mentions")) == 1
     assert [await fetch_counts(user) for user in users[1:]] == [{guild.general: 1}] * 4
@@ -221,9 +221,9 @@ async def test_the_inbox_lists_mentions_newest_first_with_filters(world: World) 
     guild, other = await world.guild(alice, bob), await world.guild(alice, bob)
     role = await guild.role("crew", mentionable=True)
     (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
-    direct = await mention(alice, guild.general, f"<@{bob.id}>")
-    by_role = await mention(alice, guild.general, f"<@&{role}>")
-    everyone = await mention(alice, other.general, "@everyone")
+    direct = await send_text(alice, guild.general, f"<@{bob.id}>")
+    by_role = await send_text(alice, guild.general, f"<@&{role}>")
+    everyone = await send_text(alice, other.general, "@everyone")
 
     async def list_ids(**query: object) -> list[str]:
         return [message["id"] for message in (await bob.get("/users/@me/mentions", params=query)).ok()]
@@ -246,10 +246,13 @@ async def test_the_inbox_reads_as_many_pages_of_mentions_as_it_needs(
     hidden = await guild.channel("hidden")
     role = await guild.role("crew", mentionable=True)
     (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
-    readable = [await mention(alice, guild.general, f"<@{bob.id}>"), await mention(alice, guild.general, f"<@&{role}>")]
+    readable = [
+        await send_text(alice, guild.general, f"<@{bob.id}>"),
+        await send_text(alice, guild.general, f"<@&{role}>"),
+    ]
     for _ in range(3):
-        await mention(alice, hidden, f"<@{bob.id}>")
-    readable.append(await mention(alice, guild.general, f"<@{bob.id}>"))
+        await send_text(alice, hidden, f"<@{bob.id}>")
+    readable.append(await send_text(alice, guild.general, f"<@{bob.id}>"))
     await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
 
     messages = (await bob.get("/users/@me/mentions")).ok()

@@ -1,4 +1,4 @@
-"""OAuth2 sessions: READY, required scopes, events that they receive or not, revoked tokens and disabled features."""
+"""OAuth2 sessions: READY, required scopes, received and withheld events, revoked tokens and disabled features."""
 
 import pytest
 

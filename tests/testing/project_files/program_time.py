@@ -1,4 +1,4 @@
-"""The time of the program under test."""
+"""Tests in which the time of the program follows the platform's clock. `test_plugin.py` runs this file."""
 
 import time
 from datetime import UTC, datetime, timedelta

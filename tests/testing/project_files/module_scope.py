@@ -1,4 +1,4 @@
-"""One world for all tests of a file, with hubbub_scope = module."""
+"""Tests that share one world (`hubbub_scope = module`). `test_plugin.py` runs this file in a separate project."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Users in a synchronous test: actions, events and rejected requests."""
+"""Synchronous tests of users: actions, events and rejected requests. `test_plugin.py` runs this file."""
 
 import base64
 import hashlib

@@ -1,4 +1,6 @@
-"""A bot of the library that BOT_LIBRARY names, pointed at the platform by its fixture and started by the platform."""
+"""Test of a bot of the library that BOT_LIBRARY names, which the library's fixture connects to the platform.
+
+`test_plugin.py` runs this file in the virtual environment of each library."""
 
 # mypy: ignore-errors
 
@@ -12,7 +14,7 @@ LIBRARY = os.environ["BOT_LIBRARY"]
 
 @pytest.fixture
 def platform(request):
-    """The platform, with the library pointed at it."""
+    """The platform. The fixture configures the library to use its URLs."""
     return request.getfixturevalue(f"hubbub_{LIBRARY}")
 
 

@@ -1,4 +1,4 @@
-"""Worlds: each test has its own and can configure it."""
+"""Tests that each have and configure their own world. `test_plugin.py` runs this file in a separate project."""
 
 from datetime import UTC, datetime
 from typing import Any

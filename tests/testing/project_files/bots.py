@@ -1,4 +1,4 @@
-"""Bots that `hubbub.start` runs."""
+"""Tests of bots that `hubbub.start` runs. `test_plugin.py` runs this file in a separate project."""
 
 import asyncio
 

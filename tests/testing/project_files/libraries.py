@@ -1,4 +1,6 @@
-"""hikari under anyio, and discord.py in a thread beside a synchronous test."""
+"""Tests with hikari under anyio, and with discord.py in a thread beside a synchronous test.
+
+`test_plugin.py` runs this file in a separate project."""
 
 import asyncio
 import threading

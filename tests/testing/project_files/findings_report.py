@@ -1,4 +1,4 @@
-"""Bots with problems that the report of a test run shows."""
+"""Tests of a bot that uses a deprecated route. `test_plugin.py` runs this file and reads the findings report."""
 
 from hubbub.testing import Platform
 
@@ -9,6 +9,6 @@ def test_a_deprecated_route(hubbub: Platform) -> None:
     assert [finding["rule"] for finding in hubbub.report()["findings"]][:1] == ["deprecated_route"]
 
 
-def test_the_same_route(hubbub: Platform) -> None:
+def test_the_same_deprecated_route_in_another_test(hubbub: Platform) -> None:
     general = hubbub.guilds["Town Square"].channels["general"]
     hubbub.bots["demo-bot"].request("GET", f"/channels/{general}/pins")

@@ -1,4 +1,4 @@
-"""An application that only has a web server."""
+"""Test of an application that only has a web server. `test_plugin.py` runs this file in a separate project."""
 
 import json
 from collections.abc import AsyncIterator

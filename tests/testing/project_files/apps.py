@@ -1,4 +1,4 @@
-"""A discord.py bot in the event loop of the test, and users who use it."""
+"""Tests of a discord.py bot that runs in their event loop. `test_plugin.py` runs this file in a separate project."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Tests that fail or end with an error, each for a different reason."""
+"""Tests that fail or end with an error, each for a different reason. `test_plugin.py` runs this file and reads the output."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests in an event loop of trio."""
+"""Tests in an event loop of trio. `test_plugin.py` runs this file in a separate project."""
 
 import pytest
 import trio

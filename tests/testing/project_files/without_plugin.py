@@ -1,11 +1,13 @@
-"""Tests that do not use the plugin."""
+"""Tests that do not use Hubbub's pytest plugin: loading the plugin imports nothing else.
+
+`test_plugin.py` runs this file in a separate process."""
 
 import sys
 
 import pytest
 
 
-def test_the_plugin_imports_nothing_when_unused() -> None:
+def test_an_unused_plugin_imports_only_itself() -> None:
     hubbub_modules = sorted(name for name in sys.modules if name.partition(".")[0] == "hubbub")
     assert hubbub_modules == ["hubbub", "hubbub.testing", "hubbub.testing.plugin"]
     assert not {"aiohttp", "msgspec"} & set(sys.modules)
