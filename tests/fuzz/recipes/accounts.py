@@ -130,8 +130,8 @@ async def _placeholder(platform: Platform) -> ValidRequest:
     from pathlib import Path
 
     from hubbub.server.identity import imports
-    from hubbub.server.moving.importer import Importer
-    from hubbub.server.moving.sources import ArchiveSource
+    from hubbub.server.transfer.importer import Importer
+    from hubbub.server.transfer.sources import ArchiveSource
 
     world = platform.world
     guild = await world.guild()
