@@ -1,34 +1,12 @@
 """Extract the texts of JavaScript modules for translation.
 
-Babel's own extractor skips calls inside the arguments of other calls, so this one has its own tokens.
+The tokens are those of Babel's lexer. Babel's own extractor skips calls inside the arguments of other calls.
 """
 
-import json
-import re
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-_PART: Final = re.compile(
-    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
-    |(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-    |(?P<name>[#@]?[A-Za-z_$][\w$]*)
-    |(?P<number>\.?\d[\w.]*)
-    |(?P<template>`)
-    |(?P<slash>/)
-    |(?P<sign>=>|\?\.|\.\.\.|\+\+|--|.)""",
-    re.VERBOSE | re.DOTALL,
-)
-_REGEX: Final = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
-_TEMPLATE_TEXT: Final = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
-_WORDS_BEFORE_REGEX: Final = frozenset({"return", "typeof", "case", "in", "of", "do", "else", "await", "yield", "void"})
-
-
-class Token(NamedTuple):
-    """A token of JavaScript: a string literal, a name, a number, a regular expression or a sign."""
-
-    kind: str
-    text: str
-    line: int
+from babel.messages.jslexer import Token, tokenize, unquote_string
 
 
 class Call(NamedTuple):
@@ -40,88 +18,53 @@ class Call(NamedTuple):
     line: int
 
 
-def tokenize(code: str) -> Iterator[Token]:
-    """Yield the tokens of a module. Code inside of template literals is yielded like other code."""
-    previous = Token("sign", "", 0)
-    depth, position, line = [0], 0, 1
-    """Open braces by level of template literals."""
-    while position < len(code):
-        match = _PART.match(code, position)
-        assert match is not None
-        kind, text = str(match.lastgroup), match[0]
-        if kind == "slash" and (regex := _REGEX.match(code, position)) and _can_precede_regex(previous):
-            kind, text = "regex", regex[0]
-        elif kind == "template" or (kind == "sign" and text == "}" and len(depth) > 1 and depth[-1] == 0):
-            # The text of a template literal, from its start or from the end of an expression inside.
-            if kind == "sign":
-                depth.pop()
-            content = _TEMPLATE_TEXT.match(code, position + 1)
-            assert content is not None
-            is_end = code[content.end()] == "`"
-            text = code[position : content.end() + (1 if is_end else 2)]
-            kind = "string" if is_end and kind == "template" else "template"
-            if not is_end:
-                depth.append(0)
-        elif text in ("{", "}"):
-            depth[-1] += 1 if text == "{" else -1
-        position += len(text)
-        if kind != "space":
-            # After an opened template literal an expression starts.
-            previous = Token(kind, text, line)
-            yield previous
-            if kind == "template" and text.endswith("${"):
-                previous = Token("sign", "(", line)
-        line += text.count("\n")
-
-
-def _can_precede_regex(token: Token) -> bool:
-    if token.kind == "name":
-        return token.text in _WORDS_BEFORE_REGEX
-    return token.kind == "sign" and token.text not in (")", "]", "}", "++", "--")
-
-
 def find_calls(code: str, functions: Mapping[str, int]) -> Iterator[Call]:
-    """Yield all calls of functions, given with the number of their text arguments. Definitions are no calls."""
-    tokens = list(tokenize(code))
+    """Yield all calls of functions, given with the number of their text arguments. Definitions are left out."""
+    tokens = [token for token in tokenize(code, dotted=False) if token.type not in ("linecomment", "multilinecomment")]
     for index, token in enumerate(tokens):
-        if token.kind != "name" or token.text not in functions or tokens[index + 1 : index + 2] == []:
+        if token.type == "template_string":
+            for expression, line in _find_expressions(token):
+                for call in find_calls(expression, functions):
+                    yield call._replace(line=call.line + line - 1)
+        if token.type != "name" or token.value not in functions or index + 1 == len(tokens):
             continue
-        before = tokens[index - 1].text if index else ""
-        if tokens[index + 1].text != "(" or before in (".", "?.", "function"):
+        # Babel's lexer reads the spread operator as three dots.
+        before = "".join(each.value for each in tokens[max(index - 3, 0) : index])
+        is_method = before.endswith((".", "?.")) and not before.endswith("...")
+        if tokens[index + 1].value != "(" or is_method or before.endswith("function"):
             continue
         arguments: list[str | None] = []
         position = index + 2
-        for _ in range(functions[token.text]):
+        for _ in range(functions[token.value]):
             text, position = _read_text(tokens, position)
             arguments.append(text)
             if text is None:
                 break
-        yield Call(token.text, tuple(arguments), token.line)
+        yield Call(token.value, tuple(arguments), token.lineno)
+
+
+def _find_expressions(token: Token) -> Iterator[tuple[str, int]]:
+    """Yield the expressions of a template literal, with their lines."""
+    depth, start = 0, 0
+    text = token.value
+    for position, character in enumerate(text):
+        if depth == 0 and text.startswith("${", position - 1) and character == "{":
+            depth, start = 1, position + 1
+        elif depth and character in "{}":
+            depth += 1 if character == "{" else -1
+            if depth == 0:
+                yield text[start:position], token.lineno + text.count("\n", 0, start)
 
 
 def _read_text(tokens: list[Token], position: int) -> tuple[str | None, int]:
     """Return the text of an argument, which may be joined from literals, and the position of the next argument."""
     text = ""
-    while True:
-        if tokens[position].kind != "string":
-            return None, position
-        text += _decode(tokens[position].text)
-        after = tokens[position + 1].text
-        if after == "+":
-            position += 2
-        elif after in (",", ")"):
+    while tokens[position].type == "string":
+        text += unquote_string(tokens[position].value)
+        after = tokens[position + 1].value
+        if after in (",", ")"):
             return text, position + 2
-        else:
-            return None, position
-
-
-def _decode(literal: str) -> str:
-    """Return the value of a string literal."""
-    body = literal[1:-1]
-    if "\\" not in body:
-        return body
-    body = re.sub(r"\\x([0-9a-fA-F]{2})", r"\\u00\1", body)
-    body = re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda match: chr(int(match[1], 16)), body)
-    body = re.sub(r"\\([^\"\\/bfnrtu])", r"\1", body)
-    value: str = json.loads('"' + re.sub(r'(?<!\\)"', '\\"', body).replace("\n", "\\n") + '"')
-    return value
+        if after != "+":
+            break
+        position += 2
+    return None, position

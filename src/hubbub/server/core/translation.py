@@ -235,14 +235,14 @@ def use_language(language: Language) -> Iterator[None]:
         _current.reset(token)
 
 
-def gettext(text: str, **values: str | int) -> str:
+def gettext(text: str, /, **values: str | int) -> str:
     """Return the translation of a text. `values` replace placeholders in braces, as in the texts of the chat client."""
     name = _current.get().catalog
     translated = text if name is None else load_translations(name).gettext(text)
     return _fill(translated, values) if values else translated
 
 
-def ngettext(one: str, other: str, count: int, **values: str | int) -> str:
+def ngettext(one: str, other: str, count: int, /, **values: str | int) -> str:
     """Return the translation of a text for a count, which replaces the placeholder `{count}`."""
     name = _current.get().catalog
     if name is None:

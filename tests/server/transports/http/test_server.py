@@ -261,7 +261,7 @@ async def test_a_body_with_a_false_content_encoding_is_rejected(server: HttpHarn
     assert set(response.json) >= {"code", "message"}
 
 
-async def test_an_unread_body_with_a_false_content_encoding_is_no_server_error(
+async def test_an_unread_body_with_a_false_content_encoding_causes_no_server_error(
     server: HttpHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     head = b"GET /api/v10/users/@me HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 7\r\n\r\n"

@@ -9,7 +9,9 @@ export function formerGuildText(name) {
     h("strong", { dir: "auto" }, t("You are no longer a member of {guild}.", { guild: name })),
     " ",
     t(
-      "A moderator removed or banned you, you left in another window, or the guild was deleted. If you were removed, you can join again with an invite. If you were banned, a moderator has to lift the ban first.",
+      "A moderator removed or banned you, you left in another window, or the guild was deleted. If you were" +
+        " removed, you can join again with an invite. If you were banned, a moderator has to lift the ban " +
+        "first.",
     ),
   ];
 }

@@ -42,7 +42,8 @@ export function passkeysSection(view) {
       "p",
       null,
       t(
-        "Log in with your fingerprint, face, PIN or security key instead of your password and code. A passkey cannot be guessed, and works on this site only.",
+        "Log in with your fingerprint, face, PIN or security key instead of your password and code. A passkey" +
+          " cannot be guessed, and works on this site only.",
       ),
     ),
     ...list.nodes,

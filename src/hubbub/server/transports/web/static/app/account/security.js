@@ -28,7 +28,8 @@ function build(view) {
         isEnabled
           ? t("Two-factor authentication is on. You need a code from your authenticator to log in.")
           : t(
-              "A code in addition to your password protects your account if the password is stolen. You need an authenticator app or a password manager that generates 6-digit codes.",
+              "A code in addition to your password protects your account if the password is stolen. You need an " +
+                "authenticator app or a password manager that generates 6-digit codes.",
             ),
       ),
       h(
@@ -138,7 +139,8 @@ function showBackupCodes(view, codes) {
         "p",
         null,
         t(
-          "Two-factor authentication is on. Each of these codes replaces a code of your authenticator once. Save them, because they are not shown again.",
+          "Two-factor authentication is on. Each of these codes replaces a code of your authenticator once. " +
+            "Save them, because they are not shown again.",
         ),
       ),
       h(

@@ -83,7 +83,8 @@ async function openLinkedChannelDialog(context, channel) {
       "p",
       null,
       t(
-        "Messages of #{channel} also appear in a lobby of {game}. Players read and answer them in the game, even if they are not members of this guild. Messages from the game have the tag “From {game}”.",
+        "Messages of #{channel} also appear in a lobby of {game}. Players read and answer them in the game, " +
+          "even if they are not members of this guild. Messages from the game have the tag “From {game}”.",
         { channel: channel.name, game: name },
       ),
     ),

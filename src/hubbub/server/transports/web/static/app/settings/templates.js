@@ -47,7 +47,8 @@ function buildTemplate(view, loadedTemplate, load) {
       "p",
       { class: "hint settings-intro" },
       t(
-        "A template copies channels, roles and settings, not members or messages. Everyone with the link can create a guild from it.",
+        "A template copies channels, roles and settings, not members or messages. Everyone with the link can " +
+          "create a guild from it.",
       ),
     ),
     node,
