@@ -306,7 +306,7 @@ def _formats_locale(language: Language) -> "Locale":
     try:
         return Locale.parse(language.tag, sep="-")
     except (UnknownLocaleError, ValueError):
-        return Locale.parse(language.catalog, sep="-")
+        return load_translations(language.catalog).locale
 
 
 def template_functions() -> Mapping[str, Any]:

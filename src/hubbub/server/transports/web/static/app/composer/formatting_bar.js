@@ -2,7 +2,7 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h } from "../ui/dom.js";
-import { t } from "../ui/translation.js";
+import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 
 /**
  * A format: `mark` surrounds the selection, `prefix` starts each of its lines.
@@ -51,7 +51,7 @@ export function attachFormattingBar(composer) {
   bar.addEventListener("keydown", event => {
     const buttons = /** @type {HTMLElement[]} */ ([...bar.children]);
     const index = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    const target = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    const target = { [FORWARD_KEY]: index + 1, [BACKWARD_KEY]: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
     if (target === undefined) return;
     event.preventDefault();
     const next = buttons[(target + buttons.length) % buttons.length];

@@ -3,7 +3,7 @@
 import { Permissions, StickerFormatType } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { openPopup } from "../ui/popups.js";
-import { t } from "../ui/translation.js";
+import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 import { stickerPath } from "../content/cdn_paths.js";
 
 /** Open the picker of a composer. */
@@ -93,8 +93,8 @@ const isFound = ({ name, tags, available }, query) =>
 
 /** Functions that return the button that an arrow key leads to; null above the first row. */
 const MOVES = {
-  ArrowRight: (buttons, index) => buttons[Math.min(index + 1, buttons.length - 1)],
-  ArrowLeft: (buttons, index) => buttons[index - 1] ?? null,
+  [FORWARD_KEY]: (buttons, index) => buttons[Math.min(index + 1, buttons.length - 1)],
+  [BACKWARD_KEY]: (buttons, index) => buttons[index - 1] ?? null,
   ArrowDown: (buttons, index) => closestInRow(buttons, index, 1) ?? buttons[index],
   ArrowUp: (buttons, index) => closestInRow(buttons, index, -1),
 };

@@ -1,7 +1,7 @@
 /** The grid of the emoji picker. It builds only the rows in view; the focus stays in the search field. */
 
 import { h } from "../ui/dom.js";
-import { t } from "../ui/translation.js";
+import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 import { emojiElement } from "./emoji_element.js";
 
 /** Cells of a row; the style sheet has the same number. */
@@ -116,8 +116,8 @@ export class EmojiGrid {
     const move = {
       ArrowDown: () => this.#move(1),
       ArrowUp: () => this.#move(-1),
-      ArrowRight: () => this.#step(1),
-      ArrowLeft: () => this.#step(-1),
+      [FORWARD_KEY]: () => this.#step(1),
+      [BACKWARD_KEY]: () => this.#step(-1),
     }[event.key];
     move?.();
     return move !== undefined;

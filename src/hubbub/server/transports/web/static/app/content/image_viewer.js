@@ -2,7 +2,7 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
-import { t } from "../ui/translation.js";
+import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 
 const ZOOM_MAX = 6;
 const ZOOM_STEP = 1.5;
@@ -91,8 +91,8 @@ export function openImageViewer(images, start) {
 
   function onKeydown(event) {
     const action = {
-      ArrowLeft: () => zoom === 1 && images.length > 1 && show(index - 1),
-      ArrowRight: () => zoom === 1 && images.length > 1 && show(index + 1),
+      [BACKWARD_KEY]: () => zoom === 1 && images.length > 1 && show(index - 1),
+      [FORWARD_KEY]: () => zoom === 1 && images.length > 1 && show(index + 1),
       "+": () => setZoom(zoom * ZOOM_STEP),
       "-": () => setZoom(zoom / ZOOM_STEP),
       0: () => setZoom(1),

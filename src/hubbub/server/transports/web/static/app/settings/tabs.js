@@ -1,6 +1,7 @@
 /** Tabs of a settings page. All panels stay in the document, so one form can have fields in several panels. */
 
 import { h } from "../ui/dom.js";
+import { BACKWARD_KEY, FORWARD_KEY } from "../ui/translation.js";
 
 let tabsCount = 0;
 
@@ -44,7 +45,7 @@ export function settingsTabs(label, tabs) {
   const list = h("div", { role: "tablist", class: "settings-tabs", "aria-label": label }, buttons);
   list.addEventListener("keydown", event => {
     const index = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    const to = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    const to = { [FORWARD_KEY]: index + 1, [BACKWARD_KEY]: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     const next = (to + buttons.length) % buttons.length;

@@ -112,7 +112,7 @@ function refocus(node, focused) {
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", "icon");
+  svg.setAttribute("class", DIRECTIONAL_ICONS.has(name) ? "icon directional" : "icon");
   svg.setAttribute("aria-hidden", "true");
   for (const pathData of ICON_PATHS[name] ?? ICON_PATHS.dot) {
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
@@ -121,6 +121,9 @@ export function icon(name) {
   }
   return svg;
 }
+
+/** Icons that are mirrored in languages that are written from right to left. */
+const DIRECTIONAL_ICONS = new Set("back forward leave left list quote reply right send thread".split(" "));
 
 const ICON_PATHS = {
   dot: ["M12 10a2 2 0 1 0 0 4 2 2 0 0 0 0-4"],

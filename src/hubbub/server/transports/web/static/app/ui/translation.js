@@ -8,6 +8,14 @@ const root = globalThis.document?.documentElement;
 /** Locale of dates, numbers and sorting: the language of the page, with the region that the browser prefers for it. */
 export const LOCALE = findLocale(root?.lang);
 
+const isRightToLeft = root?.dir === "rtl";
+
+/** The key that moves to the next entry of a row. */
+export const FORWARD_KEY = isRightToLeft ? "ArrowLeft" : "ArrowRight";
+
+/** The key that moves to the previous entry of a row. */
+export const BACKWARD_KEY = isRightToLeft ? "ArrowRight" : "ArrowLeft";
+
 /** Translations by English text; a message with a count has one text for each plural category.
  * @type {Record<string, string | Record<string, string>>} */
 const MESSAGES = await loadCatalog(root?.dataset.catalog);

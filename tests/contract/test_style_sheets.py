@@ -1,0 +1,27 @@
+"""Style sheets: layouts also work in languages that are written from right to left (decisions/0136)."""
+
+import re
+
+from hubbub.server.transports.web.static_files import STATIC_FOLDER, THIRD_PARTY
+
+_PHYSICAL = re.compile(
+    r"(?<![\w-])(?:(?:margin|padding|border|scroll-margin|scroll-padding)-(?:left|right)|left|right)(?:-\w+)*\s*:"
+    r"|border-(?:top|bottom)-(?:left|right)-radius|text-align:\s*(?:left|right)|(?:float|clear):\s*(?:left|right)"
+)
+_FOUR_SIDES = re.compile(
+    r"(?<![\w-])(?:margin|padding|inset)\s*:\s*(?:[^\s;{}()]+|\S*\([^)]*\))(?:\s+(?:[^\s;{}()]+|\S*\([^)]*\))){3}\s*[;}]"
+)
+
+
+def test_style_sheets_use_logical_properties() -> None:
+    physical = []
+    for path in sorted(STATIC_FOLDER.rglob("*.css")):
+        if THIRD_PARTY in path.parts:
+            continue
+        for line, text in enumerate(path.read_text().splitlines(), 1):
+            found = _PHYSICAL.findall(text)
+            for match in _FOUR_SIDES.finditer(text):
+                _, right, _, left = re.findall(r"(?:\S*\([^)]*\)|[^\s:;{}]+)", match[0].partition(":")[2])
+                found += [match[0]] if left != right else []
+            physical += [f"{path.name}:{line}: {part}" for part in found]
+    assert physical == []
