@@ -20,6 +20,7 @@ FOLDERS = (
     "commands",
     "activities",
     "games",
+    "reports",
     "users",
     "notifications",
     "calls",

@@ -309,6 +309,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     _add_feature_actions(add_action)
     _add_announcement_actions(add_action)
     _add_file_actions(add_action)
+    _add_report_actions(add_action)
 
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
     retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
@@ -426,6 +427,26 @@ def _add_announcement_actions(add_action: Callable[[str, str], argparse.Argument
     end_announcement.add_argument("announcement_id", metavar="ANNOUNCEMENT_ID")
     for parser in (announce, end_announcement):
         parser.add_argument("--reason", help="reason for the audit log")
+
+
+def _add_report_actions(add_action: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    list_reports = add_action("list-reports", "list the messages, users and guilds that users reported")
+    list_reports.add_argument("--state", choices=("open", "decided"), default="open")
+    show_report = add_action("show-report", "show a reported object with its evidence")
+    decide_report = add_action("decide-report", "close the reports of an object with a decision")
+    for parser in (show_report, decide_report):
+        parser.add_argument("case_id", metavar="CASE_ID")
+    decide_report.add_argument(
+        "decision", choices=("dismiss", "warn", "delete_message", "suspend_user", "suspend_guild")
+    )
+    decide_report.add_argument("--reason", help="reason, which the affected account sees")
+    decide_report.add_argument("--until", metavar="TIME", help="end of the suspension of an account")
+    decide_report.add_argument("--delete-message", action="store_true", help="delete the reported message too")
+    add_action("list-appeals", "list the open appeals against decisions")
+    decide_appeal = add_action("decide-appeal", "grant or reject an appeal")
+    decide_appeal.add_argument("decision_id", metavar="DECISION_ID")
+    decide_appeal.add_argument("outcome", choices=("grant", "reject"))
+    decide_appeal.add_argument("--answer", help="answer, which the affected account sees")
 
 
 def _add_file_actions(add_action: Callable[[str, str], argparse.ArgumentParser]) -> None:

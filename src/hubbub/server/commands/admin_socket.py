@@ -25,6 +25,7 @@ from hubbub.server.commands import (
     admin_features,
     admin_files,
     admin_guilds,
+    admin_reports,
 )
 from hubbub.server.commands.admin_actions import ACTIONS, AdminError
 from hubbub.server.core.store import StoreUnavailable
@@ -39,6 +40,7 @@ ACTION_MODULES: Final = (
     admin_features,
     admin_announcements,
     admin_files,
+    admin_reports,
 )
 """Modules that register actions when they are imported."""
 

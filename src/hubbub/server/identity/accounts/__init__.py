@@ -2,7 +2,7 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.accounts import management, passwords, routes, signals
+from hubbub.server.identity.accounts import management, passwords, ports, routes, signals
 from hubbub.server.identity.accounts.actions import (
     ban,
     create_user,
@@ -13,7 +13,7 @@ from hubbub.server.identity.accounts.actions import (
     sign_in,
     unban,
 )
-from hubbub.server.identity.accounts.routes import require_password, run_with_mfa
+from hubbub.server.identity.accounts.routes import record_login, require_password, run_with_mfa, verify_credentials
 from hubbub.server.identity.accounts.store import find_ban
 
 
@@ -22,7 +22,7 @@ def is_banned(call: Call, user_id: int) -> bool:
     return find_ban(call.tx, user_id, call.now_ms) is not None
 
 
-SLICE = Slice(name="accounts", modules=(routes,))
+SLICE = Slice(name="accounts", modules=(routes, ports))
 
 __all__ = [
     "SLICE",
@@ -32,6 +32,8 @@ __all__ = [
     "is_email_registered",
     "management",
     "passwords",
+    "ports",
+    "record_login",
     "require_not_banned",
     "require_password",
     "reset_password",
@@ -40,4 +42,5 @@ __all__ = [
     "sign_in",
     "signals",
     "unban",
+    "verify_credentials",
 ]

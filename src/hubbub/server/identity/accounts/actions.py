@@ -12,7 +12,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.identity import oauth2, users
-from hubbub.server.identity.accounts import store, totp
+from hubbub.server.identity.accounts import ports, store, totp
 from hubbub.server.identity.accounts.signals import (
     AccountBanned,
     AccountUnbanned,
@@ -155,7 +155,8 @@ def require_not_banned(call: Call, user_id: UserId) -> None:
     if row is not None:
         ends = "" if row.ends_ms is None else f" until {codec.timestamp(row.ends_ms)[:16].replace('T', ' ')} UTC"
         reason = "" if row.reason is None else f" Reason: {row.reason}"
-        raise errors.invalid("login", "ACCOUNT_DISABLED", f"This account is suspended{ends}.{reason}")
+        appeal = ports.describe_appeal(call, user_id)
+        raise errors.invalid("login", "ACCOUNT_DISABLED", f"This account is suspended{ends}. {appeal}{reason}")
 
 
 def delete(call: Call, user_id: UserId) -> None:

@@ -52,7 +52,25 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
     """Log in with a username or email address.
 
     If the account has an authenticator, the response contains an MFA ticket instead of a token."""
-    login = body.login.strip().lower()
+    user_id = await verify_credentials(operation, body)
+
+    def complete_login(call: Call) -> wire.LoginResult:
+        record_login(call, body, user_id)
+        actions.require_not_banned(call, user_id)
+        if store.find_authenticator(call.tx, user_id) is not None:
+            return wire.LoginResult(
+                user_id=user_id, token=None, mfa=True, ticket=actions.issue_mfa_ticket(call, user_id)
+            )
+        return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
+
+    return await operation.write(complete_login)
+
+
+async def verify_credentials(operation: AsyncOperation, body: wire.Login) -> UserId:
+    """Return the ID of the user with a login and a password, or raise form errors.
+
+    The attempt counts as failed until `record_login`, which the caller runs in its transaction."""
+    login = _clean_login(body)
 
     def start_login(call: Call) -> CredentialsRow | None:
         credentials = store.find_credentials(call.tx, login)
@@ -67,18 +85,16 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
         for field in ("login", "password"):
             form.add(field, "INVALID_LOGIN", "Login or password is invalid.")
         raise form.error()
-    user_id = credentials.user_id
+    return credentials.user_id
 
-    def complete_login(call: Call) -> wire.LoginResult:
-        throttle.record_success(call, throttle.for_login(login, user_id), throttle.for_ip(call.ip))
-        actions.require_not_banned(call, user_id)
-        if store.find_authenticator(call.tx, user_id) is not None:
-            return wire.LoginResult(
-                user_id=user_id, token=None, mfa=True, ticket=actions.issue_mfa_ticket(call, user_id)
-            )
-        return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
 
-    return await operation.write(complete_login)
+def record_login(call: Call, body: wire.Login, user_id: UserId) -> None:
+    """Record that the attempt of `verify_credentials` had the right password."""
+    throttle.record_success(call, throttle.for_login(_clean_login(body), user_id), throttle.for_ip(call.ip))
+
+
+def _clean_login(body: wire.Login) -> str:
+    return body.login.strip().lower()
 
 
 @handles(wire.AUTH_LOGIN_WITH_TOTP)

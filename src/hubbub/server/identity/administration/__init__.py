@@ -14,6 +14,7 @@ from hubbub.server.identity.administration import (
     queues,
     routes,
     rules,
+    signals,
     user_routes,
 )
 from hubbub.server.identity.administration.feature_routes import switch_feature
@@ -29,4 +30,14 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "accounts", "audit", "operators", "ports", "queues", "rules", "switch_feature"]
+__all__ = [
+    "SLICE",
+    "accounts",
+    "audit",
+    "operators",
+    "ports",
+    "queues",
+    "rules",
+    "signals",
+    "switch_feature",
+]

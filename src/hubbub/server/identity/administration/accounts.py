@@ -9,6 +9,7 @@ from hubbub.server.core import jobs as job_queue
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts, users
 from hubbub.server.identity.administration import audit, ports, rules, store
+from hubbub.server.identity.administration.signals import UserSuspended
 from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow
 
@@ -48,6 +49,7 @@ def suspend(call: Call, user: UserRow, *, reason: str | None, ends_ms: int | Non
     accounts.ban(call, user.id, ends_ms=ends_ms, reason=reason)
     detail = "" if ends_ms is None else f"until {_format_time(ends_ms)}"
     _record(call, "user.suspend", user, detail=detail, reason=reason)
+    call.notify(UserSuspended(user_id=user.id, reason=reason, ends_ms=ends_ms))
 
 
 def unsuspend(call: Call, user: UserRow, *, reason: str | None = None) -> bool:

@@ -4,7 +4,14 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guild_administration import actions, ports, routes
-from hubbub.server.places.guild_administration.actions import delete, restore, suspend, transfer, unsuspend
+from hubbub.server.places.guild_administration.actions import (
+    delete,
+    restore,
+    suspend,
+    transfer,
+    unsuspend,
+    unsuspend_by_id,
+)
 from hubbub.server.places.guild_administration.ports import GuildUsage
 from hubbub.server.places.guild_administration.routes import search
 from hubbub.server.places.guild_administration.views import guild_details
@@ -32,4 +39,5 @@ __all__ = [
     "suspend",
     "transfer",
     "unsuspend",
+    "unsuspend_by_id",
 ]

@@ -41,6 +41,13 @@ def unsuspend(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool
     return True
 
 
+def unsuspend_by_id(call: Call, guild_id: int, reason: str) -> None:
+    """Lift the suspension of a guild. Do nothing if the guild does not exist or is not suspended."""
+    guild = guilds.find(call.tx, guild_id)
+    if guild is not None:
+        unsuspend(call, guild, reason=reason)
+
+
 def delete(call: Call, guild: GuildRow, *, reason: str, grace_days: int = wire.GRACE_DAYS_DEFAULT) -> SuspensionRow:
     """Suspend a guild and schedule its deletion. A guild that is already being deleted keeps its date."""
     suspension = guilds.suspensions.find_suspension(call.tx, guild.id)

@@ -258,6 +258,17 @@ def delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     actor = call.actor_or_none
     if channel.guild_id is not None and actor is not None and row.author_id != actor.user_id and not actor.is_bot:
         _log_deletion(call, channel.guild_id, channel, row.author_id)
+    _publish_deletion(call, channel, row)
+
+
+def remove(call: Call, row: MessageRow) -> None:
+    """Delete a message for an operator, whose name must not appear in the audit log of the guild."""
+    channel = _channel_of(call, row)
+    _delete_rows(call, channel, (row,))
+    _publish_deletion(call, channel, row)
+
+
+def _publish_deletion(call: Call, channel: ChannelRef, row: MessageRow) -> None:
     payload = wire.MessageDeleted(
         id=MessageId(row.id),
         channel_id=ChannelId(channel.id),

@@ -17,6 +17,8 @@ from hubbub.server.talk.messages.store import (
     find_many,
     get,
     list_after,
+    list_history_after,
+    list_history_before,
     list_newest,
     list_recipients,
 )
@@ -33,6 +35,8 @@ __all__ = [
     "get",
     "has_attachment",
     "list_after",
+    "list_history_after",
+    "list_history_before",
     "list_newest",
     "list_recipients",
     "require_send",

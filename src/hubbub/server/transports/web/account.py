@@ -8,20 +8,29 @@ from aiohttp import web
 
 from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import accounts, harvests, passkeys, users
+from hubbub.protocol.resources import accounts, harvests, moderation_decisions, passkeys, users
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
 SECOND_FACTOR_PATH: Final = f"{PATH}/second-factor"
+DECISION_TEXTS: Final = {
+    "warn": "Warning",
+    "delete_message": "Deleted message",
+    "suspend_user": "Suspension of your account",
+    "suspend_guild": "Suspension of your guild",
+}
 REMOVE_PASSKEY_PATH: Final = PATH + r"/passkeys/{passkey_id:\d{1,19}}/remove"
 
 
-async def _show_settings(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
+async def show_settings(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
+    """Show the account settings, with the errors of a form if there are any."""
     context: dict[str, Any] = {
         "me": await request.current_user(),
         "sessions": await request.call(accounts.LIST_AUTH_SESSIONS),
         "passkeys": await request.call(passkeys.LIST_PASSKEYS),
+        "decisions": await request.call(moderation_decisions.LIST_MY_DECISIONS),
+        "decision_texts": DECISION_TEXTS,
     }
     if error is None:
         return request.render("account.html", **context)
@@ -31,7 +40,7 @@ async def _show_settings(request: PageRequest, error: ApiError | None = None, **
 @page("GET", PATH)
 async def show_account(request: PageRequest) -> web.Response:
     """Show the account settings."""
-    return await _show_settings(request)
+    return await show_settings(request)
 
 
 @page("POST", f"{PATH}/profile")
@@ -40,7 +49,7 @@ async def change_profile(request: PageRequest) -> web.Response:
     try:
         await request.call(users.UPDATE_MY_USER, body={"global_name": request.form.optional("global_name")})
     except ApiError as error:
-        return await _show_settings(request, error, fields=("global_name",))
+        return await show_settings(request, error, fields=("global_name",))
     return request.redirect(PATH, notice=gettext("Display name updated."))
 
 
@@ -52,7 +61,7 @@ async def change_password(request: PageRequest) -> web.Response:
     try:
         await request.call(accounts.CHANGE_PASSWORD, body=body)
     except ApiError as error:
-        return await _show_settings(request, error, fields=("password", "new_password"))
+        return await show_settings(request, error, fields=("password", "new_password"))
     return request.redirect(PATH, notice=gettext("Password changed. All your other sessions were logged out."))
 
 

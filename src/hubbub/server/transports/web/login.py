@@ -39,6 +39,7 @@ def _login_context(request: PageRequest) -> dict[str, Any]:
         "next": request.next_path,
         "allows_external_redirect": _may_leave_site(request),
         "has_passkeys": False,
+        "is_suspended": False,
     }
     if relying_party.find_relying_party(request.config.web_url) is not None:
         context |= {"has_passkeys": True, "policy": SCRIPT_POLICY}
@@ -63,7 +64,10 @@ async def log_in(request: PageRequest) -> web.Response:
         )
     except ApiError as error:
         return request.render_errors(
-            "login.html", _mask_login_error(error), fields=LOGIN_FIELDS, **_login_context(request)
+            "login.html",
+            mask_login_error(error),
+            fields=LOGIN_FIELDS,
+            **_login_context(request) | {"is_suspended": _is_suspended(error)},
         )
     if result.token is None:
         return request.render("login_code.html", ticket=result.ticket, **_login_context(request))
@@ -184,7 +188,15 @@ def _generalize(error: ApiError) -> ApiError:
     return errors.invalid("", "PASSKEY_INVALID", messages[0])
 
 
-def _mask_login_error(error: ApiError) -> ApiError:
+def _is_suspended(error: ApiError) -> bool:
+    return any(
+        field_error["code"] == "ACCOUNT_DISABLED"
+        for leaf in (error.errors or {}).values()
+        for field_error in leaf["_errors"]
+    )
+
+
+def mask_login_error(error: ApiError) -> ApiError:
     """Replace the error by one that is the same for an unknown username and a wrong password (user enumeration)."""
     codes = {field_error["code"] for leaf in (error.errors or {}).values() for field_error in leaf["_errors"]}
     if codes & MASKED_ERROR_CODES:

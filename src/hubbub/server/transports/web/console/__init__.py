@@ -12,11 +12,13 @@ from hubbub.server.transports.web.console import (
     guilds,
     operators,
     queues,
+    reports,
 )
 
 PAGE_MODULES: tuple[ModuleType, ...] = (
     accounts,
     guilds,
+    reports,
     applications,
     files,
     queues,

@@ -28,6 +28,8 @@ GRACE_PERIODS: Final = (
 SECTIONS: Final = (
     ("/users", "Accounts"),
     ("/guilds", "Guilds"),
+    ("/reports", "Reports"),
+    ("/appeals", "Appeals"),
     ("/applications", "Applications"),
     ("/files", "Files"),
     ("/queues", "Queues"),
@@ -41,6 +43,8 @@ SECTIONS: Final = (
 ACTIONS: Final = {
     "announcement.create": "announced",
     "announcement.end": "ended the announcement",
+    "appeal.granted": "granted the appeal of",
+    "appeal.rejected": "rejected the appeal of",
     "application.add_bot": "added the bot of",
     "application.approve_intent": "approved an intent of",
     "application.approve_scope": "approved a scope of",
@@ -68,6 +72,10 @@ ACTIONS: Final = {
     "operator.remove": "removed the operator",
     "operator.set": "set the operator role of",
     "queue.retry": "retried the failed jobs of",
+    "report.assign": "took over the report on the",
+    "report.decide": "decided about the report on the",
+    "report.unassign": "released the report on the",
+    "upload.reject": "rejected an upload of",
     "user.create": "created the account",
     "user.delete": "scheduled the deletion of",
     "user.deleted": "deleted the account",
@@ -81,7 +89,10 @@ ACTIONS: Final = {
 }
 """Phrases for the actions of the audit log."""
 
-TARGET_PATHS: Final = {"user": "users", "guild": "guilds", "application": "applications"}
+AUTOMATIC_ACTIONS: Final = frozenset({"guild.deleted", "upload.reject", "user.deleted"})
+"""Actions that the server performs without an operator."""
+
+TARGET_PATHS: Final = {"user": "users", "guild": "guilds", "application": "applications", "report": "reports"}
 """Section of the pages of targets by the kind of the target."""
 
 T = TypeVar("T")
@@ -165,6 +176,7 @@ def _frame_context(operator: Operator) -> dict[str, Any]:
         "operator": operator,
         "sections": SECTIONS,
         "actions": ACTIONS,
+        "automatic_actions": AUTOMATIC_ACTIONS,
         "target_paths": TARGET_PATHS,
         "home": CONSOLE_PATH,
         "can_moderate": operator.role in (OperatorRole.OWNER, OperatorRole.MODERATOR),

@@ -5,6 +5,7 @@ import { confirmAction } from "../ui/dialogs.js";
 import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { t } from "../ui/translation.js";
+import { reportItem } from "../reports/report_items.js";
 import { openDirectMessage, openProfile, relationshipActions } from "../users/profile.js";
 import { memberModerationItems } from "../settings/members.js";
 
@@ -36,6 +37,7 @@ export function openMemberMenu(anchor, context, userId) {
         onClick: () => removeFromGroup(context, channel, name, userId),
       },
     ...(guildId === null ? [] : memberModerationItems(context, guildId, userId)),
+    userId !== me.id && reportItem(context, { kind: "user", id: userId }),
   ]);
 }
 

@@ -10,6 +10,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { t } from "../ui/translation.js";
+import { reportItem } from "../reports/report_items.js";
 import { guildNotificationItems } from "./mutes.js";
 
 /** Members with one of these permissions can open the settings. */
@@ -65,6 +66,7 @@ export function openGuildMenu(anchor, context, guildId) {
     { label: t("Mark all as read"), icon: "check", onClick: () => markAllRead(context, guildId) },
     ...guildNotificationItems(context, anchor, guild),
     { label: t("Move…"), icon: "move", onClick: () => openMoves(anchor, context, guildId) },
+    guild.owner_id !== context.me.id && reportItem(context, { kind: "guild", id: guildId }),
     guild.owner_id !== context.me.id && {
       label: t("Leave guild"),
       icon: "leave",

@@ -14,6 +14,7 @@ import { matchShortcut } from "../ui/shortcuts.js";
 import { t } from "../ui/translation.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { isUserMessage, summarizeMessage } from "../content/message_text.js";
+import { reportItem } from "../reports/report_items.js";
 import { openProfile } from "../users/profile.js";
 import { showReactionUsers, toggleReaction } from "./reactions.js";
 
@@ -229,6 +230,9 @@ export class MessageToolbar {
         onClick: () => this.#timeline.selection.start(message),
       },
       ...commands,
+      isStored &&
+        !this.#isMine &&
+        reportItem(context, { kind: "message", id: message.id, channel_id: message.channel_id }),
       isStored &&
         (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && {
           label: t("Delete"),

@@ -176,6 +176,7 @@ const ICON_PATHS = {
   down: ["M6 9l6 6 6-6"],
   up: ["M6 15l6-6 6 6"],
   settings: ["M4 7h9M17 7h3M15 5v4M4 12h3M11 12h9M9 10v4M4 17h9M17 17h3M15 15v4"],
+  flag: ["M6 21V4M6 4h12l-3 4.5 3 4.5H6"],
   shield: ["M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6l7-3"],
   move: ["M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01"],
   sticker: ["M5 5h14v9l-5 5H5V5M19 14h-5v5M9 10h.01M14 10h.01"],

@@ -1,0 +1,23 @@
+"""Direct messages of the system user."""
+
+from hubbub.protocol.enums import MessageType
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.identity import users
+from hubbub.server.places.standing import access
+from hubbub.server.talk import messages
+from hubbub.server.talk.direct_messages import actions
+
+
+def send_notice(call: Call, user_id: int, content: str) -> None:
+    """Send a direct message of the system to a user. Do nothing if the user does not exist."""
+    recipient = users.find(call.tx, user_id)
+    if recipient is None or recipient.bot:
+        return
+    system_user = users.system_user.get_or_create(call)
+    system_call = call.acting_as(Actor(user_id=system_user.id, kind="bot"))
+    channel_id = actions.open_direct_channel(system_call, recipient).id
+    channel = access.find_channel(call.tx, channel_id)
+    assert channel is not None
+    messages.system_messages.create_system_message(
+        system_call, channel, MessageType.DEFAULT, system_user.id, content=content
+    )

@@ -1,0 +1,18 @@
+"""HTTP handlers for reports of users."""
+
+from hubbub.protocol.resources import reports as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.talk.reports import actions, views
+
+
+@handles(wire.CREATE_REPORT)
+def create_report(call: Call, body: wire.CreateReport) -> wire.Report:
+    """Report a message, user or guild to the operators."""
+    return views.report(*actions.create(call, body))
+
+
+@handles(wire.LIST_MY_REPORTS)
+def list_my_reports(call: Call) -> list[wire.Report]:
+    """List the reports of the current user, newest first."""
+    return views.own_reports(call, call.user_id)

@@ -1,0 +1,175 @@
+"""Pages of the console for reports and appeals."""
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import moderation_decisions, reports
+from hubbub.protocol.resources.administration import Operator
+from hubbub.protocol.resources.reports import ReportTarget
+from hubbub.server.transports.web.console.common import CONSOLE_PATH, PAGE_SIZE, console_page, render, render_errors
+from hubbub.server.transports.web.page_requests import PageRequest
+
+PATH: Final = "/reports"
+CASE_PATH: Final = PATH + r"/{case_id:\d{1,19}}"
+APPEALS_PATH: Final = "/appeals"
+
+STATES: Final = (("open", "Open"), ("decided", "Decided"), ("", "All"))
+KINDS: Final = (("", "All"), ("message", "Messages"), ("user", "Users"), ("guild", "Guilds"))
+AGES: Final = (("", "Any"), ("24", "Older than a day"), ("168", "Older than a week"))
+REASONS: Final = (
+    ("spam", "Spam or scam"),
+    ("harassment", "Harassment"),
+    ("hate", "Hate"),
+    ("violence", "Violence"),
+    ("sexual_content", "Sexual content"),
+    ("minor_safety", "Danger to minors"),
+    ("self_harm", "Self-harm"),
+    ("malware", "Harmful file or link"),
+    ("impersonation", "Impersonation"),
+    ("illegal", "Other illegal content"),
+    ("other", "Other"),
+)
+ACTIONS: Final = {
+    "dismiss": "Dismiss",
+    "warn": "Warn the account",
+    "delete_message": "Delete the message",
+    "suspend_user": "Suspend the account",
+    "suspend_guild": "Suspend the guild",
+}
+APPEAL_STATES: Final = (("pending", "Open"), ("granted", "Granted"), ("rejected", "Rejected"))
+FIELDS: Final = ("action", "note", "ends_at", "delete_message")
+
+
+@console_page("GET", PATH)
+async def list_cases(request: PageRequest, operator: Operator) -> web.Response:
+    """List the reported objects."""
+    choices = {"state": STATES, "kind": KINDS, "reason": (("", "All"), *REASONS), "age": AGES}
+    # Without a filter the page shows the open cases.
+    chosen = {"state": "open"} | {
+        name: request.query_parameter(name) for name in choices if name in request.http_request.query
+    }
+    filters = {name: value for name, value in chosen.items() if value and value in dict(choices[name])}
+    query = {"limit": [str(PAGE_SIZE + 1)]}
+    for name, value in filters.items():
+        query["older_than_hours" if name == "age" else name] = [value]
+    before = request.query_parameter("before")
+    if before.isascii() and before.isdigit():
+        query["before"] = [before]
+    found = await request.call(reports.LIST_REPORT_CASES, query=query)
+    cases, next_path = found[:PAGE_SIZE], None
+    if len(found) > PAGE_SIZE:
+        values = {"state": "", **filters, "before": str(int(cases[-1].id))}
+        next_path = f"{CONSOLE_PATH}{PATH}?{urlencode(values)}"
+    return render(
+        request,
+        "reports.html",
+        operator,
+        cases=cases,
+        choices=choices,
+        filters=filters,
+        next_path=next_path,
+        reasons=dict(REASONS),
+        decisions=ACTIONS,
+    )
+
+
+@console_page("GET", CASE_PATH)
+async def show_case(request: PageRequest, operator: Operator) -> web.Response:
+    """Show a reported object with its evidence and the decisions of operators."""
+    return render(request, "report.html", operator, **await _context(request))
+
+
+@console_page("POST", CASE_PATH + "/assign")
+async def assign_case(request: PageRequest, operator: Operator) -> web.Response:
+    """Assign a case to the operator, or to none."""
+    is_assigned = request.form.text("assigned") == "1"
+    await request.call(reports.ASSIGN_REPORT_CASE, request.path_parameter("case_id"), body={"assigned": is_assigned})
+    notice = "The case is assigned to you." if is_assigned else "The case is assigned to no operator."
+    return request.redirect(_case_path(request), notice=notice)
+
+
+@console_page("POST", CASE_PATH + "/decide")
+async def decide_case(request: PageRequest, operator: Operator) -> web.Response:
+    """Decide about a case."""
+    form = request.form
+    body: dict[str, Any] = {"action": form.text("action"), "note": form.optional("note")}
+    if form.checked("delete_message") and body["action"] in ("warn", "suspend_user"):
+        body["delete_message"] = True
+    if body["action"] == "suspend_user" and form.trimmed("ends_at"):
+        body["ends_at"] = f"{form.trimmed('ends_at')}T00:00:00Z"
+    try:
+        await request.call(reports.DECIDE_REPORT_CASE, request.path_parameter("case_id"), body=body)
+    except ApiError as error:
+        return render_errors(request, "report.html", error, operator, fields=FIELDS, **await _context(request))
+    return request.redirect(CONSOLE_PATH + PATH, notice="Decision saved. The reporters are notified.")
+
+
+@console_page("GET", APPEALS_PATH)
+async def list_appeals(request: PageRequest, operator: Operator) -> web.Response:
+    """List the appeals against decisions."""
+    return render(request, "appeals.html", operator, **await _appeals_context(request))
+
+
+@console_page("POST", APPEALS_PATH + r"/{decision_id:\d{1,19}}")
+async def decide_appeal(request: PageRequest, operator: Operator) -> web.Response:
+    """Grant or reject an appeal."""
+    is_granted = request.form.text("grant") == "1"
+    body = {"grant": is_granted, "note": request.form.optional("note")}
+    try:
+        await request.call(moderation_decisions.DECIDE_APPEAL, request.path_parameter("decision_id"), body=body)
+    except ApiError as error:
+        context = await _appeals_context(request)
+        return render_errors(request, "appeals.html", error, operator, fields=(), **context)
+    notice = "Appeal granted. The decision is reversed." if is_granted else "Appeal rejected."
+    return request.redirect(CONSOLE_PATH + APPEALS_PATH, notice=notice)
+
+
+def _case_path(request: PageRequest) -> str:
+    return f"{CONSOLE_PATH}{PATH}/{request.path_parameter('case_id')}"
+
+
+async def _context(request: PageRequest) -> dict[str, Any]:
+    case = await request.call(reports.GET_REPORT_CASE, request.path_parameter("case_id"))
+    names = ["dismiss"]
+    if case.user_id is not None:
+        names += ["warn", "suspend_user"]
+    if case.kind == ReportTarget.MESSAGE:
+        names.append("delete_message")
+    if case.guild_id is not None:
+        names.append("suspend_guild")
+    snapshots: list[reports.Evidence] = []
+    for report in case.reports:
+        # Most reports of one case have the same evidence.
+        if report.evidence not in snapshots:
+            snapshots.append(report.evidence)
+    return {
+        "case": case,
+        "snapshots": snapshots,
+        "reasons": dict(REASONS),
+        "decisions": ACTIONS,
+        "action_choices": [(name, label) for name, label in ACTIONS.items() if name in names],
+    }
+
+
+async def _appeals_context(request: PageRequest) -> dict[str, Any]:
+    state = request.query_parameter("state")
+    state = state if state in dict(APPEAL_STATES) else "pending"
+    query = {"appeal": [state], "limit": [str(PAGE_SIZE + 1)]}
+    before = request.query_parameter("before")
+    if before.isascii() and before.isdigit():
+        query["before"] = [before]
+    found = await request.call(moderation_decisions.LIST_DECISIONS, query=query)
+    next_path = None
+    if len(found) > PAGE_SIZE:
+        parameters = urlencode({"state": state, "before": str(int(found[PAGE_SIZE - 1].id))})
+        next_path = f"{CONSOLE_PATH}{APPEALS_PATH}?{parameters}"
+    return {
+        "appeal_list": found[:PAGE_SIZE],
+        "state": state,
+        "states": APPEAL_STATES,
+        "next_path": next_path,
+        "decisions": ACTIONS,
+    }

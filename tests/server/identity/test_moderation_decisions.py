@@ -1,0 +1,163 @@
+"""Tests of decisions about accounts and of appeals against them."""
+
+from typing import Any
+
+from hubbub.protocol.resources.administration import OperatorRole
+from tests.server.identity.accounts import PASSWORD, create_user_with_password, delete_account, log_in
+from tests.server.identity.operators import create_operator
+from tests.server.talk.test_reports import decide, list_cases, list_notices, report
+from tests.world import Actor, ApiResponse, World
+
+
+async def suspend(operator: Actor, user: Actor, **body: Any) -> None:
+    """Suspend an account without a report."""
+    (await operator.post(f"/admin/users/{user.id}/suspend", json={"reason": "Spam", **body})).ok()
+
+
+async def appeal_with_password(world: World, name: str, text: str = "Sorry", password: str = PASSWORD) -> ApiResponse:
+    """Appeal against the suspension of an account."""
+    body = {"login": name, "password": password, "text": text}
+    return await world.request("POST", "/auth/appeal", json=body)
+
+
+async def list_decisions(operator: Actor, **query: str) -> list[dict[str, Any]]:
+    """Return the decisions that match a query."""
+    found: list[dict[str, Any]] = (await operator.get("/admin/decisions", params=query)).ok()
+    return found
+
+
+async def get_login_error(world: World, name: str) -> str:
+    """Return the error that a suspended user sees at login."""
+    message: str = (await log_in(world, name)).rejected(400, 50035)["errors"]["login"]["_errors"][0]["message"]
+    return message
+
+
+async def warn(operator: Actor, reporter: Actor, user: Actor) -> dict[str, Any]:
+    """Warn a user after a report and return the decision."""
+    await report(reporter, "user", user.id)
+    [case] = await list_cases(operator, state="open")
+    await decide(operator, case, "warn", note="Stay polite")
+    decision: dict[str, Any] = (await user.get("/users/@me/decisions")).ok()[0]
+    return decision
+
+
+async def test_a_suspended_user_appeals_once_and_another_operator_grants_it(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    ben = await create_operator(world, "ben", OperatorRole.MODERATOR)
+    carol = await create_user_with_password(world, "carol")
+    await suspend(ann, carol)
+
+    created = (await appeal_with_password(world, "carol", " I was hacked ")).ok()
+
+    assert (created["appeal"]["text"], created["appeal"]["state"]) == ("I was hacked", "pending")
+    (await appeal_with_password(world, "carol")).rejected(403, 0)
+    assert "has not decided about your appeal yet" in await get_login_error(world, "carol")
+    [pending] = await list_decisions(ann, appeal="pending")
+    assert (pending["username"], pending["operator_name"], pending["reason"]) == ("carol", "ann", "Spam")
+    path = f"/admin/decisions/{pending['id']}/appeal"
+    (await ann.post(path, json={"grant": True})).rejected(403, 0)
+    granted = (await ben.post(path, json={"grant": True, "note": "We are sorry"})).ok()
+    assert (granted["revoked"], granted["appeal"]["state"]) == (True, "granted")
+    carol.token = (await log_in(world, "carol")).ok()["token"]
+    [notice] = await list_notices(carol)
+    assert "granted your appeal" in notice
+    assert "> We are sorry" in notice
+    (await ben.post(path, json={"grant": True})).rejected(403, 0)
+    assert await list_decisions(ann, appeal="pending") == []
+    actions = [entry["action"] for entry in (await ann.get("/admin/audit-log")).ok()]
+    assert actions[:2] == ["user.unsuspend", "appeal.granted"]
+
+
+async def test_a_rejected_appeal_is_shown_at_login(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    carol = await create_user_with_password(world, "carol")
+    await suspend(ann, carol)
+    (await appeal_with_password(world, "carol")).ok()
+    [pending] = await list_decisions(ann, appeal="pending")
+
+    # The only moderator of the server decides about appeals against its own decisions.
+    (await ann.post(f"/admin/decisions/{pending['id']}/appeal", json={"grant": False, "note": "No"})).ok()
+
+    assert "Your appeal was rejected: No" in await get_login_error(world, "carol")
+    assert [entry["id"] for entry in await list_decisions(ann, appeal="rejected")] == [pending["id"]]
+    assert [entry["id"] for entry in await list_decisions(ann, user_id=str(carol.id))] == [pending["id"]]
+
+
+async def test_an_appeal_needs_the_password_of_a_suspended_account(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    carol = await create_user_with_password(world, "carol")
+    assert (await appeal_with_password(world, "carol")).errors("login") == ["ACCOUNT_NOT_DISABLED"]
+    await suspend(ann, carol)
+
+    assert (await appeal_with_password(world, "carol", password="wrong")).errors("password") == ["INVALID_LOGIN"]
+    assert (await appeal_with_password(world, "carol", text="  ")).errors("text") == ["BASE_TYPE_REQUIRED"]
+    assert (await appeal_with_password(world, "carol", text="x" * 2001)).errors("text")
+
+
+async def test_a_warned_user_appeals_in_the_account(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    bob, carol = await world.user(), await world.user()
+    decision = await warn(ann, bob, carol)
+    path = f"/users/@me/decisions/{decision['id']}/appeal"
+
+    (await bob.post(path, json={"text": "x"})).rejected(404, 0)
+    appealed = (await carol.post(path, json={"text": "It was a joke"})).ok()
+    (await carol.post(path, json={"text": "Again"})).rejected(403, 0)
+
+    assert appealed["appeal"]["state"] == "pending"
+    [pending] = await list_decisions(ann, appeal="pending")
+    assert pending["case_id"] is not None
+    (await ann.post(f"/admin/decisions/{pending['id']}/appeal", json={"grant": False})).ok()
+    assert "rejected your appeal" in (await list_notices(carol))[-1]
+
+
+async def test_an_appeal_lifts_the_suspension_of_a_guild(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    guild = await world.guild()
+    bob = await guild.member()
+    await report(bob, "guild", guild.id)
+    [case] = await list_cases(ann)
+    await decide(ann, case, "suspend_guild", note="Spam")
+    [decision] = (await guild.owner.get("/users/@me/decisions")).ok()
+    (await guild.owner.post(f"/users/@me/decisions/{decision['id']}/appeal", json={"text": "Please"})).ok()
+
+    (await ann.post(f"/admin/decisions/{decision['id']}/appeal", json={"grant": True})).ok()
+
+    (await bob.get(f"/guilds/{guild.id}")).ok()
+
+
+async def test_a_lifted_suspension_needs_no_appeal(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    carol = await create_user_with_password(world, "carol")
+    await suspend(ann, carol)
+    (await ann.post(f"/admin/users/{carol.id}/unsuspend")).ok()
+    carol.token = (await log_in(world, "carol")).ok()["token"]
+
+    [decision] = (await carol.get("/users/@me/decisions")).ok()
+
+    assert decision["revoked"] is True
+    (await carol.post(f"/users/@me/decisions/{decision['id']}/appeal", json={"text": "x"})).rejected(403, 0)
+
+
+async def test_auditors_and_users_cannot_decide_about_appeals(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    ben = await create_operator(world, "ben", OperatorRole.AUDITOR)
+    bob, carol = await world.user(), await world.user()
+    decision = await warn(ann, bob, carol)
+    path = f"/admin/decisions/{decision['id']}/appeal"
+
+    (await carol.get("/admin/decisions")).rejected(403, 0)
+    (await ben.post(path, json={"grant": True})).rejected(403, 0)
+    (await ann.post(path, json={"grant": True})).rejected(403, 0)
+    (await ann.post("/admin/decisions/1/appeal", json={"grant": True})).rejected(404, 0)
+
+
+async def test_decisions_are_deleted_with_the_account(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    bob = await world.user()
+    carol = await create_user_with_password(world, "carol")
+    await warn(ann, bob, carol)
+
+    await delete_account(carol)
+
+    assert await list_decisions(ann, user_id=str(carol.id)) == []
