@@ -244,6 +244,18 @@ export type Complete = {
   timeout_ms?: number;
 };
 
+/** A link that opens a page in a browser once. */
+export type ConsoleLink = {
+  url: string;
+};
+
+/** An entry in other forms; null for forms that it does not have. */
+export type Copies = {
+  curl: string | null;
+  python: string | null;
+  javascript: string | null;
+};
+
 /** A request for a player's credential. */
 export type CreateCredential = {
   /** The provider's ID of the player. */
@@ -291,6 +303,17 @@ export type CreateUser = {
 export type Credential = {
   external_auth_type: string;
   external_auth_token: string;
+};
+
+/** A change of the platform's behavior that takes effect on a date. */
+export type DatedChange = {
+  name: string;
+  at: string;
+  at_ms: number;
+  before: string;
+  after: string;
+  /** Whether it is in effect at the time of the clock. */
+  active: boolean;
 };
 
 /** Emoji offered as the first reaction on each post of a forum or media channel. */
@@ -570,6 +593,8 @@ export type ForkState = {
   fork_id: string;
   /** The URL of the fork. */
   web: string;
+  /** The snapshot that the fork descends from; null if there is none. */
+  snapshot_id: string | null;
 };
 
 /** A tag that can be applied to posts of a forum or media channel. */
@@ -1076,6 +1101,16 @@ export type ModalCreated = {
   components: Array<Record<string, unknown>>;
 };
 
+/** The outcome of an event for one session, with the name of its user. */
+export type NamedOutcome = {
+  session_id: string;
+  user_id: string;
+  /** `delivered`, `delivered without message content`, or the reason why it was not delivered. */
+  outcome: string;
+  /** Name of the user or application in the world; the ID of other users. */
+  name: string;
+};
+
 /** The background of a name in the member list. */
 export type Nameplate = {
   /** ID of the nameplate's SKU; null if there is none. */
@@ -1196,6 +1231,34 @@ export type Person = {
   id: string;
   token: string;
   /** Whether the person has a gateway session; every action except reading starts one. */
+  connected: boolean;
+};
+
+/** A channel of a guild. */
+export type PictureChannel = {
+  id: string;
+  name: string;
+  type: number;
+};
+
+/** A guild of the world. */
+export type PictureGuild = {
+  id: string;
+  name: string;
+  owner_id: string;
+  channels: Array<PictureChannel>;
+  /** IDs of the members among the users of the world. */
+  member_ids: Array<string>;
+};
+
+/** A user or bot of the world. */
+export type PictureUser = {
+  id: string;
+  name: string;
+  bot: boolean;
+  /** ID of the application of a bot; null for users. */
+  application_id: string | null;
+  /** Whether a gateway session of the user has a connection. */
   connected: boolean;
 };
 
@@ -1337,6 +1400,16 @@ export type Purchase = {
   subscription?: Subscription;
 };
 
+/** The rate limit of a route as the response reported it to the client. */
+export type RateLimitBudget = {
+  bucket: string;
+  limit: number;
+  /** Number of further requests until the reset. */
+  remaining: number;
+  /** Seconds until the reset. */
+  reset_after: number;
+};
+
 /** Requests of one caller over the limit of one bucket. */
 export type RateLimitHit = {
   name: string;
@@ -1472,6 +1545,12 @@ export type RecurrenceRule = {
   by_year_day?: Array<number> | null;
   /** Number of occurrences; always null. */
   count?: number | null;
+};
+
+/** The result of sending an entry again. */
+export type ReplayResult = {
+  /** The HTTP status of the repeated request; null for an event. */
+  status: number | null;
 };
 
 /**
@@ -1624,6 +1703,11 @@ export type SetTrace = {
   on: boolean;
 };
 
+/** Whether to record the traffic. */
+export type SetTraffic = {
+  on: boolean;
+};
+
 /** A color theme shared in a message. */
 export type SharedClientTheme = {
   /** Colors of the theme as six hexadecimal digits each, from one to five. */
@@ -1643,6 +1727,10 @@ export type SnapshotState = {
   at: string;
   /** The size of the database and the files. */
   bytes: number;
+  /** The snapshot that was taken or restored last before this one; null if there was none. */
+  parent_id: string | null;
+  /** Whether it was taken or restored last. */
+  current: boolean;
 };
 
 /**
@@ -1856,6 +1944,76 @@ export type TracedEvent = {
   outcomes: Array<Outcome>;
 };
 
+/** An entry of the traffic with its payload. */
+export type TrafficDetails = {
+  entry: TrafficEntry;
+  /** Method of a request; empty for other entries. */
+  method: string;
+  /** Path and query of an incoming request, or the URL of an outgoing one; empty for other entries. */
+  path: string;
+  /** The request, the payload of the event, or the data of the frame. */
+  request: TrafficMessage;
+  /** The response; null for entries that are not requests. */
+  response: TrafficMessage | null;
+  /** The sessions that received or missed an event, with the reason. */
+  outcomes: Array<NamedOutcome>;
+  /** The permission, role or member because of which a request failed, as a sentence; null if it is unknown. */
+  cause: string | null;
+  /** Whether the entry can be sent again. */
+  can_replay: boolean;
+  copies: Copies;
+};
+
+/** A request, event or frame, without its payload. */
+export type TrafficEntry = {
+  /** Number of the entry; later entries have higher numbers. */
+  id: number;
+  /** Time of the platform's clock. */
+  at: string;
+  kind: "control" | "gateway" | "http" | "interaction" | "voice" | "webhook";
+  /** `in` for requests and frames of clients, `out` for events and for requests to applications. */
+  direction: "in" | "out";
+  /** Method and path template, name of the event, or name of the frame. */
+  summary: string;
+  /** The user or bot that sent the request or frame; null if there is none. */
+  user_id?: string | null;
+  /** HTTP status or close code; null for events and frames, and for requests without a response. */
+  status?: number | null;
+  /** Duration of a request. */
+  milliseconds?: number | null;
+  /** Size of the payload: of both bodies of a request. */
+  bytes?: number;
+  /** The X-Request-Id of the request; null for other entries. */
+  request_id?: string | null;
+  /** The X-Request-Id of the request that caused an event; null if it is unknown. */
+  cause?: string | null;
+  guild_id?: string | null;
+  channel_id?: string | null;
+  /** Number of sessions that received an event. */
+  delivered?: number | null;
+  /** Number of sessions in the guild, or of the user, that did not receive an event. */
+  missed?: number | null;
+  /** The rate limit after a request; null if the route has none. */
+  rate_limit?: RateLimitBudget | null;
+  /** An error, the reason of a close, or the number of the repeated entry; null for most entries. */
+  note?: string | null;
+};
+
+/** A request or a response. */
+export type TrafficMessage = {
+  headers?: Record<string, string>;
+  /** The body as text; binary data is replaced. */
+  body?: string;
+};
+
+/** The state of the recording of traffic. */
+export type TrafficState = {
+  /** Whether traffic is recorded now. */
+  on: boolean;
+  /** ID of the newest entry; 0 if there is none. */
+  last_id: number;
+};
+
 /** A user in the form seen by others. */
 export type User = {
   /** ID of the user. */
@@ -1906,6 +2064,12 @@ export type World = {
   friendships?: unknown;
   lobbies?: Record<string, unknown>;
   skus?: Record<string, unknown>;
+};
+
+/** The users, bots and guilds of the world, without tokens. */
+export type WorldPicture = {
+  users: Array<PictureUser>;
+  guilds: Array<PictureGuild>;
 };
 
 /** Path parameters, query, body and result of each operation by its name. */
@@ -2624,5 +2788,115 @@ export interface Operations {
     query: undefined;
     body: SendRequest;
     result: unknown;
+  };
+  /**
+   * List entries of the traffic, oldest first.
+   *
+   * `GET /control/traffic`
+   */
+  list_traffic: {
+    path: undefined;
+    query: { after?: number; kinds?: string; user_id?: string | null; text?: string; failed?: boolean; limit?: number };
+    body: undefined;
+    result: Array<TrafficEntry>;
+  };
+  /**
+   * Turn the recording of traffic on or off.
+   *
+   * `POST /control/traffic`
+   */
+  set_traffic: {
+    path: undefined;
+    query: undefined;
+    body: SetTraffic;
+    result: TrafficState;
+  };
+  /**
+   * Remove all entries of the traffic.
+   *
+   * `DELETE /control/traffic`
+   */
+  clear_traffic: {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    result: undefined;
+  };
+  /**
+   * Return an entry of the traffic with its payload; secrets are masked by default.
+   *
+   * `GET /control/traffic/{entry_id}`
+   */
+  get_traffic_entry: {
+    path: { entry_id: string };
+    query: { reveal?: boolean };
+    body: undefined;
+    result: TrafficDetails;
+  };
+  /**
+   * Send a request again as the same caller, or publish an event again to the same audience.
+   *
+   * `POST /control/traffic/{entry_id}/replay`
+   */
+  replay_traffic_entry: {
+    path: { entry_id: string };
+    query: undefined;
+    body: undefined;
+    result: ReplayResult;
+  };
+  /**
+   * List the dated changes of the platform's behavior, oldest first.
+   *
+   * `GET /control/changes`
+   */
+  list_changes: {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    result: Array<DatedChange>;
+  };
+  /**
+   * Return the users, bots and guilds of the world, without tokens.
+   *
+   * `GET /control/world`
+   */
+  get_world: {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    result: WorldPicture;
+  };
+  /**
+   * Create a link that opens the console in one browser.
+   *
+   * `POST /control/console-links`
+   */
+  create_console_link: {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    result: ConsoleLink;
+  };
+  /**
+   * Create a link that opens the console of a fork in one browser.
+   *
+   * `POST /control/forks/{fork_id}/console-links`
+   */
+  create_fork_console_link: {
+    path: { fork_id: string };
+    query: undefined;
+    body: undefined;
+    result: ConsoleLink;
+  };
+  /**
+   * Create a link that opens the chat client as a user of the world, beside the windows of other users.
+   *
+   * `POST /control/people/{name}/windows`
+   */
+  create_window: {
+    path: { name: string };
+    query: undefined;
+    body: undefined;
+    result: ConsoleLink;
   };
 }

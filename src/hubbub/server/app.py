@@ -120,7 +120,8 @@ class App:
         )
         self.table = _full_table() if slices is SLICES else EndpointTable(slices)
         self.faults = Faults()
-        self.trace = Trace()
+        self.trace = Trace(self.clock.now_ms)
+        self.outbound.traffic = self.trace.traffic
         self.routes: list[web.RouteDef] = []
         """Additional HTTP routes, such as those of the control API; they must be added before `start`."""
         self.gateway: Gateway | None = None
@@ -304,6 +305,7 @@ class App:
             clock=self.clock,
             config=self.config,
             metrics=self.metrics,
+            traffic=self.trace.traffic,
             tickets=voice_states.voice_server,
             make_call=self.make_call,
         )

@@ -137,6 +137,19 @@ def build_parser() -> argparse.ArgumentParser:
     )
     dev.set_defaults(run=_run_dev)
 
+    watch = commands.add_parser("watch", help="print the traffic of a running hubbub dev")
+    watch.add_argument("--url", help="URL of the rehearsal (default: http://127.0.0.1:8080)")
+    watch.add_argument(
+        "--ready-file", metavar="FILE", help="ready file with the URL and the token (default: HUBBUB_CONTROL_TOKEN)"
+    )
+    watch.add_argument("--filter", metavar="TEXT", help="show only entries whose route or event contains this text")
+    watch.add_argument(
+        "--kinds", metavar="KINDS", help="kinds to show, out of http,gateway,interaction,webhook,voice,control"
+    )
+    watch.add_argument("--failed", action="store_true", help="show only rejected requests and missed events")
+    watch.add_argument("--json", action="store_true", help="print each entry as JSON")
+    watch.set_defaults(run=_run_watch)
+
     commands.add_parser(
         "agent", help="connect the games on this machine to your account (see hubbub agent --help)", add_help=False
     )
@@ -490,6 +503,12 @@ def _run_server(config: Config, *, is_rehearsal: bool, with_report: bool = False
     from hubbub.server.commands import serve
 
     return serve.run(config, is_rehearsal=is_rehearsal, with_report=with_report)
+
+
+def _run_watch(arguments: argparse.Namespace) -> int:
+    from hubbub.server.commands import watch
+
+    return watch.run(arguments)
 
 
 def _run_doctor(arguments: argparse.Namespace) -> int:

@@ -124,7 +124,8 @@ async def _run_until_stopped(
         document = ready_document.build_document(app.config, built, control_token, tls=tls)
         if config.ready_file is not None:
             ready_document.write(config.ready_file, document)
-        _announce_ready(document, is_rehearsal, has_pages="api" in config.roles)
+        console_url = None if control is None else control.create_console_url()
+        _announce_ready(document, is_rehearsal, has_pages="api" in config.roles, console_url=console_url)
         tune_garbage_collection()
         await stop_event.wait()
         if with_report and control is not None:
@@ -233,20 +234,23 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _announce_ready(document: ReadyDocument, is_rehearsal: bool, *, has_pages: bool) -> None:
+def _announce_ready(document: ReadyDocument, is_rehearsal: bool, *, has_pages: bool, console_url: str | None) -> None:
     """Log that the server is ready, and print its URLs."""
     log.info("Ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
-        print(startup_summary(document, is_rehearsal=is_rehearsal, has_pages=has_pages), flush=True)
+        summary = startup_summary(document, is_rehearsal=is_rehearsal, has_pages=has_pages, console_url=console_url)
+        print(summary, flush=True)
     elif is_rehearsal:
         print(f"hubbub dev is ready at {document.web}", flush=True)
 
 
-def startup_summary(document: ReadyDocument, *, is_rehearsal: bool = True, has_pages: bool = True) -> str:
+def startup_summary(
+    document: ReadyDocument, *, is_rehearsal: bool = True, has_pages: bool = True, console_url: str | None = None
+) -> str:
     """Return the text that a terminal shows after the start.
 
     `is_rehearsal` adds the users and bots of the world. `has_pages` adds the URLs of the pages, which only the role `api`
-    serves.
+    serves. `console_url` is a link that opens the console once, or None.
     """
     lines = ["", "  Hubbub is ready", ""]
     if has_pages:
@@ -270,6 +274,8 @@ def startup_summary(document: ReadyDocument, *, is_rehearsal: bool = True, has_p
         ]
     if document.control is not None:
         lines += [f"    control  {document.control}", f"             token {document.control_token}"]
+    if console_url is not None:
+        lines += [f"    console  {console_url}"]
     return "\n".join(lines + (_world_lines(document) if is_rehearsal else _operating_lines()))
 
 

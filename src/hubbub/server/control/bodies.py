@@ -75,6 +75,10 @@ class SnapshotState(msgspec.Struct, kw_only=True):
     """The time of the world's clock."""
     bytes: int
     """The size of the database and the files."""
+    parent_id: str | None
+    """The snapshot that was taken or restored last before this one; null if there was none."""
+    current: bool
+    """Whether it was taken or restored last."""
 
 
 class CreateFork(msgspec.Struct, kw_only=True):
@@ -101,6 +105,8 @@ class ForkState(msgspec.Struct, kw_only=True):
     fork_id: str
     web: str
     """The URL of the fork."""
+    snapshot_id: str | None
+    """The snapshot that the fork descends from; null if there is none."""
 
 
 class SessionState(msgspec.Struct, kw_only=True):

@@ -18,12 +18,14 @@ from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, ApplicationId, UserId
 from hubbub.protocol.operation import Operation, operations_of
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.control import bodies, openapi, operations, people_operations
+from hubbub.server.control import bodies, openapi, operations, people_operations, traffic_operations
 from hubbub.server.control.causes import Causes
+from hubbub.server.control.console import Console
 from hubbub.server.control.emulated_providers import CreateCredential, Credential, EmulatedProviders
 from hubbub.server.control.lint import Linter, LintReport
 from hubbub.server.control.people import People, run_action
 from hubbub.server.control.snapshots import Snapshots
+from hubbub.server.control.traffic_api import TrafficApi
 from hubbub.server.control.try_it import TryIt
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
@@ -33,6 +35,7 @@ from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, ActiveFault, Fault, Gat
 from hubbub.server.core.mail import Mailbox, ReceivedMail
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.trace import RejectedRequest
+from hubbub.server.core.traffic import TrafficContent
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.ready_document import ReadyDocument, build_document
 from hubbub.server.transports.http import decoding, request_limits, responses
@@ -49,6 +52,8 @@ READ_TIMEOUT_SECONDS: Final = 30.0
 """Timeout of reading a request body."""
 PEOPLE_TAG: Final = "people"
 """Tag of the operations that `People` handles; they are cancelled when the caller disconnects."""
+TRAFFIC_TAG: Final = "traffic"
+"""Tag of the operations that `TrafficApi` handles."""
 TOML_TYPES: Final = frozenset({"application/toml", "text/plain", "text/x-toml"})
 
 T = TypeVar("T")
@@ -68,24 +73,33 @@ class ControlApi:
         self.snapshots = Snapshots(self)
         self.emulated_providers = EmulatedProviders(app)
         self.people = People(app, self.token, lambda: self.built_world, self.create_user)
+        self.console = Console(self)
+        self.traffic_api = TrafficApi(self)
         # Clock, snapshots and worlds affect the whole platform, so only one of them runs at a time.
         self._lock = asyncio.Lock()
         app.routes.extend(self._routes())
         app.routes.extend(self.emulated_providers.routes())
+        app.routes.extend(self.console.routes())
         app.routes.extend(TryIt(app.config, lambda: self.built_world).routes())
 
     def create_fork_control(self, app: App) -> "ControlApi":
         """Return the control API of a fork."""
         return ControlApi(app)
 
+    def create_console_url(self) -> str:
+        """Return a link that opens the console in one browser."""
+        return self.console.create_link()
+
     async def close(self) -> None:
         """Disconnect all people and close all forks; call it before the App stops."""
         await self.people.close()
+        await self.traffic_api.close()
         await self.snapshots.close()
 
     def _routes(self) -> list[web.RouteDef]:
         return [
             web.get("/control/openapi.json", _respond_with_document),
+            *self.traffic_api.routes(),
             *(
                 web.route(
                     endpoint.operation.method, f"/control{endpoint.operation.path}", partial(self._respond, endpoint)
@@ -97,9 +111,10 @@ class ControlApi:
     async def _respond(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
         """Authorize a request, run its handler, and return the response."""
         headers: dict[str, str] = {"Via": responses.VIA}
+        read_data = bytearray()
         try:
             self._authorize(request)
-            encoded = responses.encode(endpoint.operation, await self._run_handler(endpoint, request))
+            encoded = responses.encode(endpoint.operation, await self._run_handler(endpoint, request, read_data))
         except ApiError as error:
             encoded = responses.encode_error(error, headers)
         except WorldError as error:
@@ -110,31 +125,70 @@ class ControlApi:
         except Exception:
             log.exception("%s failed", request.match_info.route.resource)
             encoded = responses.encode_error(errors.INTERNAL(), headers)
+        is_change = request.method != "GET" and endpoint.operation is not operations.SETTLE
+        if self.app.trace.traffic.is_enabled and is_change and encoded.status != 401:
+            self._record(endpoint, request, bytes(read_data), encoded)
         return responses.respond(request, encoded, headers)
+
+    def _record(
+        self, endpoint: Endpoint, request: web.Request, body: bytes, encoded: responses.EncodedResponse
+    ) -> None:
+        """Record a change through the control API in the traffic."""
+        self.app.trace.traffic.add(
+            TrafficContent(
+                method=request.method,
+                path=request.rel_url.raw_path_qs,
+                route=f"/control{endpoint.operation.path}",
+                headers={"Content-Type": request.headers.get("Content-Type", "")},
+                body=body,
+                response_body=encoded.body or b"",
+            ),
+            kind="control",
+            direction="in",
+            summary=f"{request.method} /control{endpoint.operation.path}",
+            status=encoded.status,
+        )
+
+    def refuse(self, request: web.Request) -> web.StreamResponse | None:
+        """Return the response to a request without a valid token, or None for an authorized request."""
+        try:
+            self._authorize(request)
+        except ApiError as error:
+            return self.respond_with_error(request, error)
+        return None
+
+    def respond_with_error(self, request: web.Request, error: ApiError) -> web.StreamResponse:
+        """Return the response with an error."""
+        headers = {"Via": responses.VIA}
+        return responses.respond(request, responses.encode_error(error, headers), headers)
 
     def _authorize(self, request: web.Request) -> None:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         token_bytes = token.strip().encode("utf-8", "replace")
+        if not scheme and self.console.has_access(request):
+            return
         if scheme.lower() != "bearer" or not hmac.compare_digest(token_bytes, self.token.encode()):
             raise errors.UNAUTHORIZED()
 
-    async def _run_handler(self, endpoint: Endpoint, request: web.Request) -> Any:
-        """Decode path, query and body, and run the handler of an operation."""
+    async def _run_handler(self, endpoint: Endpoint, request: web.Request, read_data: bytearray) -> Any:
+        """Decode path, query and body, and run the handler of an operation. The body is also added to `read_data`."""
         operation = endpoint.operation
         path = endpoint.read_path([request.match_info[name] for name in operation.parameters])
         query = None
         if operation.query is not NoneType:
             query = decoding.convert_fields(decoding.split_fields(request.rel_url.raw_query_string), operation.query)
-        body = None if operation.body is NoneType else await self._read_body(operation, request)
+        body = None if operation.body is NoneType else await self._read_body(operation, request, read_data)
         arguments = endpoint.arguments(path, body, query)
         if endpoint.tag == PEOPLE_TAG:
             with cancel_on_disconnect(request):
                 return await run_action(endpoint.function(self.people, *arguments))
-        return await endpoint.function(self, *arguments)
+        owner = self.traffic_api if endpoint.tag == TRAFFIC_TAG else self
+        return await endpoint.function(owner, *arguments)
 
-    async def _read_body(self, operation: Operation[Any, Any], request: web.Request) -> Any:
+    async def _read_body(self, operation: Operation[Any, Any], request: web.Request, read_data: bytearray) -> Any:
         """Decode the body of a request; an empty body counts as `{}`."""
         data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
+        read_data += data
         if operation is operations.LOAD_WORLD:
             return _read_world(request.headers.get("Content-Type", ""), data)
         if operation is operations.CREATE_FAULT:
@@ -396,11 +450,11 @@ class ControlApi:
         return bodies.TraceState(
             on=trace.is_enabled,
             events=trace.find(event=query.event, user_id=query.user_id, after=query.after),
-            refused=await self._explain(rejected),
+            refused=await self.explain(rejected),
             closed=trace.find_closed(user_id=query.user_id, after=query.after),
         )
 
-    async def _explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
+    async def explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
         """Return rejected requests with their causes."""
         if not rejected:
             return []
@@ -422,7 +476,7 @@ class ControlApi:
 
         They come from the rate limits, and from requests, sessions and events since the delivery trace was turned on.
         """
-        rejected = await self._explain(self.app.trace.find_rejected())
+        rejected = await self.explain(self.app.trace.find_rejected())
         linter = Linter(self._bot_names(), self.app.trace, self.clock.now_ms())
         return LintReport(findings=linter.find_all(self.app.table, self.app.rate_limits.report(), rejected))
 
@@ -477,7 +531,11 @@ def _build_endpoints() -> list[Endpoint]:
     """Return the operations of the control API with their handlers, which have the same names."""
     return [
         build_endpoint(operation, getattr(owner, name), name=name, tag=tag)
-        for module, owner, tag in ((operations, ControlApi, "control"), (people_operations, People, PEOPLE_TAG))
+        for module, owner, tag in (
+            (operations, ControlApi, "control"),
+            (people_operations, People, PEOPLE_TAG),
+            (traffic_operations, TrafficApi, TRAFFIC_TAG),
+        )
         for name, operation in operations_of(module)
     ]
 

@@ -38,6 +38,8 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the clock was running."""
     built_world: BuiltWorld
     """The objects built from worlds."""
+    parent_id: str | None
+    """The snapshot that the world was last taken from or restored to; None for the initial state."""
 
 
 class ControlledPlatform(Protocol):
@@ -51,6 +53,9 @@ class ControlledPlatform(Protocol):
     def create_fork_control(self, app: App) -> "ControlledPlatform":
         """Return the control API of a fork; the fork has not started yet."""
 
+    def create_console_url(self) -> str:
+        """Return a link that opens the console in one browser."""
+
     async def close(self) -> None:
         """Close the forks of the platform."""
 
@@ -63,6 +68,10 @@ class Snapshots:
         self._app = control.app
         self._snapshots: dict[str, WorldSnapshot] = {}
         self._forks: dict[str, tuple[App, ControlledPlatform]] = {}
+        self._fork_parents: dict[str, str | None] = {}
+        """The snapshot that each fork descends from."""
+        self._current_id: str | None = None
+        """The snapshot that was taken or restored last."""
         self._next_ids = itertools.count(1)
 
     async def close(self) -> None:
@@ -76,6 +85,7 @@ class Snapshots:
             raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
         snapshot_id = str(next(self._next_ids))
         self._snapshots[snapshot_id] = await self._capture()
+        self._current_id = snapshot_id
         return self._snapshot_state(snapshot_id)
 
     def list_states(self) -> list[SnapshotState]:
@@ -97,6 +107,7 @@ class Snapshots:
         if snapshot.is_clock_running:
             clock.resume()
         self._control.built_world = snapshot.built_world
+        self._current_id = snapshot_id
 
     async def create_fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
         """Start a platform on its own port from a snapshot or the current state.
@@ -131,20 +142,29 @@ class Snapshots:
             raise
         fork_id = str(next(self._next_ids))
         self._forks[fork_id] = (app, control)
+        self._fork_parents[fork_id] = self._current_id if request.snapshot_id is None else request.snapshot_id
         document = build_document(app.config, snapshot.built_world, control.token, tls=app.tls)
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
 
     def list_forks(self) -> list[ForkState]:
         """Return the open forks."""
         return [
-            ForkState(fork_id=fork_id, web=app.config.public_url or "") for fork_id, (app, _) in self._forks.items()
+            ForkState(fork_id=fork_id, web=app.config.public_url or "", snapshot_id=self._fork_parents[fork_id])
+            for fork_id, (app, _) in self._forks.items()
         ]
+
+    def find_fork(self, fork_id: str) -> ControlledPlatform:
+        """Return the control API of a fork."""
+        if fork_id not in self._forks:
+            raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
+        return self._forks[fork_id][1]
 
     async def close_fork(self, fork_id: str) -> None:
         """Close a fork and the forks created from it."""
         fork = self._forks.pop(fork_id, None)
         if fork is None:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
+        del self._fork_parents[fork_id]
         app, control = fork
         await control.close()
         await app.stop()
@@ -158,7 +178,13 @@ class Snapshots:
     def _snapshot_state(self, snapshot_id: str) -> SnapshotState:
         snapshot = self._snapshots[snapshot_id]
         size = len(snapshot.database_image) + sum(len(data) for data, _ in snapshot.files.values())
-        return SnapshotState(id=snapshot_id, at=codec.timestamp(snapshot.now_ms), bytes=size)
+        return SnapshotState(
+            id=snapshot_id,
+            at=codec.timestamp(snapshot.now_ms),
+            bytes=size,
+            parent_id=snapshot.parent_id,
+            current=snapshot_id == self._current_id,
+        )
 
     async def _capture(self) -> WorldSnapshot:
         """Return a snapshot of the current state."""
@@ -172,6 +198,7 @@ class Snapshots:
             now_ms=clock.now_ms(),
             is_clock_running=clock.is_running,
             built_world=self._control.built_world,
+            parent_id=self._current_id,
         )
 
     async def _apply_snapshot(self, app: App, snapshot: WorldSnapshot) -> None:

@@ -20,6 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from hubbub.server.core.outbound_cache import OutboundCache
+from hubbub.server.core.traffic import Traffic, TrafficContent
 
 TIMEOUT_SECONDS: Final = 3.0
 """Timeout of a request in seconds; the specification gives webhook events and interactions three seconds."""
@@ -167,6 +168,8 @@ class OutboundClient:
         self._response_bytes_max = response_bytes_max
         self._large_responses = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
+        self.traffic: Traffic | None = None
+        """The traffic of a rehearsal, which records the requests while it is on; None without a rehearsal."""
         self.cache = OutboundCache(self._fetch_document)
         """Cache of documents fetched through this client; a redirect is an error."""
         self.redirecting_cache = OutboundCache(self._fetch_redirected_document)
@@ -199,6 +202,40 @@ class OutboundClient:
 
         `response_bytes_max` raises the limit of the response size for this request. Raise UnreachableError if the target
         is forbidden, the request fails or the response is too large."""
+        if self.traffic is None or not self.traffic.is_enabled:
+            return await self._send(method, url, headers, body, timeout_seconds, response_bytes_max)
+        started = asyncio.get_running_loop().time()
+        response, note = None, None
+        try:
+            response = await self._send(method, url, headers, body, timeout_seconds, response_bytes_max)
+            return response
+        except UnreachableError as error:
+            note = str(error)
+            raise
+        finally:
+            self.traffic.add_outbound(
+                TrafficContent(
+                    method=method,
+                    path=url,
+                    headers=dict(headers or {}),
+                    body=body,
+                    response_headers={} if response is None else response.headers,
+                    response_body=b"" if response is None else response.body,
+                ),
+                status=None if response is None else response.status,
+                milliseconds=round((asyncio.get_running_loop().time() - started) * 1000, 1),
+                note=note,
+            )
+
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None,
+        body: bytes,
+        timeout_seconds: float | None,
+        response_bytes_max: int | None,
+    ) -> OutboundResponse:
         target = self.check(url)
         try:
             async with (

@@ -5,30 +5,18 @@ only check `is_enabled`.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
 
-from hubbub.protocol.delivery_outcomes import DELIVERED, REDACTED
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.trace_outcomes import Outcome
+from hubbub.server.core.traffic import Traffic
 
 TRACE_ENTRIES_MAX: Final = 1000
 """Maximum number of stored events, and of stored rejected requests and closed connections each."""
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an event for one session."""
-
-    session_id: str
-    user_id: UserId
-    outcome: str
-    """`delivered`, `delivered without message content`, or the reason why it was not delivered."""
-
-    @property
-    def delivered(self) -> bool:
-        """Whether the session received the event in any form."""
-        return self.outcome in (DELIVERED, REDACTED)
 
 
 class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +63,11 @@ class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
 class Trace:
     """The latest events with their outcomes, rejected requests and closed connections."""
 
-    def __init__(self, entries_max: int = TRACE_ENTRIES_MAX) -> None:
+    def __init__(self, now_ms: Callable[[], int] = lambda: 0, entries_max: int = TRACE_ENTRIES_MAX) -> None:
+        """`now_ms` returns the time of the platform's clock for the traffic."""
         self.is_enabled = False
+        self.traffic = Traffic(now_ms)
+        """The timeline of the console; it receives events only while the trace is on."""
         self._events: deque[TracedEvent] = deque(maxlen=entries_max)
         self._rejected: deque[RejectedRequest] = deque(maxlen=entries_max)
         self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)
@@ -103,19 +94,27 @@ class Trace:
         self.used_intents[user_id] = self.used_intents.get(user_id, 0) | intents
 
     def add(
-        self, at: Timestamp, event: str, guild_id: int | None, channel_id: int | None, outcomes: Iterable[Outcome]
+        self,
+        at: Timestamp,
+        dispatch: Dispatch,
+        guild_id: int | None,
+        channel_id: int | None,
+        outcomes: Iterable[Outcome],
     ) -> None:
         """Record an event."""
         self._number += 1
-        self.events[event] += 1
+        self.events[dispatch.event] += 1
+        outcomes = list(outcomes)
+        if self.traffic.is_enabled:
+            self.traffic.add_event(dispatch, guild_id, channel_id, outcomes)
         self._events.append(
             TracedEvent(
                 number=self._number,
                 at=at,
-                event=event,
+                event=dispatch.event,
                 guild_id=None if guild_id is None else GuildId(guild_id),
                 channel_id=None if channel_id is None else ChannelId(channel_id),
-                outcomes=list(outcomes),
+                outcomes=outcomes,
             )
         )
 

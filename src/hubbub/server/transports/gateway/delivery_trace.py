@@ -8,7 +8,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import permission_names
 from hubbub.server.core import voice
 from hubbub.server.core.event_dispatch import Dispatch, GuildAudience, UserAudience
-from hubbub.server.core.trace import Outcome
+from hubbub.server.core.trace_outcomes import Outcome
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.session import GatewaySession, Seat
 
@@ -32,7 +32,7 @@ def deliver_traced(
             context.trace.use_intents(session.user_id, dispatch.intents | _content_intent(session, dispatch))
     context.trace.add(
         codec.timestamp(context.clock.now_ms()),
-        dispatch.event,
+        dispatch,
         guild_id,
         channel_id or (dispatch.subject_id if dispatch.event.startswith("CHANNEL_") else None),
         [

@@ -10,6 +10,7 @@ from aiohttp import WSMsgType, web
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.gateway import CLIENT_FRAMES_WINDOW_SECONDS, Hello, Identify, Resume
 from hubbub.server.core.bus import Bus
 from hubbub.server.core.call import Actor, Listeners, Ports
@@ -192,6 +193,9 @@ class Gateway:
             if self._context.trace.is_enabled:
                 at = codec.timestamp(self._context.clock.now_ms())
                 self._context.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
+            if self._context.trace.traffic.is_enabled:
+                user_id = None if connection.user_id is None else UserId(connection.user_id)
+                self._context.trace.traffic.add_close("gateway", user_id, connection.code, connection.reason)
             await connection.close_task
         return socket
 
@@ -248,6 +252,8 @@ class Gateway:
             data = _etf_to_json(message)
         envelope = _decode(data, Envelope)
         opcode, session = envelope.op, connection.session
+        if self._context.trace.traffic.is_enabled:
+            self._record_frame(connection, opcode, envelope.d)
         if opcode == GatewayOpcode.HEARTBEAT:
             self._heartbeat(connection, _decode(envelope.d, int | None), now)
         elif opcode == GatewayOpcode.IDENTIFY:
@@ -262,6 +268,18 @@ class Gateway:
             self._heartbeat(connection, _decode(envelope.d, dict[str, Any]).get("seq"), now)
         else:
             await self._commands.execute(connection, session, opcode, envelope.d, now)
+
+    def _record_frame(self, connection: GatewayConnection, opcode: int, data: msgspec.Raw) -> None:
+        """Record a frame of a client in the traffic, except heartbeats."""
+        if opcode in (GatewayOpcode.HEARTBEAT, GatewayOpcode.QOS_HEARTBEAT):
+            return
+        self._context.trace.traffic.add_frame(
+            "voice" if opcode == GatewayOpcode.VOICE_STATE_UPDATE else "gateway",
+            next((member.name for member in GatewayOpcode if member == opcode), f"OPCODE_{opcode}"),
+            None if connection.user_id is None else UserId(connection.user_id),
+            bytes(data),
+            connection=id(connection),
+        )
 
     def _count_frame(self, connection: GatewayConnection, now: float) -> None:
         """Count a command or ping of a client, and close the connection if there are too many."""

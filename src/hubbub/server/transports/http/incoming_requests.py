@@ -1,6 +1,7 @@
 """Incoming requests: path, API version, CORS preflight, and the state kept while a request is handled."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -29,7 +30,7 @@ _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 class RequestState:
     """The state of a request while it is handled, also used for metrics, trace and log."""
 
-    __slots__ = ("actor", "headers", "ids", "ip", "is_anonymous", "method", "request", "route")
+    __slots__ = ("actor", "headers", "ids", "ip", "is_anonymous", "method", "recorded_body", "request", "route")
 
     def __init__(self, request: web.Request, ip: str, headers: dict[str, str]) -> None:
         self.request = request
@@ -40,7 +41,9 @@ class RequestState:
         self.method = "GET" if request.method == "HEAD" else request.method
         self.route = "unknown"
         self.ids: dict[str, Snowflake] = {}
-        """IDs in the path by parameter, for the delivery trace; empty while the trace is off."""
+        """IDs in the path by parameter, for the delivery trace and the traffic; empty while both are off."""
+        self.recorded_body: object = None
+        """The body that the traffic stores, or None."""
         self.actor: Actor | None = None
         self.is_anonymous = False
         """Whether the operation has no caller: it needs none, or its token is in the path."""
@@ -58,6 +61,15 @@ def split_path(raw_path: str) -> tuple[list[str], int]:
         if _VERSION.fullmatch(segments[0]):
             raise errors.INVALID_API_VERSION()
     return segments, DEFAULT_VERSION
+
+
+def path_ids(endpoint: Endpoint, values: Sequence[str]) -> dict[str, Snowflake]:
+    """Return the IDs in a path by parameter, without those that are not valid IDs."""
+    return {
+        name: Snowflake(int(value))
+        for name, value, is_id in zip(endpoint.operation.parameters, values, endpoint.snowflake_parameters, strict=True)
+        if is_id and value.isascii() and value.isdigit()
+    }
 
 
 def decode_text(text: str) -> str:

@@ -44,7 +44,15 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.transports import sockets
-from hubbub.server.transports.http import decoding, fault_injection, multipart, openapi, request_limits, responses
+from hubbub.server.transports.http import (
+    decoding,
+    fault_injection,
+    multipart,
+    openapi,
+    request_limits,
+    request_trace,
+    responses,
+)
 from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeResource
 from hubbub.server.transports.http.incoming_requests import (
     DEFAULT_VERSION,
@@ -52,11 +60,12 @@ from hubbub.server.transports.http.incoming_requests import (
     RequestState,
     decode_text,
     has_unknown_body,
+    path_ids,
     preflight_response,
     split_path,
 )
 from hubbub.server.transports.http.origin_policy import find_policy
-from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody, IncomingBody
+from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody
 from hubbub.server.transports.http.responses import EncodedResponse
 from hubbub.server.transports.http.upload_storage import UploadStorage
 
@@ -211,12 +220,8 @@ class HttpServer:
         method = state.method if state.method in KNOWN_METHODS else "other"
         self._metrics.http_requests(method, state.route, str(encoded.status)).inc()
         self._metrics.http_seconds(method, state.route).observe(seconds)
-        if self._trace.is_enabled:
-            user_id = None if state.actor is None else state.actor.user_id
-            self._trace.count_request(method, state.route, user_id)
-            if encoded.status >= 400:
-                at = codec.timestamp(self._clock.now_ms())
-                self._trace.add_rejected(at, method, state.route, state.ids, user_id, encoded.status, encoded.body)
+        if self._trace.is_enabled or self._trace.traffic.is_enabled:
+            request_trace.record_request(self._trace, self._clock.now_ms(), state, method, encoded, seconds)
         if self._config.log.requests:
             requests_log.info(
                 "%s %s %d",
@@ -345,8 +350,8 @@ class HttpServer:
             return EncodedResponse(200, await self.openapi())
         endpoint, values = self._table.find(state.method, segments)
         state.route = endpoint.operation.path
-        if self._trace.is_enabled:
-            state.ids = _path_ids(endpoint, values)
+        if self._trace.is_enabled or self._trace.traffic.is_enabled:
+            state.ids = path_ids(endpoint, values)
         actor = await self._authenticate(state, endpoint)
         state.actor = actor
         self._check_rate_limits(state, endpoint, actor, values)
@@ -357,7 +362,7 @@ class HttpServer:
                 decoding.split_fields(request.rel_url.raw_query_string), endpoint.operation.query
             )
         path = endpoint.read_path(values)
-        source = IncomingBody(request, self._read_timeout_seconds)
+        source = request_trace.open_body(self._trace.traffic, state, self._read_timeout_seconds)
         if has_unknown_body(request, endpoint):
             body = await self._bodies.discard(source)
         else:
@@ -365,6 +370,7 @@ class HttpServer:
         try:
             uploads = await self._store_uploads(body, endpoint)
             make_call = self._request_call_factory(state, actor, version, uploads, endpoint.operation.headers)
+            make_call = request_trace.attribute_events(self._trace.traffic, state.headers["X-Request-Id"], make_call)
             arguments = endpoint.arguments(path, body.model, query)
             encoded = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
@@ -588,12 +594,3 @@ class HttpServer:
         ):
             return await self._not_found_handler(request)
         return responses.plain_error(404)
-
-
-def _path_ids(endpoint: Endpoint, values: Sequence[str]) -> dict[str, Snowflake]:
-    """Return the IDs in a path by parameter, without those that are not valid IDs."""
-    return {
-        name: Snowflake(int(value))
-        for name, value, is_id in zip(endpoint.operation.parameters, values, endpoint.snowflake_parameters, strict=True)
-        if is_id and value.isascii() and value.isdigit()
-    }

@@ -21,6 +21,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import Database, StoreUnavailable
+from hubbub.server.core.traffic import Traffic
 from hubbub.server.core.voice import VoiceTickets
 from hubbub.server.transports import sockets
 from hubbub.server.transports.sockets import CloseConnection
@@ -62,6 +63,7 @@ class VoiceServer:
         clock: Clock,
         config: Config,
         metrics: Metrics,
+        traffic: Traffic | None = None,
         tickets: VoiceTickets,
         make_call: MakeCall,
     ) -> None:
@@ -70,6 +72,7 @@ class VoiceServer:
         self._settings = config.voice
         self._trusted_proxies = config.http.trusted_proxies
         self._metrics = metrics
+        self._traffic = traffic if traffic is not None else Traffic(clock.now_ms)
         self.calls = Calls(
             db=db,
             bus=bus,
@@ -166,6 +169,8 @@ class VoiceServer:
                 self.calls.connection_lost(session, has_client_left=client_left)
         if connection.close_task is not None:
             self._metrics.voice_closes(str(connection.code)).inc()
+            if self._traffic.is_enabled:
+                self._traffic.add_close("voice", None, connection.code, connection.reason)
             await connection.close_task
         return socket
 
@@ -201,6 +206,10 @@ class VoiceServer:
         self._check_rate_limit(connection)
         frame = _decode(data, protocol.ClientFrame)
         op, session = frame.op, connection.session
+        if self._traffic.is_enabled and op != VoiceOpcode.HEARTBEAT:
+            name = next((member.name for member in VoiceOpcode if member == op), f"OPCODE_{op}")
+            user_id = None if session is None else UserId(session.ticket.user_id)
+            self._traffic.add_frame("voice", f"VOICE {name}", user_id, bytes(frame.d), connection=id(connection))
         if session is None and op not in SESSIONLESS_OPCODES:
             raise CloseConnection(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
         if op == VoiceOpcode.HEARTBEAT:

@@ -9,10 +9,11 @@ from aiohttp import web
 _PROXY_HEADERS: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 
 
-def is_local_request(request: web.Request) -> bool:
+def is_local_request(request: web.Request, *, allows_subdomains: bool = False) -> bool:
     """Return whether a request comes from this machine without a proxy.
 
     The name in the Host header must be local too: a site can point its own name at this machine (DNS rebinding).
+    `allows_subdomains` accepts names below `localhost`, which no site can own (RFC 6761).
     """
     try:
         host = urlsplit(f"//{request.host}").hostname or ""
@@ -21,7 +22,7 @@ def is_local_request(request: web.Request) -> bool:
     return (
         _is_loopback(request.remote or "")
         and not any(name in request.headers for name in _PROXY_HEADERS)
-        and (host == "localhost" or _is_loopback(host))
+        and (host == "localhost" or _is_loopback(host) or (allows_subdomains and host.endswith(".localhost")))
     )
 
 

@@ -138,7 +138,7 @@ class ClientFiles:
         missing = set() if EMOJI_FONT in self._files else {EMOJI_FONT_SHEET}
         self.sheets = [self(name) for name in self._files if name.endswith(".css") and name not in missing]
         """URLs of the style sheets."""
-        self.scripts = [self(name) for name in self._list_imported(MAIN)]
+        self.scripts = self.list_scripts(MAIN)
         """URLs of the modules that the client needs to start, so that browsers load them in parallel."""
         self.has_call_files = self._files.keys() >= CALL_FILES
         """Whether the files that calls need are installed."""
@@ -146,6 +146,10 @@ class ClientFiles:
         """Whether the library that colors code blocks is installed."""
         self.has_emoji_files = self._files.keys() >= EMOJI_FILES
         """Whether the files with all Unicode emoji are installed."""
+
+    def list_scripts(self, entry: str) -> list[str]:
+        """Return the URLs of the modules that a module imports statically, directly or through others."""
+        return [self(name) for name in self._list_imported(entry)]
 
     def _list_imported(self, entry: str) -> list[str]:
         """Return the names of the modules that a module imports statically, directly or through others."""

@@ -1,0 +1,144 @@
+"""`hubbub watch`: the traffic of a running rehearsal in a terminal."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+
+from hubbub.protocol import codec
+from hubbub.server.terminal import print_error
+
+TOKEN_VARIABLE: Final = "HUBBUB_CONTROL_TOKEN"
+DEFAULT_URL: Final = "http://127.0.0.1:8080"
+RETRY_SECONDS: Final = 1.0
+_COLORS: Final = {
+    "http": "36",
+    "gateway": "34",
+    "interaction": "35",
+    "webhook": "33",
+    "voice": "32",
+    "control": "90",
+    "failed": "31",
+}
+"""Codes of the terminal's colors by kind of entry."""
+
+
+class WatchError(Exception):
+    """The traffic cannot be read."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the traffic until interrupted."""
+    try:
+        url, token = _find_platform(arguments)
+        asyncio.run(_watch(url, token, arguments))
+    except WatchError as error:
+        return print_error(error)
+    except BrokenPipeError:
+        pass  # The program that reads the output has ended, for example `head`.
+    return 0
+
+
+def _find_platform(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Return the URL and the control token of the rehearsal."""
+    if arguments.ready_file is not None:
+        try:
+            document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
+        except (OSError, ValueError) as error:
+            raise WatchError(f"cannot read the ready file {arguments.ready_file}: {error}") from error
+        return arguments.url or document["web"], document["control_token"]
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if not token:
+        raise WatchError(
+            f"set {TOKEN_VARIABLE} to the control token that hubbub dev printed, or pass --ready-file FILE"
+        )
+    return (arguments.url or DEFAULT_URL).rstrip("/"), token
+
+
+async def _watch(url: str, token: str, arguments: argparse.Namespace) -> None:
+    query = {"text": arguments.filter or "", "kinds": arguments.kinds or "", "failed": str(arguments.failed).lower()}
+    printer = Printer(as_json=arguments.json, has_colors=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    last_id, was_connected = 0, False
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as client:
+        while True:
+            try:
+                printer.names = await _read_names(client, url)
+                async with client.get(
+                    f"{url}/control/traffic/stream",
+                    params=query,
+                    headers={"Last-Event-ID": str(last_id)},
+                    timeout=aiohttp.ClientTimeout(total=None, sock_read=60),
+                ) as response:
+                    _require_success(response.status)
+                    if not was_connected:
+                        was_connected = True
+                        print(f"Watching {url}. Press Ctrl-C to stop.", file=sys.stderr, flush=True)
+                    async for line in response.content:
+                        if line.startswith(b"id: "):
+                            last_id = int(line[4:])
+                        elif line.startswith(b"data: "):
+                            printer.print_batch(codec.decode(line[6:], dict[str, Any]))
+            except (aiohttp.ClientError, TimeoutError) as error:
+                if not was_connected:
+                    raise WatchError(f"cannot reach {url}: {error or type(error).__name__}") from error
+            # The platform was stopped; it may start again.
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _read_names(client: aiohttp.ClientSession, url: str) -> dict[str, str]:
+    """Return the names of users and bots by ID."""
+    async with client.get(f"{url}/control/world") as response:
+        _require_success(response.status)
+        world = codec.decode(await response.read(), dict[str, Any])
+    return {user["id"]: user["name"] for user in world["users"]}
+
+
+def _require_success(status: int) -> None:
+    if status == 401:
+        raise WatchError("the platform rejected the control token")
+    if status == 404:
+        raise WatchError("this server has no control API; start it with hubbub dev")
+    if status != 200:
+        raise WatchError(f"the platform responded with status {status}")
+
+
+class Printer:
+    """Prints entries, one on each line."""
+
+    def __init__(self, *, as_json: bool, has_colors: bool) -> None:
+        self._as_json = as_json
+        self._has_colors = has_colors
+        self.names: Mapping[str, str] = {}
+
+    def print_batch(self, batch: Mapping[str, Any]) -> None:
+        """Print the entries of one event of the stream."""
+        for entry in batch["entries"]:
+            print(codec.encode(entry).decode() if self._as_json else self._format(entry))
+        sys.stdout.flush()
+
+    def _format(self, entry: Mapping[str, Any]) -> str:
+        is_failed = (entry["status"] or 0) >= 400 or bool(entry["missed"])
+        arrow = "→" if entry["direction"] == "in" else "←"
+        actor = self.names.get(entry["user_id"], entry["user_id"] or "")
+        kind = self._color(f"{entry['kind']:<11}", entry["kind"])
+        result = self._color(_describe_result(entry), "failed" if is_failed else "")
+        return f"{entry['at'][11:23]} {kind} {arrow} {actor:<12} {entry['summary']} {result}".rstrip()
+
+    def _color(self, text: str, name: str) -> str:
+        return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self._has_colors and name in _COLORS and text else text
+
+
+def _describe_result(entry: Mapping[str, Any]) -> str:
+    if entry["delivered"] is not None:
+        return f"to {entry['delivered']}" + (f", not to {entry['missed']}" if entry["missed"] else "")
+    parts = [
+        "" if entry["status"] is None else str(entry["status"]),
+        "" if entry["milliseconds"] is None else f"{entry['milliseconds']} ms",
+        entry["note"] or "",
+    ]
+    return ", ".join(part for part in parts if part)

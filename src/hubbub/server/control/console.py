@@ -1,0 +1,173 @@
+"""The console of a rehearsal at `/console`, and the windows in which the chat client runs as users of the world.
+
+A browser gets access with a link that works once, and keeps it in a cookie. Requests to the control API with this cookie
+also need a header that pages of other sites cannot send (decisions/0139).
+"""
+
+import hmac
+import re
+import secrets
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.transports.web.local_requests import is_local_request
+from hubbub.server.transports.web.page_requests import page_headers
+from hubbub.server.transports.web.sessions import SESSION_SECONDS, Cookies
+from hubbub.server.transports.web.static_files import load_static_files
+from hubbub.server.transports.web.templating import template_environment
+
+if TYPE_CHECKING:
+    from hubbub.server.control.server import ControlApi
+
+CONSOLE_PATH: Final = "/console"
+CONSOLE_HEADER: Final = "X-Hubbub-Console"
+"""Header of every request of the console. Pages of other origins cannot send it without a preflight request."""
+LINKS_MAX: Final = 32
+"""Maximum number of unused links; the oldest becomes invalid."""
+BROWSERS_MAX: Final = 64
+"""Maximum number of browsers with access; the oldest loses it."""
+ENTRY_MODULE: Final = "rehearsal/main.js"
+
+_NOT_IN_HOST: Final = re.compile(r"[^a-z0-9]+")
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+
+class Console:
+    """The page of the console and the access of browsers to it."""
+
+    def __init__(self, control: "ControlApi") -> None:
+        self._control = control
+        self._app = control.app
+        self._link_keys: dict[str, str | None] = {}
+        """Names of users by the keys of links to their windows; None for links to the console."""
+        self._browsers: dict[str, None] = {}
+        """Values of the cookies of browsers with access, oldest first."""
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes of the pages."""
+        return [
+            web.get(CONSOLE_PATH, self._show),
+            web.get(CONSOLE_PATH + "/open/{key}", self._open),
+            web.post(CONSOLE_PATH, self._log_in),
+        ]
+
+    # Access
+
+    def create_link(self) -> str:
+        """Return a URL that gives one browser access to the console."""
+        return f"{self._app.config.web_url}{CONSOLE_PATH}/open/{self._create_key(None)}"
+
+    def create_window(self, name: str) -> str:
+        """Return a URL that opens the chat client as a user.
+
+        Each user has an own host name below `localhost`, so the sessions of several users do not share cookies.
+        """
+        users = self._control.built_world.users
+        if name not in users:
+            raise errors.NOT_FOUND(message=f"This world has no user {name!r}")
+        parts = urlsplit(self._app.config.web_url)
+        label = _NOT_IN_HOST.sub("-", name.lower()).strip("-")[:40]
+        if label != name:
+            # Different names must not share a host.
+            label = f"{label}-{int(users[name].id)}".strip("-")
+        port = "" if parts.port is None else f":{parts.port}"
+        return f"{parts.scheme}://{label}.localhost{port}{CONSOLE_PATH}/open/{self._create_key(name)}"
+
+    def _create_key(self, user_name: str | None) -> str:
+        key = secrets.token_urlsafe(24)
+        self._link_keys[key] = user_name
+        while len(self._link_keys) > LINKS_MAX:
+            del self._link_keys[next(iter(self._link_keys))]
+        return key
+
+    def has_access(self, request: web.Request) -> bool:
+        """Return whether a page of the console sent a request, from a browser with access."""
+        origin = request.headers.get("Origin")
+        return (
+            CONSOLE_HEADER in request.headers
+            and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
+            and (origin is None or origin.partition("://")[2] == request.host)
+            and self._is_known_browser(request)
+        )
+
+    def _is_known_browser(self, request: web.Request) -> bool:
+        value = request.cookies.get(self._cookie_name, "").encode("utf-8", "replace")
+        return any(hmac.compare_digest(value, known.encode()) for known in self._browsers)
+
+    @property
+    def _cookie_name(self) -> str:
+        # Browsers send cookies to all ports of a host, and forks have other ports.
+        return f"hubbub_console_{urlsplit(self._app.config.web_url).port or 0}"
+
+    def _grant_access(self, response: web.Response) -> web.Response:
+        value = secrets.token_urlsafe(32)
+        self._browsers[value] = None
+        while len(self._browsers) > BROWSERS_MAX:
+            del self._browsers[next(iter(self._browsers))]
+        is_secure = self._app.config.web_url.startswith("https://")
+        response.set_cookie(self._cookie_name, value, path="/", httponly=True, samesite="Lax", secure=is_secure)
+        return response
+
+    # Pages
+
+    async def _open(self, request: web.Request) -> web.Response:
+        """Use a link: give the browser access to the console, or log it in as a user."""
+        key = request.match_info["key"]
+        if key not in self._link_keys:
+            return self._render("rehearsal_console_login.html", 403, has_expired=True)
+        name = self._link_keys.pop(key)
+        if name is None:
+            return self._grant_access(_redirect(CONSOLE_PATH))
+        user = self._control.built_world.users.get(name)
+        if user is None or not is_local_request(request, allows_subdomains=True):
+            return self._render("rehearsal_console_login.html", 403, has_expired=True)
+
+        def issue(call: Call) -> str:
+            return auth.issue(call.tx, kind="user", user_id=user.id, now=call.now_ms, ids=call.ids)
+
+        token = await self._app.database.write(lambda tx: issue(self._app.make_call(tx)))
+        response = _redirect("/app")
+        cookies = Cookies(self._app.config)
+        cookies.set(response, cookies.session, token, SESSION_SECONDS)
+        return response
+
+    async def _show(self, request: web.Request) -> web.Response:
+        if not self._is_known_browser(request):
+            return self._render("rehearsal_console_login.html", 403)
+        return self._render("rehearsal_console.html", 200)
+
+    async def _log_in(self, request: web.Request) -> web.Response:
+        """Give access to a browser whose user enters the control token."""
+        if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            return self._render("rehearsal_console_login.html", 403)
+        form = await request.post() if (request.content_length or 0) <= 4096 else {}
+        token = str(form.get("token", "")).strip().encode("utf-8", "replace")
+        if not hmac.compare_digest(token, self._control.token.encode()):
+            return self._render("rehearsal_console_login.html", 403, is_wrong=True)
+        return self._grant_access(_redirect(CONSOLE_PATH))
+
+    def _render(self, template: str, status: int, **context: bool) -> web.Response:
+        assets, client_files = load_static_files()
+        text = (
+            template_environment(assets, client_files)
+            .get_template(template)
+            .render(
+                entry=client_files(ENTRY_MODULE),
+                scripts=client_files.list_scripts(ENTRY_MODULE),
+                notice=None,
+                **context,
+            )
+        )
+        return web.Response(status=status, body=text.encode(), headers=page_headers(policy=_POLICY))
+
+
+def _redirect(path: str) -> web.Response:
+    return web.Response(status=303, headers={"Location": path, "Cache-Control": "no-store"})

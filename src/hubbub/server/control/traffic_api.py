@@ -1,0 +1,429 @@
+"""The part of the control API that the console uses: the traffic as a list and as a stream, and sending entries again."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+import msgspec
+from aiohttp import web
+
+from hubbub.protocol import changes, codec, errors
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.server.control import request_copies
+from hubbub.server.control import traffic_operations as models
+from hubbub.server.control.request_copies import Sender
+from hubbub.server.control.secret_masks import Masker
+from hubbub.server.core.store import Tx
+from hubbub.server.core.trace import RejectedRequest
+from hubbub.server.core.trace_outcomes import Outcome
+from hubbub.server.core.traffic import BODY_BYTES_MAX, TrafficContent, TrafficEntry, TrafficRecord
+from hubbub.server.places import channels, guilds, members
+from hubbub.server.transports.http import decoding
+from hubbub.server.transports.http.request_trace import REPLAY_HEADER
+
+if TYPE_CHECKING:
+    from hubbub.server.control.server import ControlApi
+
+STREAM_PATH: Final = "/control/traffic/stream"
+KEEP_ALIVE_SECONDS: Final = 15.0
+"""Seconds of silence after which the stream sends a comment, so that a lost connection is noticed."""
+LINGER_SECONDS: Final = 60.0
+"""Seconds for which recording continues after the last reader left, so that a reader that reconnects misses nothing."""
+STREAM_BATCH_MAX: Final = 500
+"""Maximum number of entries in one event of the stream."""
+REPLAY_TIMEOUT_SECONDS: Final = 30.0
+
+_STREAM_HEADERS: Final = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Accel-Buffering": "no",
+}
+
+
+class TrafficApi:
+    """The traffic, the world and the dated changes of one platform."""
+
+    def __init__(self, control: "ControlApi") -> None:
+        self._control = control
+        self._app = control.app
+        self._traffic = control.app.trace.traffic
+        self._readers = 0
+        self._is_kept_on = False
+        """Whether recording was turned on explicitly, so that it does not end with the last reader."""
+        self._linger: asyncio.TimerHandle | None = None
+        self._http: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Stop recording and close connections."""
+        self._traffic.is_enabled = False
+        if self._linger is not None:
+            self._linger.cancel()
+        if self._http is not None:
+            await self._http.close()
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the route of the stream, which is not an operation with a JSON response."""
+        return [web.get(STREAM_PATH, self._stream)]
+
+    # Recording
+
+    def keep_on(self) -> None:
+        """Record the traffic until it is turned off."""
+        self._is_kept_on = True
+        self._turn_on()
+
+    def _turn_on(self) -> None:
+        # The trace determines the recipients of events.
+        self._app.trace.is_enabled = True
+        self._traffic.is_enabled = True
+
+    def _add_reader(self) -> None:
+        self._readers += 1
+        if self._linger is not None:
+            self._linger.cancel()
+            self._linger = None
+        self._turn_on()
+
+    def _remove_reader(self) -> None:
+        self._readers -= 1
+        if not self._readers and not self._is_kept_on:
+            loop = asyncio.get_running_loop()
+            self._linger = loop.call_later(LINGER_SECONDS, self._turn_off)
+
+    def _turn_off(self) -> None:
+        self._linger = None
+        if not self._readers and not self._is_kept_on:
+            self._traffic.is_enabled = False
+
+    async def set_traffic(self, body: models.SetTraffic) -> models.TrafficState:
+        """Turn the recording of traffic on or off."""
+        self._is_kept_on = body.on
+        if body.on:
+            self._turn_on()
+        else:
+            self._turn_off()
+        return models.TrafficState(on=self._traffic.is_enabled, last_id=self._traffic.last_id)
+
+    async def clear_traffic(self) -> None:
+        """Remove all entries of the traffic."""
+        self._traffic.clear()
+
+    # Reading
+
+    async def list_traffic(self, query: models.TrafficQuery) -> list[TrafficEntry]:
+        """List entries of the traffic, oldest first."""
+        matches = _matcher(query)
+        entries = [record.entry for record in self._traffic.after(query.after) if matches(record)]
+        return entries[-query.limit :]
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        """Send entries as server-sent events; `Last-Event-ID` or `after` is the last entry that the client has."""
+        refusal = self._control.refuse(request)
+        if refusal is not None:
+            return refusal
+        fields = decoding.split_fields(request.rel_url.raw_query_string)
+        try:
+            query = decoding.convert_fields(fields, models.TrafficQuery)
+        except errors.ApiError as error:
+            return self._control.respond_with_error(request, error)
+        last_event_id = request.headers.get("Last-Event-ID", "")
+        after = int(last_event_id) if last_event_id.isdecimal() else query.after
+        if after > self._traffic.last_id:
+            # The client has entries of an earlier process.
+            after = 0
+        response = web.StreamResponse(headers=_STREAM_HEADERS)
+        self._add_reader()
+        try:
+            await response.prepare(request)
+            await response.write(b"retry: 1000\n\n")
+            async for block in self._blocks(after, _matcher(query)):
+                await response.write(block)
+        except ConnectionError:
+            pass  # The client has left.
+        finally:
+            self._remove_reader()
+        return response
+
+    async def _blocks(self, after: int, matches: Callable[[TrafficRecord], bool]) -> AsyncIterator[bytes]:
+        """Yield events of the stream, and a comment after each silence."""
+        async with aclosing(self._traffic.follow(after)) as batches:
+            pending: asyncio.Task[list[TrafficRecord]] | None = None
+            try:
+                while True:
+                    pending = pending or asyncio.ensure_future(anext(batches))
+                    done, _ = await asyncio.wait((pending,), timeout=KEEP_ALIVE_SECONDS)
+                    if not done:
+                        yield b": keep-alive\n\n"
+                        continue
+                    records, pending = pending.result(), None
+                    for start in range(0, len(records), STREAM_BATCH_MAX):
+                        batch = records[start : start + STREAM_BATCH_MAX]
+                        missed = batch[0].entry.id - after - 1
+                        after = batch[-1].entry.id
+                        body = codec.encode([record.entry for record in batch if matches(record)])
+                        yield b'id: %d\ndata: {"missed":%d,"entries":%b}\n\n' % (after, missed, body)
+            finally:
+                if pending is not None:
+                    pending.cancel()
+                    await asyncio.gather(pending, return_exceptions=True)
+
+    async def get_traffic_entry(self, entry_id: str, query: models.RevealQuery) -> models.TrafficDetails:
+        """Return an entry of the traffic with its payload; secrets are masked by default."""
+        record = self._require_record(entry_id)
+        entry, content = record.entry, record.content
+        masker = Masker(() if query.reveal else self._known_secrets())
+
+        def show(body: bytes) -> str:
+            return body.decode("utf-8", "replace") if query.reveal else masker.mask_body(body)
+
+        path = content.path if query.reveal else masker.mask_text(content.path)
+        headers = dict(content.headers) if query.reveal else masker.mask_headers(content.headers)
+        response = None
+        if entry.status is not None and content.method:
+            response_headers = dict(content.response_headers)
+            response = models.TrafficMessage(
+                headers=response_headers if query.reveal else masker.mask_headers(response_headers),
+                body=show(content.response_body),
+            )
+        body = show(content.body)
+        return models.TrafficDetails(
+            entry=entry,
+            method=content.method,
+            path=path,
+            request=models.TrafficMessage(headers=headers, body=body),
+            response=response,
+            outcomes=[self._named_outcome(outcome) for outcome in content.outcomes],
+            cause=await self._find_cause(record),
+            can_replay=_can_replay(record),
+            copies=self._make_copies(record, path, headers, body),
+        )
+
+    def _named_outcome(self, outcome: Outcome) -> models.NamedOutcome:
+        sender = self._find_sender(outcome.user_id)
+        name = str(int(outcome.user_id)) if sender is None else sender.name
+        return models.NamedOutcome(
+            session_id=outcome.session_id, user_id=outcome.user_id, outcome=outcome.outcome, name=name
+        )
+
+    def _make_copies(self, record: TrafficRecord, path: str, headers: dict[str, str], body: str) -> models.Copies:
+        entry, content = record.entry, record.content
+        if content.dispatch is not None:
+            recipient = next((outcome.user_id for outcome in content.outcomes if outcome.delivered), None)
+            actor = None if recipient is None else self._find_sender(recipient)
+            return models.Copies(
+                curl=None,
+                python=request_copies.python_test(entry, content, path, body, actor),
+                javascript=request_copies.javascript_test(entry, content, path, body, actor),
+            )
+        if not content.method or entry.kind == "control":
+            return models.Copies(curl=None, python=None, javascript=None)
+        if entry.direction == "out":
+            return models.Copies(
+                curl=request_copies.curl_command(content, path, headers, body), python=None, javascript=None
+            )
+        actor = None if entry.user_id is None else self._find_sender(entry.user_id)
+        return models.Copies(
+            curl=request_copies.curl_command(content, self._app.config.web_url + path, headers, body),
+            python=request_copies.python_test(entry, content, path, body, actor),
+            javascript=request_copies.javascript_test(entry, content, path, body, actor),
+        )
+
+    def _find_sender(self, user_id: int) -> Sender | None:
+        built = self._control.built_world
+        for name, user in built.users.items():
+            if user.id == user_id:
+                return Sender(name, False)
+        for name, application in built.applications.items():
+            if application.bot is not None and application.bot.id == user_id:
+                return Sender(name, True)
+        return None
+
+    def _known_secrets(self) -> list[str]:
+        built = self._control.built_world
+        secrets = [self._control.token]
+        for user in built.users.values():
+            secrets += [user.token, user.password]
+        for application in built.applications.values():
+            secrets.append(application.client_secret)
+            if application.bot is not None:
+                secrets.append(application.bot.token)
+        return secrets
+
+    async def _find_cause(self, record: TrafficRecord) -> str | None:
+        """Return why a request was rejected, in the current state, or None."""
+        entry, content = record.entry, record.content
+        if entry.direction != "in" or (entry.status or 0) < 400 or not content.route:
+            return None
+        ids = {"guild_id": entry.guild_id, "channel_id": entry.channel_id}
+        rejected = RejectedRequest(
+            number=0,
+            at=entry.at,
+            method=content.method,
+            route=content.route,
+            parameters={name: value for name, value in ids.items() if value is not None},
+            user_id=entry.user_id,
+            status=entry.status or 0,
+            body=msgspec.Raw(content.response_body or b"null"),
+        )
+        [explained] = await self._control.explain([rejected])
+        return explained.cause
+
+    def _require_record(self, entry_id: str) -> TrafficRecord:
+        record = self._traffic.find(int(entry_id)) if entry_id.isdecimal() and len(entry_id) < 16 else None
+        if record is None:
+            raise errors.NOT_FOUND(message="Unknown entry, or it was removed because newer entries took its place")
+        return record
+
+    # Sending again
+
+    async def replay_traffic_entry(self, entry_id: str) -> models.ReplayResult:
+        """Send a request again as the same caller, or publish an event again to the same audience."""
+        record = self._require_record(entry_id)
+        if not _can_replay(record):
+            raise errors.BAD_REQUEST(
+                message="Only requests to the API with a complete body, and events, can be replayed"
+            )
+        content = record.content
+        if content.dispatch is not None:
+            # Without a stamp no session treats the event as part of its initial state.
+            self._app.publish([msgspec.structs.replace(content.dispatch, stamp=0)])
+            return models.ReplayResult(status=None)
+        headers = {**content.headers, REPLAY_HEADER: entry_id}
+        try:
+            async with self._client().request(
+                content.method,
+                f"{self._app.config.web_url}{content.path}",
+                headers=headers,
+                data=content.body or None,
+                allow_redirects=False,
+            ) as response:
+                await response.read()
+                return models.ReplayResult(status=response.status)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise errors.BAD_REQUEST(
+                message=f"The request could not be sent: {error or type(error).__name__}"
+            ) from error
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            tls = self._app.tls
+            context = True if tls is None else ssl.create_default_context(cafile=tls.authority)
+            self._http = aiohttp.ClientSession(
+                cookie_jar=aiohttp.DummyCookieJar(),
+                connector=aiohttp.TCPConnector(ssl=context),
+                timeout=aiohttp.ClientTimeout(total=REPLAY_TIMEOUT_SECONDS),
+            )
+        return self._http
+
+    # World and time
+
+    async def list_changes(self) -> list[models.DatedChange]:
+        """List the dated changes of the platform's behavior, oldest first."""
+        now_ms = self._control.clock.now_ms()
+        return [
+            models.DatedChange(
+                name=change.name,
+                at=codec.timestamp(change.at_ms),
+                at_ms=change.at_ms,
+                before=change.before,
+                after=change.after,
+                active=change.is_active(now_ms),
+            )
+            for change in sorted(changes.ALL.values(), key=lambda change: change.at_ms)
+        ]
+
+    async def get_world(self) -> models.WorldPicture:
+        """Return the users, bots and guilds of the world, without tokens."""
+        built = self._control.built_world
+        connected = {session.user_id for session in await self._control.list_sessions() if session.connected}
+        users = [
+            models.PictureUser(id=user.id, name=name, bot=False, application_id=None, connected=user.id in connected)
+            for name, user in built.users.items()
+        ]
+        users += [
+            models.PictureUser(
+                id=application.bot.id,
+                name=name,
+                bot=True,
+                application_id=application.id,
+                connected=application.bot.id in connected,
+            )
+            for name, application in built.applications.items()
+            if application.bot is not None
+        ]
+        return models.WorldPicture(
+            users=users, guilds=await self._app.database.read(lambda tx: _read_guilds(tx, [user.id for user in users]))
+        )
+
+    # Links
+
+    async def create_console_link(self) -> models.ConsoleLink:
+        """Create a link that opens the console in one browser."""
+        return models.ConsoleLink(url=self._control.console.create_link())
+
+    async def create_fork_console_link(self, fork_id: str) -> models.ConsoleLink:
+        """Create a link that opens the console of a fork in one browser."""
+        return models.ConsoleLink(url=self._control.snapshots.find_fork(fork_id).create_console_url())
+
+    async def create_window(self, name: str) -> models.ConsoleLink:
+        """Create a link that opens the chat client as a user of the world, beside the windows of other users."""
+        return models.ConsoleLink(url=self._control.console.create_window(name))
+
+
+def _matcher(query: models.TrafficQuery) -> Callable[[TrafficRecord], bool]:
+    """Return the condition of a query."""
+    kinds = {kind for kind in query.kinds.split(",") if kind}
+    text, user_id = query.text.casefold(), query.user_id
+
+    def matches(record: TrafficRecord) -> bool:
+        entry = record.entry
+        return (
+            (not kinds or entry.kind in kinds)
+            and (not text or text in entry.summary.casefold())
+            and (user_id is None or entry.user_id == user_id or _concerns(record.content, user_id))
+            and (not query.failed or _has_failed(entry))
+        )
+
+    return matches
+
+
+def _concerns(content: TrafficContent, user_id: UserId) -> bool:
+    return any(outcome.user_id == user_id for outcome in content.outcomes)
+
+
+def _has_failed(entry: TrafficEntry) -> bool:
+    return (entry.status or 0) >= 400 or bool(entry.missed) or (entry.direction == "out" and entry.note is not None)
+
+
+def _can_replay(record: TrafficRecord) -> bool:
+    """Return whether an entry can be sent again: an event, or a request to the API whose body is complete."""
+    entry, content = record.entry, record.content
+    if content.dispatch is not None:
+        return True
+    is_complete = len(content.body) < BODY_BYTES_MAX
+    return entry.direction == "in" and content.path.startswith("/api") and is_complete
+
+
+def _read_guilds(tx: Tx, user_ids: list[UserId]) -> list[models.PictureGuild]:
+    """Return the guilds of users."""
+    member_ids: dict[int, list[UserId]] = {}
+    for user_id in user_ids:
+        for guild_id, *_ in members.list_memberships(tx, user_id):
+            member_ids.setdefault(guild_id, []).append(user_id)
+    return [
+        models.PictureGuild(
+            id=GuildId(guild_id),
+            name=row.name,
+            owner_id=UserId(row.owner_id),
+            channels=[
+                models.PictureChannel(id=ChannelId(channel.id), name=channel.name or "", type=int(channel.type))
+                for channel in channels.list_guild_channels(tx, guild_id)
+            ],
+            member_ids=member_ids[guild_id],
+        )
+        for guild_id, row in sorted(guilds.find_many(tx, member_ids).items())
+    ]

@@ -1,0 +1,180 @@
+"""Operations of the control API for the console: traffic, dated changes, the world, and links to the console."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Timestamp, UserId
+from hubbub.server.control.operations import control_operation
+from hubbub.server.core.trace_outcomes import Outcome
+from hubbub.server.core.traffic import ENTRIES_MAX, TrafficEntry
+
+
+class TrafficQuery(msgspec.Struct, kw_only=True):
+    """Query parameters for reading the traffic."""
+
+    after: Annotated[int, Meta(ge=0)] = 0
+    """ID of the entry after which entries are returned."""
+    kinds: str = ""
+    """Kinds of the entries, separated by commas; empty for all kinds."""
+    user_id: UserId | None = None
+    """ID of the user or bot that sent, received or missed the entries; null for all users."""
+    text: Annotated[str, Meta(max_length=200)] = ""
+    """Text that the summary contains, in any letter case."""
+    failed: bool = False
+    """Whether only rejected requests, closed connections and events that a session missed are returned."""
+    limit: Annotated[int, Meta(ge=1, le=ENTRIES_MAX)] = ENTRIES_MAX
+    """Maximum number of entries; the newest are returned."""
+
+
+class RevealQuery(msgspec.Struct, kw_only=True):
+    """Query parameters for reading an entry."""
+
+    reveal: bool = False
+    """Whether tokens, passwords and other secrets are returned instead of masked."""
+
+
+class SetTraffic(msgspec.Struct, kw_only=True):
+    """Whether to record the traffic."""
+
+    on: bool
+
+
+class TrafficState(msgspec.Struct, kw_only=True):
+    """The state of the recording of traffic."""
+
+    on: bool
+    """Whether traffic is recorded now."""
+    last_id: int
+    """ID of the newest entry; 0 if there is none."""
+
+
+class TrafficMessage(msgspec.Struct, kw_only=True):
+    """A request or a response."""
+
+    headers: dict[str, str] = {}
+    body: str = ""
+    """The body as text; binary data is replaced."""
+
+
+class NamedOutcome(Outcome, frozen=True, kw_only=True):
+    """The outcome of an event for one session, with the name of its user."""
+
+    name: str
+    """Name of the user or application in the world; the ID of other users."""
+
+
+class Copies(msgspec.Struct, kw_only=True):
+    """An entry in other forms; null for forms that it does not have."""
+
+    curl: str | None
+    python: str | None
+    javascript: str | None
+
+
+class TrafficDetails(msgspec.Struct, kw_only=True):
+    """An entry of the traffic with its payload."""
+
+    entry: TrafficEntry
+    method: str
+    """Method of a request; empty for other entries."""
+    path: str
+    """Path and query of an incoming request, or the URL of an outgoing one; empty for other entries."""
+    request: TrafficMessage
+    """The request, the payload of the event, or the data of the frame."""
+    response: TrafficMessage | None
+    """The response; null for entries that are not requests."""
+    outcomes: list[NamedOutcome]
+    """The sessions that received or missed an event, with the reason."""
+    cause: str | None
+    """The permission, role or member because of which a request failed, as a sentence; null if it is unknown."""
+    can_replay: bool
+    """Whether the entry can be sent again."""
+    copies: Copies
+
+
+class ReplayResult(msgspec.Struct, kw_only=True):
+    """The result of sending an entry again."""
+
+    status: int | None
+    """The HTTP status of the repeated request; null for an event."""
+
+
+class DatedChange(msgspec.Struct, kw_only=True):
+    """A change of the platform's behavior that takes effect on a date."""
+
+    name: str
+    at: Timestamp
+    at_ms: int
+    before: str
+    after: str
+    active: bool
+    """Whether it is in effect at the time of the clock."""
+
+
+class PictureUser(msgspec.Struct, kw_only=True):
+    """A user or bot of the world."""
+
+    id: UserId
+    name: str
+    bot: bool
+    application_id: ApplicationId | None
+    """ID of the application of a bot; null for users."""
+    connected: bool
+    """Whether a gateway session of the user has a connection."""
+
+
+class PictureChannel(msgspec.Struct, kw_only=True):
+    """A channel of a guild."""
+
+    id: ChannelId
+    name: str
+    type: int
+
+
+class PictureGuild(msgspec.Struct, kw_only=True):
+    """A guild of the world."""
+
+    id: GuildId
+    name: str
+    owner_id: UserId
+    channels: list[PictureChannel]
+    member_ids: list[UserId]
+    """IDs of the members among the users of the world."""
+
+
+class WorldPicture(msgspec.Struct, kw_only=True):
+    """The users, bots and guilds of the world, without tokens."""
+
+    users: list[PictureUser]
+    guilds: list[PictureGuild]
+
+
+class ConsoleLink(msgspec.Struct, kw_only=True):
+    """A link that opens a page in a browser once."""
+
+    url: str
+
+
+def _operation(method: str, path: str, *raises: errors.ErrorCode, **options: Any) -> Any:
+    return control_operation(method, path, *raises, **options)
+
+
+LIST_TRAFFIC: Final = _operation("GET", "/traffic", query=TrafficQuery, result=list[TrafficEntry])
+SET_TRAFFIC: Final = _operation("POST", "/traffic", body=SetTraffic, result=TrafficState)
+CLEAR_TRAFFIC: Final = _operation("DELETE", "/traffic")
+GET_TRAFFIC_ENTRY: Final = _operation(
+    "GET", "/traffic/{entry_id}", errors.NOT_FOUND, query=RevealQuery, result=TrafficDetails
+)
+REPLAY_TRAFFIC_ENTRY: Final = _operation(
+    "POST", "/traffic/{entry_id}/replay", errors.NOT_FOUND, errors.BAD_REQUEST, result=ReplayResult
+)
+LIST_CHANGES: Final = _operation("GET", "/changes", result=list[DatedChange])
+GET_WORLD: Final = _operation("GET", "/world", result=WorldPicture)
+CREATE_CONSOLE_LINK: Final = _operation("POST", "/console-links", result=ConsoleLink)
+CREATE_FORK_CONSOLE_LINK: Final = _operation(
+    "POST", "/forks/{fork_id}/console-links", errors.NOT_FOUND, result=ConsoleLink
+)
+CREATE_WINDOW: Final = _operation("POST", "/people/{name}/windows", errors.NOT_FOUND, result=ConsoleLink)

@@ -1,0 +1,273 @@
+"""The traffic of a rehearsal: the latest requests, events and frames in one timeline, for the console and recordings.
+
+It is off by default, and transports then only check `is_enabled`. Entries are bounded by number and by size. Readers
+keep the ID of the last entry that they have read, so a slow reader needs no memory and misses entries instead.
+"""
+
+import asyncio
+import itertools
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hubbub.protocol import codec
+from hubbub.protocol.ids import ChannelId, GuildId, Timestamp, UserId
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.trace_outcomes import Outcome
+
+ENTRIES_MAX: Final = 10_000
+"""Maximum number of stored entries."""
+STORED_BYTES_MAX: Final = 32 * 1024 * 1024
+"""Maximum size of all stored bodies in bytes; the oldest entries are removed first."""
+BODY_BYTES_MAX: Final = 256 * 1024
+"""Maximum size of a stored body in bytes; the rest of a longer body is not stored."""
+CAUSES_MAX: Final = 4096
+"""Maximum number of events whose request is known until they are delivered."""
+
+Kind = Literal["http", "gateway", "interaction", "webhook", "voice", "control"]
+"""The part of the platform that an entry belongs to."""
+
+
+class RateLimitBudget(msgspec.Struct, frozen=True, kw_only=True):
+    """The rate limit of a route as the response reported it to the client."""
+
+    bucket: str
+    limit: int
+    remaining: int
+    """Number of further requests until the reset."""
+    reset_after: float
+    """Seconds until the reset."""
+
+
+class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A request, event or frame, without its payload."""
+
+    id: int
+    """Number of the entry; later entries have higher numbers."""
+    at: Timestamp
+    """Time of the platform's clock."""
+    kind: Kind
+    direction: Literal["in", "out"]
+    """`in` for requests and frames of clients, `out` for events and for requests to applications."""
+    summary: str
+    """Method and path template, name of the event, or name of the frame."""
+    user_id: UserId | None = None
+    """The user or bot that sent the request or frame; null if there is none."""
+    status: int | None = None
+    """HTTP status or close code; null for events and frames, and for requests without a response."""
+    milliseconds: float | None = None
+    """Duration of a request."""
+    bytes: int = 0
+    """Size of the payload: of both bodies of a request."""
+    request_id: str | None = None
+    """The X-Request-Id of the request; null for other entries."""
+    cause: str | None = None
+    """The X-Request-Id of the request that caused an event; null if it is unknown."""
+    guild_id: GuildId | None = None
+    channel_id: ChannelId | None = None
+    delivered: int | None = None
+    """Number of sessions that received an event."""
+    missed: int | None = None
+    """Number of sessions in the guild, or of the user, that did not receive an event."""
+    rate_limit: RateLimitBudget | None = None
+    """The rate limit after a request; null if the route has none."""
+    note: str | None = None
+    """An error, the reason of a close, or the number of the repeated entry; null for most entries."""
+
+
+class TrafficContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The payload of an entry, and everything that is needed to send it again. It may contain secrets."""
+
+    method: str = ""
+    path: str = ""
+    """Path and query of an incoming request, or the URL of an outgoing one."""
+    route: str = ""
+    """Path template of an incoming request."""
+    headers: Mapping[str, str] = {}
+    """Headers of the request that are needed to send it again."""
+    body: bytes = b""
+    """Body of a request, payload of an event, or data of a frame."""
+    response_headers: Mapping[str, str] = {}
+    response_body: bytes = b""
+    outcomes: tuple[Outcome, ...] = ()
+    """The outcomes of an event for each session."""
+    dispatch: Dispatch | None = None
+    """The event; None for other entries."""
+    connection: int = 0
+    """Number of the connection of a frame; 0 for other entries."""
+
+
+class TrafficRecord(msgspec.Struct, frozen=True):
+    """An entry with its content."""
+
+    entry: TrafficEntry
+    content: TrafficContent
+
+
+class Traffic:
+    """The latest entries of one process, oldest first."""
+
+    def __init__(
+        self,
+        now_ms: Callable[[], int],
+        entries_max: int = ENTRIES_MAX,
+        stored_bytes_max: int = STORED_BYTES_MAX,
+    ) -> None:
+        """`now_ms` returns the time of the platform's clock in Unix milliseconds."""
+        self.is_enabled = False
+        self._now_ms = now_ms
+        self._records: deque[TrafficRecord] = deque()
+        self._entries_max = entries_max
+        self._stored_bytes_max = stored_bytes_max
+        self._stored_bytes = 0
+        self._last_id = 0
+        self._causes: OrderedDict[int, tuple[Dispatch, str]] = OrderedDict()
+        self._waiting: set[asyncio.Event] = set()
+        self.listeners: list[Callable[[TrafficRecord], None]] = []
+        """Functions that are called with each new record, such as the one that writes a recording."""
+
+    @property
+    def last_id(self) -> int:
+        """The ID of the newest entry, or 0."""
+        return self._last_id
+
+    def add(self, content: TrafficContent, **fields: Any) -> TrafficEntry:
+        """Add an entry; `fields` are those of `TrafficEntry` except the ID, the time and the size."""
+        self._last_id += 1
+        size = len(content.body) + len(content.response_body)
+        entry = TrafficEntry(id=self._last_id, at=codec.timestamp(self._now_ms()), bytes=size, **fields)
+        record = TrafficRecord(entry, _shorten(content))
+        for listener in self.listeners:
+            listener(TrafficRecord(entry, content))
+        self._records.append(record)
+        self._stored_bytes += _stored_size(record)
+        while len(self._records) > self._entries_max or self._stored_bytes > self._stored_bytes_max:
+            self._stored_bytes -= _stored_size(self._records.popleft())
+        for event in self._waiting:
+            event.set()
+        return entry
+
+    def add_event(
+        self, dispatch: Dispatch, guild_id: int | None, channel_id: int | None, outcomes: list[Outcome]
+    ) -> None:
+        """Add an event with its outcomes."""
+        known = self._causes.get(id(dispatch))
+        delivered = sum(outcome.delivered for outcome in outcomes)
+        self.add(
+            TrafficContent(body=dispatch.body, outcomes=tuple(outcomes), dispatch=dispatch),
+            kind=_event_kind(dispatch.event),
+            direction="out",
+            summary=dispatch.event,
+            cause=known[1] if known is not None and known[0] is dispatch else None,
+            guild_id=None if guild_id is None else GuildId(guild_id),
+            channel_id=None if channel_id is None else ChannelId(channel_id),
+            delivered=delivered,
+            missed=len(outcomes) - delivered,
+        )
+
+    def add_frame(self, kind: Kind, name: str, user_id: UserId | None, data: bytes, *, connection: int) -> None:
+        """Add a frame that a client sent; `connection` identifies its connection."""
+        content = TrafficContent(body=data, connection=connection)
+        self.add(content, kind=kind, direction="in", summary=name, user_id=user_id)
+
+    def add_outbound(
+        self, content: TrafficContent, *, status: int | None, milliseconds: float, note: str | None
+    ) -> None:
+        """Add a request to an application: an interaction, a webhook event, or a document that it serves."""
+        host = urlsplit(content.path).netloc
+        # Only interactions and webhook events are signed, and only interactions have a token.
+        is_interaction = b'"token":' in content.body
+        is_signed = any(name.lower() == "x-signature-ed25519" for name in content.headers)
+        self.add(
+            content,
+            kind="interaction" if is_signed and is_interaction else "webhook" if is_signed else "http",
+            direction="out",
+            summary=f"{content.method} {host}",
+            status=status,
+            milliseconds=milliseconds,
+            note=note,
+        )
+
+    def add_close(self, kind: Kind, user_id: UserId | None, code: int | None, reason: str) -> None:
+        """Add a connection that the platform closed."""
+        self.add(
+            TrafficContent(),
+            kind=kind,
+            direction="out",
+            summary="Connection closed",
+            user_id=user_id,
+            status=code,
+            note=reason or None,
+        )
+
+    def attribute(self, dispatches: Iterable[Dispatch], request_id: str) -> None:
+        """Record the request that caused events, before they are published."""
+        for dispatch in dispatches:
+            # The dispatch is stored too, so that no other object gets its identity.
+            self._causes[id(dispatch)] = (dispatch, request_id)
+        while len(self._causes) > CAUSES_MAX:
+            self._causes.popitem(last=False)
+
+    def clear(self) -> None:
+        """Remove all entries. IDs continue."""
+        self._records.clear()
+        self._causes.clear()
+        self._stored_bytes = 0
+
+    def find(self, entry_id: int) -> TrafficRecord | None:
+        """Return the record of an entry, or None if it is unknown or was removed."""
+        if not self._records:
+            return None
+        index = entry_id - self._records[0].entry.id
+        return self._records[index] if 0 <= index < len(self._records) else None
+
+    def after(self, entry_id: int) -> list[TrafficRecord]:
+        """Return the stored records after an entry, oldest first."""
+        if not self._records:
+            return []
+        start = max(entry_id + 1 - self._records[0].entry.id, 0)
+        return list(itertools.islice(self._records, start, None))
+
+    async def follow(self, entry_id: int) -> AsyncGenerator[list[TrafficRecord]]:
+        """Yield the records after an entry: first the stored ones, then new ones as they are added. It never ends."""
+        wakeup = asyncio.Event()
+        self._waiting.add(wakeup)
+        try:
+            while True:
+                wakeup.clear()
+                records = self.after(entry_id)
+                if records:
+                    entry_id = records[-1].entry.id
+                yield records
+                await wakeup.wait()
+        finally:
+            self._waiting.discard(wakeup)
+
+
+def request_kind(route: str) -> Kind:
+    """Return the kind of a request by its path template."""
+    if route.startswith("/interactions/"):
+        return "interaction"
+    return "webhook" if route.startswith("/webhooks/") else "http"
+
+
+def _event_kind(event: str) -> Kind:
+    if event.startswith("INTERACTION_"):
+        return "interaction"
+    return "voice" if event.startswith("VOICE_") else "gateway"
+
+
+def _shorten(content: TrafficContent) -> TrafficContent:
+    """Return content whose bodies have at most `BODY_BYTES_MAX` bytes."""
+    if len(content.body) <= BODY_BYTES_MAX and len(content.response_body) <= BODY_BYTES_MAX:
+        return content
+    return msgspec.structs.replace(
+        content, body=content.body[:BODY_BYTES_MAX], response_body=content.response_body[:BODY_BYTES_MAX]
+    )
+
+
+def _stored_size(record: TrafficRecord) -> int:
+    return len(record.content.body) + len(record.content.response_body)

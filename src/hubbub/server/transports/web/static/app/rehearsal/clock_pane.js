@@ -1,0 +1,142 @@
+/** The clock: buttons, and a slider over the dated changes. */
+
+import { h, setChildren } from "../ui/dom.js";
+import { callControl } from "./control_client.js";
+import { controlButton, attempt, labeled } from "./status_line.js";
+
+const SECOND_MS = 1000,
+  MINUTE_MS = 60 * SECOND_MS,
+  HOUR_MS = 60 * MINUTE_MS,
+  DAY_MS = 24 * HOUR_MS;
+const STEPS = [
+  ["+ 10 seconds", 10 * SECOND_MS],
+  ["+ 1 minute", MINUTE_MS],
+  ["+ 15 minutes", 15 * MINUTE_MS],
+  ["+ 1 hour", HOUR_MS],
+  ["+ 1 day", DAY_MS],
+  ["+ 30 days", 30 * DAY_MS],
+];
+const REFRESH_MS = 1000;
+
+/** The pane of the clock. */
+export class ClockPane {
+  #state;
+  #freeze;
+  #slider;
+  #sliderText;
+  #changes = [];
+  #changeList;
+  #input;
+
+  constructor() {
+    this.#state = h("p", { class: "clock-state" });
+    this.#freeze = h("button", { type: "button", class: "button small", onclick: () => this.#toggle() }, "Freeze");
+    this.#input = h("input", { type: "datetime-local", step: "1" });
+    this.#sliderText = h("output", { class: "small" });
+    this.#slider = h("input", {
+      type: "range",
+      min: "0",
+      max: "0",
+      step: "1",
+      oninput: () => this.#describeSlider(),
+    });
+    this.#changeList = h("ol", { class: "rows changes" });
+    this.node = h(
+      "div",
+      { class: "pane-content" },
+      h("h1", null, "Clock"),
+      this.#state,
+      h(
+        "div",
+        { class: "row" },
+        this.#freeze,
+        STEPS.map(([label, ms]) => controlButton(label, () => this.#change("/clock/advance", { ms }))),
+      ),
+      h(
+        "form",
+        {
+          class: "row",
+          onsubmit: event => {
+            event.preventDefault();
+            attempt(() => this.#change("/clock/set", { now: `${this.#input.value}Z` }));
+          },
+        },
+        labeled("Time (UTC)", this.#input),
+        h("button", { type: "submit", class: "button small quiet" }, "Set time"),
+      ),
+      h("h2", null, "Dated changes"),
+      h("p", { class: "muted" }, "Move the slider to a change, and set the clock to the second before or after it."),
+      labeled("Change", this.#slider),
+      this.#sliderText,
+      h(
+        "div",
+        { class: "row" },
+        controlButton("Just before", () => this.#setTo(-SECOND_MS)),
+        controlButton("Just after", () => this.#setTo(0)),
+      ),
+      this.#changeList,
+    );
+    setInterval(() => this.node.isConnected && this.#refresh().catch(() => {}), REFRESH_MS);
+  }
+
+  async show() {
+    await this.#refresh();
+    await this.#loadChanges();
+    const next = this.#changes.findIndex(change => !change.active);
+    this.#slider.value = String(next < 0 ? this.#changes.length - 1 : next);
+    this.#describeSlider();
+  }
+
+  async #refresh() {
+    this.#drawState(await callControl("GET", "/clock"));
+  }
+
+  #drawState(clock) {
+    this.#state.textContent = `${clock.now.slice(0, 19).replace("T", " ")} UTC, ${clock.running ? "running" : "frozen"}`;
+    this.#freeze.textContent = clock.running ? "Freeze" : "Resume";
+    this.#freeze.dataset.path = clock.running ? "/clock/freeze" : "/clock/resume";
+  }
+
+  async #toggle() {
+    await attempt(async () => this.#drawState(await callControl("POST", this.#freeze.dataset.path)));
+  }
+
+  async #change(path, body) {
+    this.#drawState(await callControl("POST", path, body));
+    await this.#loadChanges();
+  }
+
+  async #loadChanges() {
+    this.#changes = await callControl("GET", "/changes");
+    this.#slider.max = String(this.#changes.length - 1);
+    setChildren(
+      this.#changeList,
+      this.#changes.map(change =>
+        h(
+          "li",
+          { class: change.active ? "" : "muted" },
+          h("span", null, change.at.slice(0, 10)),
+          h("span", { class: "grow" }, change.after),
+          h("span", { class: "tag" }, change.active ? "in effect" : "later"),
+        ),
+      ),
+    );
+  }
+
+  get #chosen() {
+    return this.#changes[Number(this.#slider.value)];
+  }
+
+  #describeSlider() {
+    const change = this.#chosen;
+    if (change === undefined) return;
+    const text = `${change.at.slice(0, 10)}: ${change.after}`;
+    this.#sliderText.textContent = text;
+    this.#slider.setAttribute("aria-valuetext", text);
+  }
+
+  async #setTo(offsetMs) {
+    const now = new Date(this.#chosen.at_ms + offsetMs).toISOString();
+    await this.#change("/clock/set", { now });
+  }
+}

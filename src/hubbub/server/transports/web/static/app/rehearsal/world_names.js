@@ -1,0 +1,27 @@
+/** Names of the users, guilds and channels of the world. */
+
+import { callControl } from "./control_client.js";
+
+/** The world without tokens, loaded again when the console needs it. */
+export class WorldNames extends EventTarget {
+  users = [];
+  guilds = [];
+  #names = new Map();
+
+  async load() {
+    const world = await callControl("GET", "/world");
+    this.users = world.users;
+    this.guilds = world.guilds;
+    this.#names = new Map(world.users.map(user => [user.id, user.name]));
+    for (const guild of world.guilds) {
+      this.#names.set(guild.id, guild.name);
+      for (const channel of guild.channels) this.#names.set(channel.id, `#${channel.name}`);
+    }
+    this.dispatchEvent(new Event("change"));
+  }
+
+  /** Return the name of an object, or its ID if it is not part of the world. */
+  nameOf(id) {
+    return this.#names.get(id) ?? id;
+  }
+}

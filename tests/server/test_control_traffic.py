@@ -1,0 +1,406 @@
+"""The traffic of a rehearsal: the timeline, its stream, sending entries again, and access of the console."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.intents import Intents
+from hubbub.server.control.secret_masks import MASK
+from hubbub.server.core.traffic import Traffic, TrafficContent
+from tests.rehearsal import Rehearsal
+from tests.world import WAIT_TIMEOUT_SECONDS
+
+CONSOLE_HEADERS = {"X-Hubbub-Console": "1"}
+
+
+def general_path(rehearsal: Rehearsal, suffix: str = "/messages") -> str:
+    """Return the path of the demo guild's general channel."""
+    return f"/channels/{rehearsal.control.built_world.guilds['Town Square'].channels['general']}{suffix}"
+
+
+async def turn_on(rehearsal: Rehearsal) -> None:
+    """Record the traffic."""
+    (await rehearsal.control_request("POST", "/traffic", json={"on": True})).ok()
+
+
+async def list_entries(rehearsal: Rehearsal, query: str = "") -> list[dict[str, Any]]:
+    """Return the entries of the traffic."""
+    (await rehearsal.control_request("POST", "/settle")).ok()
+    entries: list[dict[str, Any]] = (await rehearsal.control_request("GET", f"/traffic{query}")).ok()
+    return entries
+
+
+async def find_entry(rehearsal: Rehearsal, summary: str) -> dict[str, Any]:
+    """Return the newest entry with this summary."""
+    return [entry for entry in await list_entries(rehearsal) if entry["summary"] == summary][-1]
+
+
+async def get_details(rehearsal: Rehearsal, summary: str, query: str = "") -> dict[str, Any]:
+    """Return the newest entry with this summary and its payload."""
+    entry = await find_entry(rehearsal, summary)
+    details: dict[str, Any] = (await rehearsal.control_request("GET", f"/traffic/{entry['id']}{query}")).ok()
+    return details
+
+
+@asynccontextmanager
+async def open_stream(rehearsal: Rehearsal, query: str = "", **headers: str) -> AsyncIterator[AsyncIterator[Any]]:
+    """Read the stream; yields an iterator of its events as (ID, data)."""
+    headers = {"Authorization": f"Bearer {rehearsal.control.token}", **headers}
+    async with (
+        aiohttp.ClientSession() as client,
+        client.get(f"{rehearsal.url}/control/traffic/stream{query}", headers=headers) as response,
+    ):
+        assert response.status == 200
+        assert response.headers["Content-Type"] == "text/event-stream"
+
+        async def events() -> AsyncIterator[Any]:
+            block: dict[str, str] = {}
+            async for line in response.content:
+                name, _, value = line.decode().rstrip("\n").partition(": ")
+                if name:
+                    block[name] = value
+                elif "data" in block:
+                    yield int(block["id"]), json.loads(block["data"])
+                    block = {}
+
+        yield events()
+
+
+async def read_until(events: AsyncIterator[Any], summary: str) -> tuple[int, list[dict[str, Any]]]:
+    """Read events of the stream until an entry has this summary; return the last ID and all entries."""
+    entries: list[dict[str, Any]] = []
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        async for event_id, data in events:
+            entries += data["entries"]
+            if any(entry["summary"] == summary for entry in data["entries"]):
+                return event_id, entries
+    raise AssertionError(f"the stream ended without {summary}")
+
+
+# Timeline
+
+
+async def test_nothing_is_recorded_until_a_reader_asks(rehearsal: Rehearsal) -> None:
+    (await rehearsal.actor("alice").get("/users/@me")).ok()
+    assert await list_entries(rehearsal) == []
+
+
+async def test_a_request_and_its_event_are_linked(rehearsal: Rehearsal) -> None:
+    alice, bob = rehearsal.actor("alice"), rehearsal.actor("bob")
+    await bob.connect()
+    await turn_on(rehearsal)
+
+    sent = await alice.post(general_path(rehearsal), json={"content": "hello"})
+
+    request = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
+    event = await find_entry(rehearsal, "MESSAGE_CREATE")
+    assert request["request_id"] == event["cause"] == sent.headers["X-Request-Id"]
+    assert (request["kind"], request["direction"], request["status"]) == ("http", "in", 200)
+    assert request["user_id"] == str(alice.id)
+    assert request["rate_limit"]["remaining"] == request["rate_limit"]["limit"] - 1
+    assert (event["kind"], event["direction"], event["delivered"], event["missed"]) == ("gateway", "out", 1, 0)
+
+
+async def test_the_details_of_an_event_name_recipients_and_reasons(rehearsal: Rehearsal) -> None:
+    bot = rehearsal.actor("demo-bot")
+    await bot.connect(intents=Intents.GUILDS)
+    await rehearsal.actor("bob").connect()
+    await turn_on(rehearsal)
+    (await rehearsal.actor("alice").post(general_path(rehearsal), json={"content": "hello"})).ok()
+
+    details = await get_details(rehearsal, "MESSAGE_CREATE")
+
+    outcomes = {outcome["name"]: outcome["outcome"] for outcome in details["outcomes"]}
+    assert outcomes == {"demo-bot": "missing intent: GUILD_MESSAGES", "bob": "delivered"}
+    assert json.loads(details["request"]["body"])["content"] == "hello"
+    assert "expect(\"MESSAGE_CREATE\", content='hello'" in details["copies"]["python"]
+
+
+async def test_a_rejected_request_has_its_cause(rehearsal: Rehearsal) -> None:
+    await turn_on(rehearsal)
+    staff = rehearsal.control.built_world.guilds["Town Square"].channels["staff"]
+    (await rehearsal.actor("carol").post(f"/channels/{staff}/messages", json={"content": "x"})).rejected(403, 50001)
+
+    details = await get_details(rehearsal, "POST /channels/{channel_id}/messages")
+
+    assert details["cause"] == "carol lacks the permission VIEW_CHANNEL in #staff."
+    assert json.loads(details["response"]["body"])["code"] == 50001
+    assert "pytest.raises(RequestRejected)" in details["copies"]["python"]
+    assert len(await list_entries(rehearsal, "?failed=true")) == 1
+
+
+async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehearsal) -> None:
+    await turn_on(rehearsal)
+    session = await rehearsal.actor("bob").connect()
+    await session.send(GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": [], "status": "idle", "afk": False})
+    await session.wait_processed()
+
+    frames = [
+        entry["summary"] for entry in await list_entries(rehearsal, "?kinds=gateway") if entry["direction"] == "in"
+    ]
+
+    assert frames == ["IDENTIFY", "PRESENCE_UPDATE"]
+    identify = await get_details(rehearsal, "IDENTIFY")
+    assert json.loads(identify["request"]["body"])["token"] == MASK
+
+
+async def test_control_requests_are_recorded_except_reads(rehearsal: Rehearsal) -> None:
+    await turn_on(rehearsal)
+    (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 1000})).ok()
+    (await rehearsal.control_request("GET", "/clock")).ok()
+
+    entries = await list_entries(rehearsal, "?kinds=control&text=CLOCK")
+
+    assert [entry["summary"] for entry in entries] == ["POST /control/clock/advance"]
+
+
+async def test_entries_can_be_filtered_by_user_and_limited(rehearsal: Rehearsal) -> None:
+    alice, bob = rehearsal.actor("alice"), rehearsal.actor("bob")
+    await bob.connect()
+    await turn_on(rehearsal)
+    for content in ("one", "two"):
+        (await alice.post(general_path(rehearsal), json={"content": content})).ok()
+
+    assert {entry["summary"] for entry in await list_entries(rehearsal, f"?user_id={bob.id}")} == {"MESSAGE_CREATE"}
+    entries = await list_entries(rehearsal)
+    assert await list_entries(rehearsal, f"?after={entries[-2]['id']}") == entries[-1:]
+    assert len(await list_entries(rehearsal, "?limit=1")) == 1
+
+
+def test_the_number_and_the_size_of_entries_are_bounded() -> None:
+    traffic = Traffic(lambda: 0, entries_max=3, stored_bytes_max=100)
+    for size in (10, 10, 10, 10, 95):
+        traffic.add(TrafficContent(body=b"x" * size), kind="http", direction="in", summary=str(size))
+
+    assert [record.entry.id for record in traffic.after(0)] == [5]
+    assert traffic.find(4) is None
+    assert traffic.find(5) is not None
+
+
+# Secrets
+
+
+async def test_secrets_are_masked_unless_they_are_requested(rehearsal: Rehearsal) -> None:
+    alice = rehearsal.actor("alice")
+    await turn_on(rehearsal)
+    webhook = (await alice.post(general_path(rehearsal, "/webhooks"), json={"name": "hook"})).ok()
+    path = f"/webhooks/{webhook['id']}/{webhook['token']}"
+    (await alice.post(path, json={"content": f"my token is {alice.token}"})).ok()
+
+    created = await get_details(rehearsal, "POST /channels/{channel_id}/webhooks")
+    executed = await get_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}")
+    revealed = await get_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}", "?reveal=true")
+
+    text = json.dumps([created, executed])
+    assert webhook["token"] not in text
+    assert alice.token not in text
+    assert "$TOKEN" in created["copies"]["curl"]
+    assert webhook["token"] in revealed["path"]
+    assert alice.token in revealed["request"]["body"]
+
+
+# Stream
+
+
+async def test_the_stream_sends_stored_and_new_entries(rehearsal: Rehearsal) -> None:
+    alice = rehearsal.actor("alice")
+    await turn_on(rehearsal)
+    (await alice.get("/users/@me")).ok()
+    async with open_stream(rehearsal) as events:
+        await read_until(events, "GET /users/@me")
+        (await alice.get("/users/@me/guilds")).ok()
+        last_id, _ = await read_until(events, "GET /users/@me/guilds")
+    (await alice.get("/users/@me/settings")).ok()
+
+    async with open_stream(rehearsal, **{"Last-Event-ID": str(last_id)}) as events:
+        _, entries = await read_until(events, "GET /users/@me/settings")
+
+    assert [entry["summary"] for entry in entries if entry["kind"] == "http"] == ["GET /users/@me/settings"]
+
+
+async def test_the_stream_applies_filters_on_the_server(rehearsal: Rehearsal) -> None:
+    alice = rehearsal.actor("alice")
+    async with open_stream(rehearsal, "?text=guilds") as events:
+        (await alice.get("/users/@me")).ok()
+        (await alice.get("/users/@me/guilds")).ok()
+        _, entries = await read_until(events, "GET /users/@me/guilds")
+    assert len(entries) == 1
+
+
+async def test_an_open_stream_records_and_names_missed_entries(rehearsal: Rehearsal) -> None:
+    traffic = rehearsal.app.trace.traffic
+    async with open_stream(rehearsal, "?after=1") as events:
+        (await rehearsal.actor("alice").get("/users/@me")).ok()
+        await read_until(events, "GET /users/@me")
+        assert traffic.is_enabled
+    traffic.clear()
+    (await rehearsal.actor("alice").get("/users/@me/guilds")).ok()
+    async with open_stream(rehearsal, "?after=0") as events:
+        _, data = await anext(events)
+    assert data["missed"] == 1
+
+
+async def test_the_stream_needs_the_token(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.request("GET", f"{rehearsal.url}/control/traffic/stream")
+    assert response.status == 401
+    response = await rehearsal.control_request("GET", "/traffic/stream?after=x")
+    assert response.errors("after")
+
+
+# Sending again
+
+
+async def test_a_request_is_sent_again_as_the_same_caller(rehearsal: Rehearsal) -> None:
+    alice = rehearsal.actor("alice")
+    await turn_on(rehearsal)
+    (await alice.post(general_path(rehearsal), json={"content": "again"})).ok()
+    entry = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
+
+    result = (await rehearsal.control_request("POST", f"/traffic/{entry['id']}/replay")).ok()
+
+    assert result == {"status": 200}
+    messages = (await alice.get(general_path(rehearsal))).ok()
+    assert [message["content"] for message in messages[:2]] == ["again", "again"]
+    repeated = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
+    assert repeated["note"] == f"Repeats entry {entry['id']}"
+
+
+async def test_an_event_is_published_again_to_its_audience(rehearsal: Rehearsal) -> None:
+    session = await rehearsal.actor("bob").connect()
+    await turn_on(rehearsal)
+    (await rehearsal.actor("alice").post(general_path(rehearsal), json={"content": "twice"})).ok()
+    first = await session.next("MESSAGE_CREATE")
+    entry = await find_entry(rehearsal, "MESSAGE_CREATE")
+
+    assert (await rehearsal.control_request("POST", f"/traffic/{entry['id']}/replay")).ok() == {"status": None}
+
+    assert await session.next("MESSAGE_CREATE") == first
+
+
+async def test_other_entries_cannot_be_sent_again(rehearsal: Rehearsal) -> None:
+    await turn_on(rehearsal)
+    (await rehearsal.control_request("POST", "/clock/freeze")).ok()
+    entry = await find_entry(rehearsal, "POST /control/clock/freeze")
+
+    (await rehearsal.control_request("POST", f"/traffic/{entry['id']}/replay")).rejected(400, 0)
+    (await rehearsal.control_request("POST", "/traffic/999999/replay")).rejected(404, 0)
+    (await rehearsal.control_request("GET", "/traffic/latest")).rejected(404, 0)
+
+
+# World and time
+
+
+async def test_dated_changes_and_the_world_are_listed_without_tokens(rehearsal: Rehearsal) -> None:
+    await rehearsal.actor("alice").connect()
+    (await rehearsal.control_request("POST", "/clock/set", json={"now": "2026-01-01T00:00:00Z"})).ok()
+    changes = (await rehearsal.control_request("GET", "/changes")).ok()
+    world = (await rehearsal.control_request("GET", "/world")).ok()
+
+    assert [change["at_ms"] for change in changes] == sorted(change["at_ms"] for change in changes)
+    assert {change["active"] for change in changes} == {True, False}
+    users = {user["name"]: user for user in world["users"]}
+    assert (users["alice"]["connected"], users["bob"]["connected"], users["demo-bot"]["bot"]) == (True, False, True)
+    [guild] = [guild for guild in world["guilds"] if guild["name"] == "Town Square"]
+    assert {"general", "staff"} <= {channel["name"] for channel in guild["channels"]}
+    assert users["alice"]["id"] in guild["member_ids"]
+    assert rehearsal.actor("alice").token not in json.dumps(world)
+
+
+async def test_snapshots_and_forks_form_a_tree(rehearsal: Rehearsal) -> None:
+    first = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    second = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    (await rehearsal.control_request("POST", f"/snapshots/{first['id']}/restore")).ok()
+    third = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    fork = (await rehearsal.control_request("POST", "/forks", json={"snapshot_id": second["id"]})).ok()
+
+    snapshots = (await rehearsal.control_request("GET", "/snapshots")).ok()
+    assert [(snapshot["parent_id"], snapshot["current"]) for snapshot in snapshots] == [
+        (None, False),
+        (first["id"], False),
+        (first["id"], True),
+    ]
+    assert third["parent_id"] == first["id"]
+    [listed] = (await rehearsal.control_request("GET", "/forks")).ok()
+    assert (listed["fork_id"], listed["snapshot_id"]) == (fork["fork_id"], second["id"])
+    link = (await rehearsal.control_request("POST", f"/forks/{fork['fork_id']}/console-links")).ok()["url"]
+    assert link.startswith(f"{fork['web']}/console/open/")
+
+
+# Access of the console
+
+
+async def open_link(rehearsal: Rehearsal) -> str:
+    """Use a new link to the console; return the cookie of the browser."""
+    url = (await rehearsal.control_request("POST", "/console-links")).ok()["url"]
+    response = await rehearsal.request("GET", url, allow_redirects=False)
+    assert (response.status, response.headers["Location"]) == (303, "/console")
+    cookie = response.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    return str(cookie.partition(";")[0])
+
+
+async def test_a_link_opens_the_console_once(rehearsal: Rehearsal) -> None:
+    url = (await rehearsal.control_request("POST", "/console-links")).ok()["url"]
+    first = await rehearsal.request("GET", url, allow_redirects=False)
+    second = await rehearsal.request("GET", url, allow_redirects=False)
+    assert (first.status, second.status) == (303, 403)
+    assert b"already been used" in second.body
+
+    cookie = first.headers["Set-Cookie"].partition(";")[0]
+    page = await rehearsal.request("GET", f"{rehearsal.url}/console", headers={"Cookie": cookie})
+    assert page.status == 200
+    policy = page.headers["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert rehearsal.control.token.encode() not in page.body
+
+
+async def test_the_console_asks_for_the_control_token(rehearsal: Rehearsal) -> None:
+    url = f"{rehearsal.url}/console"
+    assert (await rehearsal.request("GET", url)).status == 403
+    wrong = await rehearsal.request("POST", url, data={"token": "wrong"}, allow_redirects=False)
+    right = await rehearsal.request("POST", url, data={"token": rehearsal.control.token}, allow_redirects=False)
+    foreign = await rehearsal.request(
+        "POST", url, data={"token": rehearsal.control.token}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert (wrong.status, right.status, foreign.status) == (403, 303, 403)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (CONSOLE_HEADERS, 200),
+        ({}, 401),
+        ({**CONSOLE_HEADERS, "Sec-Fetch-Site": "cross-site"}, 401),
+        ({**CONSOLE_HEADERS, "Origin": "https://evil.example"}, 401),
+        ({**CONSOLE_HEADERS, "Authorization": "Bearer wrong"}, 401),
+    ],
+)
+async def test_the_cookie_works_only_for_pages_of_the_console(
+    rehearsal: Rehearsal, headers: dict[str, str], status: int
+) -> None:
+    cookie = await open_link(rehearsal)
+    response = await rehearsal.request("GET", f"{rehearsal.url}/control/clock", headers={"Cookie": cookie, **headers})
+    assert response.status == status
+
+
+async def test_a_window_logs_in_as_its_user_on_a_host_of_its_own(rehearsal: Rehearsal) -> None:
+    (await rehearsal.control_request("POST", "/people/zoe/windows")).rejected(404, 0)
+    url = (await rehearsal.control_request("POST", "/people/alice/windows")).ok()["url"]
+    host = f"alice.localhost:{rehearsal.url.rpartition(':')[2]}"
+    assert url.startswith(f"http://{host}/console/open/")
+    path = url.partition(host)[2]
+
+    response = await rehearsal.request("GET", rehearsal.url + path, headers={"Host": host}, allow_redirects=False)
+
+    assert (response.status, response.headers["Location"]) == (303, "/app")
+    token = response.headers["Set-Cookie"].partition(";")[0].partition("=")[2]
+    me = await rehearsal.request("GET", f"{rehearsal.api}/users/@me", headers={"Authorization": token})
+    assert me.ok()["username"] == "alice"

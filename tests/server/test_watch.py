@@ -1,0 +1,88 @@
+"""`hubbub watch`: the traffic in a terminal."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from hubbub.server.cli import main
+from hubbub.server.commands.watch import Printer
+from tests.rehearsal import Rehearsal
+from tests.world import WAIT_TIMEOUT_SECONDS
+
+ENTRY = {
+    "at": "2026-11-18T11:06:40.000000+00:00",
+    "kind": "http",
+    "direction": "in",
+    "user_id": "1",
+    "summary": "GET /users/@me",
+    "status": 403,
+    "milliseconds": 1.5,
+    "delivered": None,
+    "missed": None,
+    "note": None,
+}
+
+
+@asynccontextmanager
+async def run_watch(rehearsal: Rehearsal, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run `hubbub watch` until it is connected."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "hubbub.server.cli", "watch", "--url", rehearsal.url, *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={"HUBBUB_CONTROL_TOKEN": rehearsal.control.token, "PYTHONPATH": ":".join(sys.path)},
+    )
+    assert process.stderr is not None
+    line = await asyncio.wait_for(process.stderr.readline(), WAIT_TIMEOUT_SECONDS * 4)
+    assert line.startswith(b"Watching"), line
+    try:
+        yield process
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def test_entries_are_printed_as_lines(rehearsal: Rehearsal) -> None:
+    async with run_watch(rehearsal, "--filter", "guilds") as process:
+        (await rehearsal.actor("alice").get("/users/@me")).ok()
+        (await rehearsal.actor("alice").get("/users/@me/guilds")).ok()
+        assert process.stdout is not None
+        line = (await asyncio.wait_for(process.stdout.readline(), WAIT_TIMEOUT_SECONDS)).decode()
+    assert "http" in line
+    assert "→ alice        GET /users/@me/guilds 200, " in line
+    assert "\x1b" not in line
+
+
+async def test_entries_are_printed_as_json(rehearsal: Rehearsal) -> None:
+    async with run_watch(rehearsal, "--json", "--kinds", "http") as process:
+        (await rehearsal.actor("alice").get("/users/@me")).ok()
+        assert process.stdout is not None
+        line = await asyncio.wait_for(process.stdout.readline(), WAIT_TIMEOUT_SECONDS)
+    assert json.loads(line)["summary"] == "GET /users/@me"
+
+
+def test_a_terminal_gets_colors(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer(as_json=False, has_colors=True)
+    printer.names = {"1": "alice"}
+    event = {**ENTRY, "direction": "out", "status": None, "milliseconds": None, "delivered": 2, "missed": 1}
+
+    printer.print_batch({"entries": [ENTRY, event]})
+
+    rejected, missed = capsys.readouterr().out.splitlines()
+    assert "\x1b[31m403, 1.5 ms\x1b[0m" in rejected
+    assert "to 2, not to 1" in missed
+
+
+def test_a_missing_token_and_an_unreachable_server_are_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HUBBUB_CONTROL_TOKEN", raising=False)
+    assert main(["watch"]) == 1
+    assert "HUBBUB_CONTROL_TOKEN" in capsys.readouterr().err
+    monkeypatch.setenv("HUBBUB_CONTROL_TOKEN", "x" * 16)
+    assert main(["watch", "--url", "http://127.0.0.1:1"]) == 1
+    assert "cannot reach http://127.0.0.1:1" in capsys.readouterr().err
