@@ -299,7 +299,7 @@ async def test_forged_and_unauthenticated_forms_send_no_message(world: World) ->
     browser = browser_of(alice)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
-    for origin in ("https://evil.example", world.url):
+    for origin in ("https://evil.example", "http://[::1", "null", "://", world.url):
         response = await browser.request(
             "POST", page_path(guild), headers=headers | {"Origin": origin}, data="content=hello"
         )
@@ -308,6 +308,17 @@ async def test_forged_and_unauthenticated_forms_send_no_message(world: World) ->
 
     assert response.location == f"/login?next={page_path(guild)}"
     assert (await alice.get(f"/channels/{guild.general}/messages")).ok() == []
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+async def test_a_form_that_cannot_be_decompressed_is_an_error_of_the_client(world: World, encoding: str) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Content-Encoding": encoding}
+
+    response = await browser_of(alice).request("POST", page_path(guild), headers=headers, data=b"content=hello")
+
+    assert response.status == 400
 
 
 async def test_inaccessible_channels_show_an_error_page(world: World) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, MutableMapping
 
-from aiohttp import StreamReader, web
+from aiohttp import StreamReader, http_exceptions, web
 
 from hubbub.protocol import errors
 from hubbub.server.core.rate_limits import Verdict
@@ -53,11 +53,12 @@ async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: f
 async def _read_available(content: StreamReader) -> bytes:
     """Read the data that has arrived.
 
-    A client that disconnects mid-body becomes a 400 (which it never sees), not a server error.
+    A client that disconnects mid-body (and never sees the response) and a body that cannot be decompressed become a
+    400, not a server error.
     """
     try:
         return await content.readany()
-    except ConnectionResetError:
+    except (ConnectionResetError, http_exceptions.HttpProcessingError, web.RequestPayloadError):
         raise errors.BAD_REQUEST() from None
 
 

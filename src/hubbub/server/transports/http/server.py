@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from types import NoneType
 from typing import Any, Final
 
-from aiohttp import http_exceptions, web
+from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from hubbub.protocol import codec, errors
@@ -204,9 +204,6 @@ class HttpServer:
             headers["Retry-After"] = "1"
         except fault_injection.ConnectionDropped:
             encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
-        except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
-            # The body is incomplete, or does not match its Content-Encoding or Transfer-Encoding.
-            encoded = responses.encode_error(errors.BAD_REQUEST(), headers)
         except Exception:
             # Log the route instead of the path, which may contain a token.
             log.exception("%s failed", state.route, extra={"request_id": request_id})

@@ -244,7 +244,8 @@ class WebServer:
         if origin is None:
             return True
         # Behind a proxy the Host header differs from the public URL; without one, the machine may have several names.
-        return origin == self._origin or (origin != "null" and urlsplit(origin).netloc == request.host)
+        authority = origin.partition("://")[2]
+        return origin == self._origin or (bool(authority) and authority == request.host)
 
 
 def _url_origin(url: str) -> str:
