@@ -11,6 +11,7 @@ from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.places import members
 from tests.oauth import Client, assert_oauth2_error, create_application, set_application_columns, url_parameters
+from tests.server.identity.operators import create_operator
 from tests.world import ApiResponse, Guild, World
 
 
@@ -345,3 +346,16 @@ async def test_added_applications_follow_the_membership_and_permissions_of_the_u
     (await moderator.delete(f"/guilds/{guild.id}/integrations/{client.id}")).rejected(403, 50013)
     (await moderator.delete(f"/users/@me/guilds/{guild.id}")).ok()
     assert (await moderator.get("/users/@me/integrations")).ok() == []
+
+
+async def test_applications_in_a_suspended_guild_are_left_out(world: World) -> None:
+    client, operator = await create_application(world), await create_operator(world, "ann")
+    alice = await world.user()
+    suspended, other = await world.guild(alice), await world.guild(alice)
+    for guild in (suspended, other):
+        (await install(client, guild)).ok()
+    (await operator.post(f"/admin/guilds/{suspended.id}/suspend", json={"reason": "spam"})).ok()
+
+    listed = (await alice.get("/users/@me/integrations")).ok()
+
+    assert [entry["guild"]["id"] for entry in listed] == [str(other.id)]

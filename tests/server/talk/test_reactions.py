@@ -8,6 +8,8 @@ from hubbub.protocol.enums import ChannelType, ReactionType, RelationshipType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.places.expressions.emojis import is_unicode_emoji
+from tests.media import data_uri, png
+from tests.server.identity.operators import create_operator
 from tests.world import Actor, Guild, World
 
 FIRE = "🔥"
@@ -336,3 +338,19 @@ async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
     # An earlier reaction can still be removed, and the block does not affect the blocker.
     assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
     await react(alice, guild.general, bob_message["id"])
+
+
+async def test_emoji_of_a_suspended_guild_are_unknown(world: World) -> None:
+    operator, guild = await create_operator(world, "ann"), await world.guild()
+    other = await world.guild(guild.owner)
+    body = {"name": "wave", "image": data_uri(png())}
+    emoji = (await guild.owner.post(f"/guilds/{other.id}/emojis", json=body)).ok()
+    message = await guild.send_message(guild.owner)
+    path = reactions_path(guild.general, message["id"], f"wave:{emoji['id']}", "@me")
+    (await guild.owner.put(path)).ok()
+    (await operator.post(f"/admin/guilds/{other.id}/suspend", json={"reason": "spam"})).ok()
+
+    (await guild.owner.put(path)).ok()
+    second = await guild.send_message(guild.owner)
+    path = reactions_path(guild.general, second["id"], f"wave:{emoji['id']}", "@me")
+    (await guild.owner.put(path)).rejected(404, 10014)

@@ -389,7 +389,12 @@ APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE = Event(
 _REQUEST_BODY: Any = AnyInteractionRequest
 _CALLBACK_BODY: Any = Callback
 _UPLOADS: Final = Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX)
-_TOKEN_ERRORS: Final = (errors.UNKNOWN_WEBHOOK, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
+_TOKEN_ERRORS: Final = (
+    errors.UNKNOWN_WEBHOOK,
+    errors.UNKNOWN_CHANNEL,
+    errors.UNKNOWN_MESSAGE,
+    errors.MISSING_ACCESS,
+)
 
 # First-party: lists the commands that a client offers in a channel (decisions/0036).
 GET_CHANNEL_APPLICATION_COMMAND_INDEX = Operation(

@@ -49,11 +49,14 @@ def list_my_integrations(call: Call) -> list[wire.AddedIntegration]:
     added = []
     for installation in installations:
         row, guild = rows_by_id.get(installation.application_id), guilds_by_id.get(installation.target_id)
-        if row is None or guild is None or not guilds.membership.is_member(call.tx, guild.id, call.user_id):
+        if row is None or guild is None:
+            continue
+        # None for a user who left the guild, and in a suspended guild.
+        standing = access.find_guild_standing(call.tx, call.now_ms, guild.id, call.user_id)
+        if standing is None:
             continue
         scopes = installation.scopes.split()
         bot = bots_by_id.get(row.bot_id or 0) if Scope.BOT in scopes else None
-        standing = access.get_guild_standing(call, guild.id)
         added.append(
             wire.AddedIntegration(
                 guild=wire.IntegrationGuild(id=GuildId(guild.id), name=guild.name, icon=guild.icon),

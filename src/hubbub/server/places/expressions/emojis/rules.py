@@ -11,7 +11,6 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications
 from hubbub.server.places import roles
-from hubbub.server.places.expressions import store
 from hubbub.server.places.expressions.kinds import EMOJIS
 from hubbub.server.places.expressions.store import EmojiRow
 from hubbub.server.places.standing import ChannelAccess, access
@@ -33,10 +32,12 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
     if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
         member_role_ids: Iterable[int] = channel_access.guild.permissions_by_role
     else:
-        if not store.is_member(call.tx, row.guild_id, call.user_id):
+        # None for a user who is not a member, and in a suspended guild.
+        standing = access.find_guild_standing(call.tx, call.now_ms, row.guild_id, call.user_id)
+        if standing is None:
             raise errors.UNKNOWN_EMOJI()
         channel_access.require(Permissions.USE_EXTERNAL_EMOJIS)
-        member_role_ids = access.get_guild_standing(call, row.guild_id).permissions_by_role
+        member_role_ids = standing.permissions_by_role
     allowed_role_ids = row.role_ids
     if allowed_role_ids and not set(member_role_ids) & set(allowed_role_ids):
         raise errors.MISSING_PERMISSIONS()
