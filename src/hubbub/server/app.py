@@ -72,7 +72,7 @@ JOBS_SUBJECT = "jobs"
 PRESENCE_SWEEP_SECONDS = 5.0
 """Interval at which a process without a gateway removes the presences of nodes that stopped responding."""
 SHUTDOWN_GRACE_SECONDS = 1.0
-"""How long a request that outlived the drain may take to handle its cancellation, in seconds."""
+"""Time in seconds for which a request that outlived the drain may handle its cancellation."""
 
 
 class App:

@@ -13,11 +13,11 @@ import msgspec
 from hubbub.protocol.ids import LATEST_MS
 
 TEXT_MAX: Final = 4000
-"""Default maximum length of a text in an archive."""
+"""Default maximum length of a text in an archive, in characters."""
 
 
 class ColumnKind(StrEnum):
-    """How a value is written to an archive, and how it changes when it is imported."""
+    """Kind of a column, which decides how its values are written to an archive and converted by an import."""
 
     ID = "id"
     """ID of the row itself, or of an object that need not be in the archive. It is replaced by a new ID."""

@@ -24,7 +24,7 @@ TOKEN_LENGTH_MAX: Final = 512
 """Length above which a token is invalid without a lookup; generated tokens are much shorter."""
 
 Entropy = Callable[[int], bytes]
-"""Returns random bytes: from the operating system, or from a seeded source in a rehearsal."""
+"""Function that returns random bytes: from the operating system, or from a seeded source in a rehearsal."""
 
 
 class ActorChanged(msgspec.Struct, kw_only=True):
@@ -160,8 +160,8 @@ def end_sessions(tx: Tx, user_id: int, token_ids: list[int]) -> None:
     publish_actor_changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))
 
 
-def refuse_application_tokens(tx: Tx, application_id: int) -> None:
-    """Close the sessions of all tokens of a disabled application. The tokens stay stored for when it is enabled."""
+def end_application_sessions(tx: Tx, application_id: int) -> None:
+    """Close the sessions of all tokens of a disabled application. The tokens stay stored and work again if it is enabled."""
     ids_by_user: dict[int, list[int]] = {}
     for token_id, user_id in tx.all("SELECT id, user_id FROM tokens WHERE application_id = ?", application_id):
         ids_by_user.setdefault(user_id, []).append(token_id)

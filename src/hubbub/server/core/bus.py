@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 BusMessage = TypeVar("BusMessage", bound=msgspec.Struct)
 Handler = Callable[[bytes], Awaitable[bytes]]
-"""Handles a request: receives its data and returns the data of the reply."""
+"""Function that handles a request: it receives the data of the request and returns the data of the reply."""
 
 _SUBJECT_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
@@ -145,7 +145,7 @@ class Bus(ABC, Generic[BusMessage]):
                     log.exception("A bus subscriber failed", extra={"subject": subject})
 
     def notify_gap(self) -> None:
-        """Notify the holders of state built from messages that some may have been missed."""
+        """Call the gap callbacks, because this process may have missed messages."""
         self.metrics.bus_gaps.inc()
         for callback in list(self._gap_callbacks.values()):
             try:
@@ -163,7 +163,7 @@ def check_subject(subject: str) -> None:
 class LocalBus(Bus[BusMessage]):
     """The bus of a single process: callbacks receive the published object itself.
 
-    They are called before `publish` returns, except for a message that a callback publishes: it follows the current one."""
+    Callbacks are called before `publish` returns, except for a message that a callback publishes: it follows the current one."""
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         super().__init__(metrics)
@@ -191,7 +191,7 @@ class LocalBus(Bus[BusMessage]):
         """Pass the message to the subject's callbacks."""
         self._published.inc()
         if self._is_delivering:
-            # A callback publishes: its message follows the current one, as it would on a network.
+            # A callback published this message, so it follows the current one, as it would on a network.
             self._queued_messages.append((subject, message))
             return
         self._is_delivering = True

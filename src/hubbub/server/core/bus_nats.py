@@ -53,7 +53,7 @@ PING_INTERVAL_SECONDS: Final = 10
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Maximum number of bytes written before a confirmation is awaited."""
 HEARTBEAT_SECONDS: Final = 0.5
-"""Interval at which NATS must respond; more frequent than the client's own PING, which detects a dead connection."""
+"""Interval in seconds between two checks that NATS responds; shorter than that of the client's own PING."""
 SILENCE_SECONDS_MAX: Final = 1.0
 """Time without a response, in seconds, after which the bus is unhealthy; it recovers with the response."""
 HELD_MESSAGES_MAX: Final = 20_000
@@ -367,7 +367,7 @@ class NatsBus(Bus[BusMessage]):
                     await asyncio.sleep(self._reconnect_wait_ms / 1000)
 
     def _requeue_flushes(self, flushing: "dict[asyncio.Future[None], None]") -> None:
-        """Wait again for the next confirmation, before the flushes that were requested later."""
+        """Put flushes that were not confirmed back into the queue, before flushes that were requested later."""
         self._flushing = {
             confirmation: None for confirmation in (*flushing, *self._flushing) if not confirmation.done()
         }
@@ -413,7 +413,7 @@ class NatsBus(Bus[BusMessage]):
             name, last_number = next(iter(self._changed_interest.items()))
             if last_number > number:
                 return
-            # Removed first: if interest changes again during the await, a new entry is added.
+            # Remove the entry before the await, so that another change of interest during the await adds a new entry.
             del self._changed_interest[name]
             handler = self._handlers.get(name)
             is_needed = handler is not None or name.removeprefix(self._message_prefix) in self._callbacks
@@ -446,7 +446,7 @@ class NatsBus(Bus[BusMessage]):
             await self._connected.wait()
             disconnected = self._disconnected
             assert disconnected is not None
-            # Not cancelled on a timeout: nats-py expects a waiter for each response.
+            # The ping itself has no short timeout, because nats-py expects a waiter for each response.
             ping = loop.create_task(self._client.flush(timeout=3600))
             try:
                 await asyncio.wait(

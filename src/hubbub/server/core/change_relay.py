@@ -3,8 +3,8 @@
 Processes cache rights: tokens, and the permissions of gateway sessions. The event of a change makes them read again. If
 NATS does not confirm the event in time, the change is stored in a short list whose version every process polls.
 
-A process whose last poll began more than `STALE_SECONDS` ago does not use what it cached: it holds the messages of the bus
-and looks up every token. So `STALE_SECONDS` after a change was stored, no process follows the old rights.
+A process whose last poll began more than `STALE_SECONDS` ago does not use its caches: it holds the messages of the bus and
+looks up every token. So `STALE_SECONDS` after a change was stored, no process uses the old rights.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 log = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.5
-"""Interval at which a process reads the version."""
+"""Interval at which a process reads the version, in seconds."""
 STALE_SECONDS: Final = 1.5
 """Age of the last successful poll, in seconds, from which a process does not use cached rights."""
 MARGIN_SECONDS: Final = 0.1
 """Additional wait for clocks whose speed differs, in seconds."""
 CONFIRM_SECONDS: Final = 1.0
-"""How long a change waits for the confirmation of the bus before it is stored, in seconds."""
+"""Time in seconds for which a change waits for the confirmation of the bus before it is stored."""
 STORED_CHANGES_MAX: Final = 256
 """Number of changes in the list; a process that missed more treats this as a gap in the bus."""
 
@@ -78,7 +78,7 @@ class _Change:
 
 
 class ChangeRelay:
-    """Ensures that every process follows the changes of this one, and this one those of the others."""
+    """Ensures that all processes apply the changes of rights of this process, and this process those of all others."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class ChangeRelay:
             self._unsettled.append(_Change(dispatch))
 
     async def settle(self) -> None:
-        """Return once no process follows rights from before the recorded changes.
+        """Return once no process uses rights from before the recorded changes.
 
         Raise StoreUnavailable if neither the bus nor the store could deliver them."""
         changes = list(self._unsettled)
@@ -178,7 +178,7 @@ class ChangeRelay:
     # Receiving changes of other processes
 
     async def _poll(self) -> None:
-        """Read the version in intervals, and handle new changes."""
+        """Read the version periodically, and handle new changes."""
         while True:
             started = self._time()
             try:

@@ -21,7 +21,7 @@ class CommitDelivery:
     Any thread may add units; the event loop delivers them in the order in which they were added."""
 
     def __init__(self, database: Database, loop: asyncio.AbstractEventLoop) -> None:
-        """Create a queue; the thread of the loop calls this."""
+        """Create a queue; it must be created on the thread of the loop."""
         self._database = database
         self._loop = loop
         self._thread_id = threading.get_ident()

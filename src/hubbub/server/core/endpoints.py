@@ -1,7 +1,7 @@
 """The endpoint table: maps method and path to a handler, checks the caller's kind, and builds the handler's arguments.
 
 `EndpointTable(slices)` verifies at startup that every handler matches its operation. A transport then calls `table.find(method,
-segments)` for the `Endpoint`, `endpoint.admit(actor)` to authorize the caller, `endpoint.arguments(...)` for the
+segments)` for the `Endpoint`, `endpoint.authorize(actor)` to authorize the caller, `endpoint.arguments(...)` for the
 handler's arguments, and `run(call, endpoint, arguments)` inside a transaction.
 """
 
@@ -28,7 +28,7 @@ from hubbub.server.core.rate_limits import Rule, build_rule
 from hubbub.server.core.slices import Guard, Slice
 
 Converter = Callable[[str], Any]
-"""Parses one path parameter; raises ValueError if it is invalid."""
+"""Function that parses one path parameter, and raises ValueError if it is invalid."""
 
 READ_METHODS = frozenset(("GET", "HEAD"))
 _MEDIA_TYPES = (ImageData, SoundData)
@@ -59,7 +59,7 @@ class Endpoint:
     is_quick: bool
     """Whether the operation is a frequent write of a few rows."""
     prefetch: Callable[..., None] | None
-    """The function that announces queries of the handler before the permission check, or None."""
+    """The function that prefetches queries of the handler before the permission check, or None."""
     media: tuple[str, ...]
     """Names of the body fields with images or sounds, which the HTTP server stores before the operation runs."""
     media_bytes: int
@@ -79,7 +79,7 @@ class Endpoint:
     guard_argument: int
     """The index of the handler argument that the guard checks; 0 without a guard."""
 
-    def admit(self, actor: Actor | None) -> Actor | None:
+    def authorize(self, actor: Actor | None) -> Actor | None:
         """Return the caller as this operation sees it, or raise if the caller is not allowed (spec/http.md#1.3)."""
         if actor is None:
             if self.allows_anonymous:

@@ -80,7 +80,7 @@ class Files:
             pass
 
     async def export(self) -> dict[str, tuple[bytes, str]]:
-        """Return every file with its type, by key: for the snapshot of a world that is in memory anyway."""
+        """Return every file with its type, by key. Use it only for a store in memory, such as that of a rehearsal."""
         files: dict[str, tuple[bytes, str]] = {}
         async for batch in obstore.list(self._store):
             for meta in batch:

@@ -1,4 +1,4 @@
-"""The high-water mark of IDs in the store: IDs never go backwards, also if the clock is earlier after a restart.
+"""The high-water mark of IDs in the store: IDs never go backwards, even if the clock is earlier after a restart.
 
 The mark is ahead of the clock while a process runs. A process that starts creates only IDs above its mark and those of
 other processes, so no ID of an earlier run is created again and new messages follow older ones (decisions/0132).
@@ -17,7 +17,7 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 log = logging.getLogger(__name__)
 
 STEP_MS: Final = 5_000
-"""How far the mark is ahead of the clock and the newest ID when it is written, in milliseconds."""
+"""Lead of the mark over the clock and the newest ID when it is written, in milliseconds."""
 CHECK_SECONDS: Final = 0.5
 """Interval at which the mark is compared with the clock and the newest ID, in seconds."""
 WARNING_MS: Final = 60_000
@@ -40,7 +40,7 @@ class IdMark:
     async def start(self) -> None:
         """Make new IDs follow those of all earlier runs, and write the mark in the background.
 
-        The clock of a rehearsal may be set back, and its IDs follow it, so that it has no mark."""
+        A rehearsal has no mark, because its clock may be set back and its IDs follow the clock."""
         if isinstance(self._clock, ControlledClock):
             return
         floor_ms = await self._database.read(self._find_floor)
@@ -55,7 +55,7 @@ class IdMark:
         self._task = asyncio.get_running_loop().create_task(self._advance())
 
     async def close(self) -> None:
-        """Stop writing; the mark of an orderly shutdown is that of the newest ID, so that the next start need not wait."""
+        """Stop, and set the mark to the newest ID, so that IDs after the next start do not run ahead of the clock."""
         if self._task is None:
             return
         self._task.cancel()

@@ -20,7 +20,7 @@ FRAMES_MAX: Final = 500
 FRAME_PIXELS_MAX: Final = 40_000_000
 """Maximum number of pixels of all frames of an animated image together."""
 ANIMATED_SIDE_MAX: Final = 512
-"""Maximum side length of an animated image."""
+"""Maximum side length of an animated image, in pixels."""
 FRAME_MS_DEFAULT: Final = 100
 """Duration in milliseconds of a frame without a duration or with one of 10 ms or less, as in browsers."""
 

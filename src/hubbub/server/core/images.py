@@ -29,7 +29,7 @@ PROCESSES_MAX: Final = 2
 QUEUED_IMAGES_MAX: Final = 64
 """Maximum number of images that may wait or be in conversion; further ones are rejected with RESOURCE_OVERLOADED."""
 TASKS_MAX: Final = 200
-"""Maximum number of images after which a process is replaced."""
+"""Number of images after which a process is replaced."""
 TASK_SECONDS: Final = 10.0
 """Time limit in seconds for one image."""
 START_SECONDS: Final = 30.0

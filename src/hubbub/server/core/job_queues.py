@@ -12,7 +12,7 @@ class QueueRow(NamedTuple):
     waiting: int
     """Number of jobs that were not tried yet."""
     retrying: int
-    """Number of jobs that failed and are tried again."""
+    """Number of jobs that failed and are being retried."""
     failed: int
     """Number of jobs that failed permanently."""
     oldest_due_ms: int | None
@@ -68,7 +68,7 @@ def list_jobs(tx: Tx, *, condition: str, kind: str | None, after_id: int, limit:
 
 
 def find(tx: Tx, job_id: int) -> JobRow | None:
-    """Return a job that failed or is tried again, or None."""
+    """Return a job that failed permanently or is being retried, or None."""
     return tx.find(JobRow, f"SELECT {_COLUMNS} FROM jobs WHERE id = ? AND ({FAILED} OR ({RETRYING}))", job_id)
 
 

@@ -31,7 +31,7 @@ ASYNC_JOBS_MAX: Final = 256
 OWNER_JOBS_MAX: Final = 32
 """Maximum number of async jobs per owner that run at the same time, so that one slow server cannot occupy all slots."""
 LEASE_MS: Final = 120_000
-"""How long a job is leased to a worker, in milliseconds; if the worker dies, another one can lease the job afterwards."""
+"""Duration of the lease of a job in milliseconds; if the worker dies, another worker can lease the job afterwards."""
 LEASE_USE_MAX: Final = 0.8
 """Fraction of its lease that an async handler may run before it times out."""
 BACKOFF_MS: Final = 1_000

@@ -14,7 +14,7 @@ import msgspec
 T = TypeVar("T")
 
 FRESH_MS: Final = 600_000
-"""How long a document is served from the cache, in milliseconds."""
+"""Time in milliseconds for which a document is served from the cache."""
 REFRESH_MIN_MS: Final = 60_000
 """Minimum age in milliseconds before a forced refresh fetches a document again."""
 CACHE_ENTRIES_MAX: Final = 512
@@ -48,7 +48,7 @@ class OutboundCache:
         its age; use it only for callers that are identified and rate limited. Raise the errors of the fetch function, and
         ValueError if `parse` raises it."""
         cached = None if ignores_cached else self._cached.get(url)
-        # The absolute difference, because the clock of a rehearsal can be set back.
+        # Use the absolute difference, because the clock of a rehearsal can be set back.
         if cached is not None and abs(now_ms - cached.fetched_ms) < (REFRESH_MIN_MS if should_refresh else FRESH_MS):
             value: T = cached.value
             return value
@@ -57,14 +57,14 @@ class OutboundCache:
             task = asyncio.get_running_loop().create_task(self._fetch(url, parse, now_ms))
             self._fetching[url] = task
             task.add_done_callback(lambda finished_task: self._on_fetched(url, finished_task))
-        # Shielded: other callers still wait if the first one is cancelled.
+        # The task is shielded, because other callers still wait for it if the first one is cancelled.
         fetched: T = await asyncio.shield(task)
         return fetched
 
     def _on_fetched(self, url: str, task: "asyncio.Task[Any]") -> None:
         self._fetching.pop(url, None)
         if not task.cancelled():
-            # Retrieve the exception: no caller may be waiting any more.
+            # Retrieve the exception, because possibly no caller waits for the task any more.
             task.exception()
 
     async def _fetch(self, url: str, parse: Callable[[bytes], T], now_ms: int) -> T:

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_SECONDS: Final = 5
 RECONNECT_SECONDS_MAX: Final = 5.0
-"""How long a unit of work waits for a connection while the server restarts."""
+"""Time in seconds for which a unit of work waits for a connection while PostgreSQL restarts."""
 RECONNECT_INTERVAL_SECONDS: Final = 0.1
 
 BEGIN_WRITE: Final = find_statement("BEGIN ISOLATION LEVEL SERIALIZABLE")
@@ -44,7 +44,7 @@ COMMIT: Final = find_statement("COMMIT")
 ROLLBACK: Final = find_statement("ROLLBACK")
 SELECT_TRANSACTION_ID: Final = find_statement("SELECT pg_current_xact_id()::text")
 LOCK_TIMEOUT_MS: Final = 500
-"""How long a statement waits for a lock, in milliseconds; then the unit of work is repeated like after a conflict.
+"""Time in milliseconds for which a statement waits for a lock; then the unit of work is repeated like after a conflict.
 
 Less than the deadlock timeout of PostgreSQL, whose default is one second, so that no deadlock lasts longer."""
 _SESSION: Final = f"SET lock_timeout = {LOCK_TIMEOUT_MS}"
@@ -56,7 +56,7 @@ _COMMAND_OK: Final = ExecStatus.COMMAND_OK
 _PIPELINE_SYNC: Final = ExecStatus.PIPELINE_SYNC
 _AUTO_FORMATS: Final = [[PyFormat.AUTO] * count for count in range(64)]
 _OUTDATED_PLAN_FUNCTION: Final = b"RevalidateCachedQuery"
-"""The function of the server that reports that the columns of a prepared statement changed; its message is localized."""
+"""The PostgreSQL function that reports changed columns of a prepared statement; the message of the error is localized."""
 
 
 class ConnectionLost(Exception):
@@ -248,7 +248,7 @@ class PostgresConnection(ABC):
             self.is_lost = True
 
     def abort(self) -> None:
-        """Break the connection, so that a unit that waits for it fails; another thread may use it."""
+        """Break the connection, so that a unit that waits for it fails; the unit may run in another thread."""
         with contextlib.suppress(OSError):
             with socket.socket(fileno=os.dup(self._pgconn.socket)) as duplicate:
                 duplicate.shutdown(socket.SHUT_RDWR)

@@ -18,15 +18,15 @@ from hubbub.server.core.postgres_connection import RoundTrips
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 1.0
-"""Interval between checks while the server responds."""
+"""Interval in seconds between checks while the server responds."""
 RETRY_SECONDS: Final = 0.2
-"""Interval between checks while the server does not respond."""
+"""Interval in seconds between checks while the server does not respond."""
 RESPONSE_SECONDS_MAX: Final = 2.5
-"""Time in which the server must respond to a check."""
+"""Time in seconds within which the server must respond to a check."""
 OUTAGE_SECONDS_MAX: Final = 3.0
-"""How long connections may fail, for example during a restart, before units of work fail instead of waiting."""
+"""Time in seconds for which connections may fail, as during a restart, before units of work fail instead of waiting."""
 _CONNECT_SECONDS_MAX: Final = 2
-"""Time in which a connection must be established while the server counts as reachable."""
+"""Timeout of a new connection in seconds while the server counts as reachable."""
 _RECONNECT_SECONDS_MAX: Final = 4
 
 
@@ -42,7 +42,7 @@ class ConnectionMonitor:
     ) -> None:
         """Create a monitor; it calls the functions in its own thread when the state changes.
 
-        On a busy machine a check may take long: the server also responds if other connections got replies."""
+        On a busy machine a check may take long, so replies on other connections also count as responses of the server."""
         self._url = url
         self._round_trips = round_trips
         self._on_unreachable = on_unreachable
@@ -51,7 +51,7 @@ class ConnectionMonitor:
         self._thread = threading.Thread(target=self._run, name="hubbub-store-monitor", daemon=True)
 
     def start(self) -> None:
-        """Start to check; the server is reachable at this time."""
+        """Start the checks; the server must be reachable at this time."""
         self._thread.start()
 
     def stop(self) -> None:

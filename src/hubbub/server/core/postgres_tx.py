@@ -52,9 +52,9 @@ class PostgresTx(Tx):
         """The reply with the transaction ID, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
         self._prefetched: dict[tuple[Any, ...], Reply] = {}
-        """The replies of announced queries, by statement and parameters."""
+        """The replies of prefetched queries, by statement and parameters."""
         self._surviving_keys: set[tuple[Any, ...]] = set()
-        """Keys of announced queries whose result the writes of the transaction do not change."""
+        """Keys of prefetched queries whose result the writes of the transaction do not change."""
 
     @property
     def transaction_id(self) -> int | None:
@@ -135,10 +135,10 @@ class PostgresTx(Tx):
         statement = find_statement(sql)
         reply = connection.send(statement, parameters)
         if statement.is_write:
-            # A query that was announced before must see the write.
+            # A prefetched result may lack the write, so the query is sent again.
             self._prefetched = {key: self._prefetched[key] for key in self._surviving_keys & self._prefetched.keys()}
             if self._writes and self._transaction_id_reply is None:
-                # In the same round trip: events need it as their stamp, and a lost commit is looked up by it.
+                # Request the transaction ID in the same round trip: it is the stamp of events and identifies a lost commit.
                 self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)
         return reply
 

@@ -20,11 +20,11 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 log = logging.getLogger(__name__)
 
 RENEW_SECONDS: Final = 2.0
-"""Interval at which a process renews its lease."""
+"""Interval in seconds at which a process renews its lease."""
 RETRY_SECONDS: Final = 0.2
-"""Interval at which a process tries to renew its lease while the store is unavailable."""
+"""Interval in seconds at which a process tries to renew its lease while the store is unavailable."""
 LEASE_SECONDS: Final = 10.0
-"""Time without a beat after which the lease of a killed process is taken over."""
+"""Time in seconds without a renewal after which the lease of a killed process is taken over."""
 
 
 class LeaseRow(NamedTuple):

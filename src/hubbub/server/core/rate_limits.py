@@ -25,7 +25,7 @@ INVALID_STATUSES: Final = frozenset((401, 403, 429))
 """Statuses of responses to invalid requests."""
 
 FAILED_LOOKUPS_MAX: Final = 300
-"""Failed lookups per window before requests without a caller from an IP address are rejected.
+"""Maximum number of failed lookups of an IP address per window; then its requests without a caller are rejected.
 
 A large bot also causes some: responses to interactions that have expired."""
 FAILED_LOOKUPS_WINDOW_MS: Final = 60_000
@@ -306,8 +306,8 @@ class RateLimits:
             return None
         return Verdict(is_allowed=False, limit=calls, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="shared")
 
-    def rejects(self, name: str, caller: str | int, *major: str | int) -> bool:
-        """Report an excess that a transport has counted itself, and return whether to reject it."""
+    def report_excess(self, name: str, caller: str | int, *major: str | int) -> bool:
+        """Record requests over a limit that a transport counts itself, and return whether to reject them."""
         if self.mode is RateLimitMode.OFF:
             return False
         rejected = self.mode is RateLimitMode.REAL

@@ -38,7 +38,7 @@ def handles(
     By default a GET or HEAD runs in a read transaction and every other method in a write transaction; `writes`
     overrides this. `long` marks a read of many rows that must not block other requests. `quick` marks a frequent write
     of a few rows, which runs on the event loop because passing it to a thread would take longer than the write.
-    `prefetch` has the parameters of the handler and announces its queries with `tx.prefetch` before the permissions are
+    `prefetch` has the parameters of the handler and sends its queries with `tx.prefetch` before the permissions are
     checked."""
 
     def mark(function: F) -> F:
@@ -102,9 +102,9 @@ class Slice:
     archive: tuple[ArchiveTable, ...] = ()
     """Tables of the slice whose rows are in the archive of a guild."""
     session_began: Callable[[Call, int, str], None] | None = None
-    """Called in a write transaction with user ID and session ID, before READY of an OAuth2 session is read."""
+    """Function that is called in a write transaction with user ID and session ID, before READY of an OAuth2 session is read."""
     session_ended: Callable[[Call, int, str], None] | None = None
-    """Called in a write transaction with user ID and session ID after a gateway session ended and cannot be resumed."""
+    """Function that is called in a write transaction with user ID and session ID of a session that can no longer be resumed."""
     stored_sessions: Callable[[Tx, int], list[tuple[int, str]]] | None = None
     """Function that returns (user ID, session ID) of sessions with state stored before a time in Unix milliseconds.
 

@@ -55,7 +55,7 @@ class SnowflakeFactory:
         self._backward_set_count = clock.backward_set_count
         self._last_ms = -1
         self.require_lease: Callable[[], None] | None = None
-        """Raises if this process may no longer use its number, because another one could use it; None without a lease."""
+        """Function that raises if another process could use the number of this process; None without a lease."""
 
     @property
     def newest_ms(self) -> int:

@@ -40,11 +40,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BATCH_UNITS_MAX: Final = 256
-"""Maximum number of units after which a batch commits."""
+"""Maximum number of units of a batch."""
 BATCH_SECONDS_MAX: Final = 0.005
 """Duration in seconds after which a batch commits."""
 QUEUED_UNITS_MAX: Final = 20_000
-"""Maximum number of waiting units from which new ones are rejected instead of waiting for seconds."""
+"""Number of waiting units at which new units are rejected instead of waiting for seconds."""
 READ_BATCH_UNITS_MAX: Final = 32
 """Maximum number of reads that share a snapshot."""
 READ_DELIVERY_SECONDS: Final = 0.001

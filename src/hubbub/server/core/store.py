@@ -90,10 +90,10 @@ class Tx(ABC):
         self.run(sql, *parameters)
 
     def prefetch(self, sql: str, *parameters: Any, survives_writes: bool = False) -> None:
-        """Announce a query that `all`, `one`, `value`, `find` or `fetch` will run with the same arguments.
+        """Prefetch a query that `all`, `one`, `value`, `find` or `fetch` will run with the same arguments.
 
-        A store may send it together with the next statement, so that the query itself takes no round trip. With
-        `survives_writes` the query may follow writes of the transaction, which must not change its result."""
+        A store may send the query together with the next statement, so that it needs no round trip of its own. With
+        `survives_writes` the prefetched result is used even after writes of the transaction, which must not change it."""
 
     @property
     @abstractmethod

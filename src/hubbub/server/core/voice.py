@@ -93,6 +93,6 @@ class VoiceTickets(Protocol):
         ...
 
 
-def session_id(gateway_session_id: str) -> str:
+def derive_session_id(gateway_session_id: str) -> str:
     """Return the session ID shown in voice states, which cannot be used to resume the gateway session."""
     return hashlib.sha256(f"voice {gateway_session_id}".encode()).hexdigest()[:32]

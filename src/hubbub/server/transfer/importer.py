@@ -40,7 +40,7 @@ FILE_BATCH_SIZE: Final = 50
 CACHED_IDS_MAX: Final = 100_000
 """Maximum number of IDs in memory."""
 FUTURE_MS: Final = 24 * 60 * 60 * 1000
-"""How far in milliseconds the time of an imported object may be in the future, for clocks that differ."""
+"""Maximum time in milliseconds by which an imported object may be in the future, because clocks differ."""
 
 STAGES: Final = ("ids", "files", "records", "completion")
 

@@ -39,13 +39,13 @@ MACROS: Final[Mapping[Dialect, Mapping[str, str]]] = {
 }
 
 ADVISORY_LOCK: Final = 0x48756262_75620001
-"""Held on PostgreSQL during a migration, so that nodes that start at the same time wait for each other."""
+"""Key of the advisory lock that a migration holds on PostgreSQL, so that nodes that start at the same time wait."""
 
 LOCK_TIMEOUT_MS: Final = 1_000
-"""How long a statement of a migration waits for a lock on PostgreSQL, in milliseconds, before the migration is repeated."""
+"""Time in milliseconds for which a statement waits for a lock on PostgreSQL before the migration is repeated."""
 LOCK_RETRY_SECONDS: Final = 0.2
 LOCK_SECONDS_MAX: Final = 60
-"""How long a migration is repeated, in seconds."""
+"""Time in seconds for which a migration is repeated."""
 
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _TOKEN = re.compile(

@@ -123,7 +123,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
 def disable(call: Call, row: ApplicationRow, disabled: DisabledRow) -> None:
     """Disable an application: end the gateway sessions of its tokens, which are invalid until it is enabled."""
     store.disable(call.tx, disabled)
-    auth.refuse_application_tokens(call.tx, row.id)
+    auth.end_application_sessions(call.tx, row.id)
 
 
 def enable(call: Call, row: ApplicationRow) -> None:

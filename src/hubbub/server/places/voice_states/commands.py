@@ -36,7 +36,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         guild_id=body.guild_id,
         user_id=call.user_id,
         channel_id=body.channel_id,
-        session_id=voice.session_id(call.session_id),
+        session_id=voice.derive_session_id(call.session_id),
         game_session_id=call.session_id if call.actor.kind == "bearer" else None,
         is_user=not call.actor.is_bot,
         self_deaf=body.self_deaf,
@@ -148,7 +148,7 @@ def _seconds_or_none(ms: int | None) -> int | None:
 
 def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Disconnect a gateway session that ended from all channels and calls."""
-    voice_session_id = voice.session_id(session_id)
+    voice_session_id = voice.derive_session_id(session_id)
     if failed_server_ids := _cancel_pending_joins(call, user_id):
         call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed_server_ids))
     for row in store.list_session_states(call.tx, user_id, voice_session_id):

@@ -41,7 +41,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     application_id = _find_lobby_application_id(call)
     if application_id is None:
         return
-    session_id = voice.session_id(call.session_id)
+    session_id = voice.derive_session_id(call.session_id)
     # A new request replaces a delayed join that is still waiting.
     for lobby_id in voice_states.calls.list_failed_servers(call.tx, call.user_id):
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(lobby_id, call.user_id))
@@ -112,7 +112,7 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
     """Check the voice server of a call that the session is in, and assign another one if it is lost."""
     if _find_lobby_application_id(call) is None:
         return
-    session_id = voice.session_id(call.session_id)
+    session_id = voice.derive_session_id(call.session_id)
     row = voice_states.calls.find_participant(call.tx, body.lobby_id, call.user_id)
     if (
         row is not None

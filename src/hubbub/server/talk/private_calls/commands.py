@@ -46,7 +46,7 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]
     request = PrivateCallJoinRequest(
         channel_id=body.channel_id,
         user_id=call.user_id,
-        session_id=voice.session_id(call.session_id),
+        session_id=voice.derive_session_id(call.session_id),
         self_mute=body.self_mute,
         self_deaf=body.self_deaf,
         self_video=body.self_video,

@@ -86,7 +86,9 @@ class Commands:
         if opcode == SET_PRESENCE.opcode:
             self._counts(SET_PRESENCE.name).inc()
             presence = _decode_payload(SET_PRESENCE, data)
-            if session.presence_limit.take(now) or not self._rate_limits.rejects("presence updates", session.user_id):
+            if session.presence_limit.take(now) or not self._rate_limits.report_excess(
+                "presence updates", session.user_id
+            ):
                 self._sessions.presence_feed.set_presence(session, presence)
             return
         if (

@@ -79,7 +79,7 @@ def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
         return missing
     if audience.users and session.user_id not in audience.users:
         return "meant for other members only"
-    if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
+    if audience.voice_session_id and voice.derive_session_id(session.id) != audience.voice_session_id:
         return "meant for another session of the user"
     if audience.excluded_user_id == session.user_id:
         return NOT_SENT_TO_SUBJECT
@@ -108,7 +108,7 @@ def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
         return "already contained in the session's READY"
     if audience.session_id and audience.session_id != session.id:
         return "meant for another session of the user"
-    if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
+    if audience.voice_session_id and voice.derive_session_id(session.id) != audience.voice_session_id:
         return "meant for another session of the user"
     if dispatch.event == "GUILD_CREATE":
         return "GUILD_CREATE is being prepared for this session and follows"

@@ -462,7 +462,7 @@ class GuildHub:
             user_id = session.user_id
             if (only is not None and session is not only.session) or (users and user_id not in users):
                 continue
-            if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
+            if audience.voice_session_id and voice.derive_session_id(session.id) != audience.voice_session_id:
                 continue
             if user_id == excluded or (
                 (recent_seat := self._recent_seats.get(session)) is not None and not recent_seat.needs_event(dispatch)

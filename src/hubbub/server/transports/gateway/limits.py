@@ -69,12 +69,12 @@ class SessionStarts:
             return True
         total, concurrency = self._settings.session_start_limits(guild_count)
         began_ms, used = self._day_usage(user_id)
-        if used >= total and self._rate_limits.rejects("session starts", user_id):
+        if used >= total and self._rate_limits.report_excess("session starts", user_id):
             return False
         rate_limit_key = shard_index % concurrency
         key = (user_id, rate_limit_key)
         if now - self._windows.get(key, -math.inf) < IDENTIFY_WINDOW_SECONDS:
-            if self._rate_limits.rejects("identify", user_id, rate_limit_key):
+            if self._rate_limits.report_excess("identify", user_id, rate_limit_key):
                 return False
         self._windows.put(key, now, lambda at: now - at < IDENTIFY_WINDOW_SECONDS)
         self._days.put(user_id, (began_ms, used + 1), lambda day: self._is_current_day(day[0]))
@@ -124,6 +124,6 @@ class MemberRequests:
         passed_ms = now - self._last_requests.get((user_id, guild_id), -window_ms)
         # If the clock was set back, `passed_ms` is negative; that must not lock a bot out.
         if 0 <= passed_ms < window_ms:
-            return window_ms - passed_ms, self._rate_limits.rejects("all members", user_id, guild_id)
+            return window_ms - passed_ms, self._rate_limits.report_excess("all members", user_id, guild_id)
         self._last_requests.put((user_id, guild_id), now, lambda at: 0 <= now - at < window_ms)
         return 0, False

@@ -285,7 +285,7 @@ class Gateway:
         """Count a command or ping of a client, and close the connection if there are too many."""
         if not connection.frame_limit.take(now):
             caller = "unidentified" if connection.session is None else connection.session.user_id
-            if self._rate_limits.rejects("gateway commands", caller):
+            if self._rate_limits.report_excess("gateway commands", caller):
                 raise CloseConnection(CloseCode.RATE_LIMITED, "Rate limited")
 
     def _heartbeat(self, connection: GatewayConnection, seq: object, now: float) -> None:

@@ -133,7 +133,7 @@ class UserSessions:
             return
         if audience.session_id and audience.session_id != session.id:
             return
-        if audience.voice_session_id and audience.voice_session_id != voice.session_id(session.id):
+        if audience.voice_session_id and audience.voice_session_id != voice.derive_session_id(session.id):
             return
         if dispatch.event in MEMBERSHIP_EVENTS:
             if not self._update_membership(session, dispatch):

@@ -272,7 +272,7 @@ class HttpServer:
         """Run an operation with decoded values, after the checks and limits of an HTTP request."""
         self._reject_blocked(state)
         endpoint = self._table.for_operation(operation)
-        caller = None if endpoint.ignores_tokens else endpoint.admit(actor)
+        caller = None if endpoint.ignores_tokens else endpoint.authorize(actor)
         path_values = [str(int(value)) if isinstance(value, int) else str(value) for value in values]
         self._check_rate_limits(state, endpoint, caller, path_values)
         fault = await self._take_fault(state, endpoint, caller)
@@ -399,7 +399,7 @@ class HttpServer:
         try:
             if header is not None and not header.isascii():
                 raise errors.UNAUTHORIZED()
-            return endpoint.admit(await self._authenticator.authenticate(header))
+            return endpoint.authorize(await self._authenticator.authenticate(header))
         except ApiError:
             # Failed authentication counts against the IP's limit, to slow down guessing of tokens.
             self._require_allowed(self._rate_limits.check_global(state.ip))
