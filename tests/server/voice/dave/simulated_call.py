@@ -47,13 +47,13 @@ class SimulatedCall:
             self.known_user_ids[user_id] = set(self.clients)
             for user_ids_of_client in self.known_user_ids.values():
                 user_ids_of_client.add(user_id)
-            self.queue_messages(self.group.joined(user_id, self.now))
+            self.queue_messages(self.group.add_participant(user_id, self.now))
 
     def leave(self, user_id: int) -> Client:
         """Remove a user; undelivered messages to and from them are lost."""
         client = self.clients.pop(user_id)
         del self.to_client[user_id], self.to_group[user_id], self.known_user_ids[user_id]
-        self.queue_messages(self.group.left(user_id, self.now))
+        self.queue_messages(self.group.remove_participant(user_id, self.now))
         return client
 
     def queue_messages(self, messages: Iterable[OutgoingMessage]) -> None:
@@ -67,7 +67,7 @@ class SimulatedCall:
     def receive_from(self, user_id: int, opcode: int, payload: bytes | dict[str, int]) -> list[OutgoingMessage]:
         """Pass a message to the group as if this user had sent it."""
         self.commit_count += opcode == DaveOpcode.COMMIT_WELCOME
-        messages = self.group.received(user_id, opcode, payload, self.now)
+        messages = self.group.handle_message(user_id, opcode, payload, self.now)
         self.queue_messages(messages)
         return messages
 

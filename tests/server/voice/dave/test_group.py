@@ -45,8 +45,10 @@ def group_before_first_commit(*user_ids: int) -> tuple[DaveGroup, list[OutgoingM
     group = DaveGroup(CHANNEL_ID, ExternalSender())
     sent: list[OutgoingMessage] = []
     for user_id in user_ids:
-        sent += group.joined(user_id, 0)
-        sent += group.received(user_id, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(user_id).encode(), 0)
+        sent += group.add_participant(user_id, 0)
+        sent += group.handle_message(
+            user_id, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(user_id).encode(), 0
+        )
     return group, sent
 
 
@@ -85,7 +87,7 @@ def test_a_user_who_joins_twice_is_treated_as_new() -> None:
 def test_leaving_before_the_first_commit_revokes_and_resends_all_proposals() -> None:
     group, _ = group_before_first_commit(1, 2, 3)
 
-    sent = group.left(2, 1)
+    sent = group.remove_participant(2, 1)
 
     assert [(message.to, message.op) for message in sent] == [
         ((1,), DaveOpcode.PROPOSALS),
@@ -268,7 +270,7 @@ def test_all_clients_restart_without_a_commit_with_increasing_timeouts() -> None
     assert group.tick(2.9) == []
     assert group.tick(3) == [OutgoingMessage((1, 2), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1))]
     for user_id in (1, 2):
-        group.received(user_id, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(user_id).encode(), 3)
+        group.handle_message(user_id, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(user_id).encode(), 3)
     assert group.deadline == 9
 
 
@@ -348,7 +350,7 @@ def test_a_call_that_requires_encryption_rejects_clients_without_it() -> None:
     assert group.version_for(1) == 1
     assert group.version_for(7) == 1
     with pytest.raises(ValueError, match="clients without"):
-        group.joined(1, 0, version=0)
+        group.add_participant(1, 0, version=0)
     assert not group.allows_unencrypted(0)
 
 
@@ -361,7 +363,7 @@ def test_a_client_without_encryption_disables_it_until_it_leaves() -> None:
 
     assert call.group.version_for(0) == 0
     call.to_client[9] = deque()
-    call.queue_messages(call.group.joined(9, call.now, version=0))
+    call.queue_messages(call.group.add_participant(9, call.now, version=0))
     assert call.group.version_for(1) == 0
     assert call.group.allows_unencrypted(call.now)
     assert not call.group.is_encrypted(1)
@@ -372,7 +374,7 @@ def test_a_client_without_encryption_disables_it_until_it_leaves() -> None:
     assert {client.version for client in call.clients.values()} == {0}  # type: ignore[attr-defined]
 
     call.sent_messages.clear()
-    call.queue_messages(call.group.left(9, call.now))
+    call.queue_messages(call.group.remove_participant(9, call.now))
     assert call.sent_messages == [OutgoingMessage((1, 2, 3), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1))]
     assert call.group.version_for(1) == 1
     assert call.group.allows_unencrypted(call.now)
@@ -387,8 +389,8 @@ def test_a_downgrade_that_is_no_longer_needed_is_not_executed() -> None:
     call.join(1, 2)
     call.deliver_all()
     call.to_client[9] = deque()
-    call.queue_messages(call.group.joined(9, call.now, version=0))
-    call.queue_messages(call.group.left(9, call.now))
+    call.queue_messages(call.group.add_participant(9, call.now, version=0))
+    call.queue_messages(call.group.remove_participant(9, call.now))
     call.deliver_all()
 
     assert ExecuteTransition(2) not in [message.payload for message in call.sent_messages]
@@ -397,11 +399,11 @@ def test_a_downgrade_that_is_no_longer_needed_is_not_executed() -> None:
 
 def test_an_upgraded_call_sends_the_external_sender() -> None:
     group = DaveGroup(CHANNEL_ID, sender := ExternalSender(), allows_plain_clients=True)
-    assert group.joined(9, 0, version=0) == []
-    assert group.joined(1, 0) == []
-    assert group.received(1, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(1).encode(), 0) == []
+    assert group.add_participant(9, 0, version=0) == []
+    assert group.add_participant(1, 0) == []
+    assert group.handle_message(1, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(1).encode(), 0) == []
 
-    assert group.left(9, 5) == [
+    assert group.remove_participant(9, 5) == [
         OutgoingMessage((1,), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1)),
         OutgoingMessage((1,), DaveOpcode.EXTERNAL_SENDER, sender.package),
     ]
@@ -412,9 +414,9 @@ def test_an_upgraded_call_sends_the_external_sender() -> None:
 
 def test_plain_frames_are_rejected_after_a_timeout_even_without_a_group() -> None:
     group = DaveGroup(CHANNEL_ID, ExternalSender(), allows_plain_clients=True)
-    group.joined(9, 0, version=0)
-    group.joined(1, 0)
-    group.left(9, 5)
+    group.add_participant(9, 0, version=0)
+    group.add_participant(1, 0)
+    group.remove_participant(9, 5)
 
     assert group.allows_unencrypted(14.9)
     assert not group.allows_unencrypted(15)

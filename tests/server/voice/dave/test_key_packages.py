@@ -18,16 +18,16 @@ ANN_ID, BEN_ID = 1, 2
 def group() -> DaveGroup:
     """A group in which Ann has sent a key package and Ben has not."""
     group = DaveGroup(CHANNEL_ID, ExternalSender())
-    group.joined(ANN_ID, 0)
-    group.received(ANN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(ANN_ID).encode(), 0)
-    group.joined(BEN_ID, 0)
+    group.add_participant(ANN_ID, 0)
+    group.handle_message(ANN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(ANN_ID).encode(), 0)
+    group.add_participant(BEN_ID, 0)
     return group
 
 
 def test_a_key_package_is_proposed_to_other_members_only(group: DaveGroup) -> None:
     package = key_packages.make_key_package(BEN_ID).encode()
 
-    to_ann, to_ben = group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 0)
+    to_ann, to_ben = group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 0)
 
     assert (to_ann.to, to_ann.op) == ((ANN_ID,), DaveOpcode.PROPOSALS)
     assert (to_ben.to, to_ben.op) == ((BEN_ID,), DaveOpcode.PROPOSALS)
@@ -41,7 +41,7 @@ def test_a_key_package_is_proposed_to_other_members_only(group: DaveGroup) -> No
 def test_a_key_package_may_be_wrapped_as_a_message(group: DaveGroup) -> None:
     wrapped = b"\x00\x01\x00\x05" + key_packages.make_key_package(BEN_ID).encode()
 
-    assert len(group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, wrapped, 0)) == 2
+    assert len(group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, wrapped, 0)) == 2
 
 
 INVALID_PACKAGES: dict[str, Callable[[], bytes]] = {
@@ -67,9 +67,12 @@ INVALID_PACKAGES: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("reason", INVALID_PACKAGES)
 def test_an_invalid_key_package_is_rejected_and_the_next_one_accepted(group: DaveGroup, reason: str) -> None:
-    assert group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, INVALID_PACKAGES[reason](), 0) == []
+    assert group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, INVALID_PACKAGES[reason](), 0) == []
     assert group.rejections == {reason: 1}
-    assert len(group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(BEN_ID).encode(), 0)) == 2
+    assert (
+        len(group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(BEN_ID).encode(), 0))
+        == 2
+    )
 
 
 CORRUPTIONS = {
@@ -86,7 +89,8 @@ CORRUPTIONS = {
 @pytest.mark.parametrize("corrupt", CORRUPTIONS.values(), ids=CORRUPTIONS)
 def test_a_malformed_key_package_is_rejected(group: DaveGroup, corrupt: Callable[[bytes], bytes]) -> None:
     assert (
-        group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, corrupt(key_packages.make_key_package(BEN_ID).encode()), 0) == []
+        group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, corrupt(key_packages.make_key_package(BEN_ID).encode()), 0)
+        == []
     )
     assert group.rejections == {"malformed": 1}
 
@@ -94,24 +98,24 @@ def test_a_malformed_key_package_is_rejected(group: DaveGroup, corrupt: Callable
 @pytest.mark.parametrize("name", ["init_key", "encryption_key"])
 def test_keys_of_another_member_are_rejected(group: DaveGroup, name: str) -> None:
     carl = key_packages.make_key_package(3)
-    group.joined(3, 0)
-    group.received(3, DaveOpcode.KEY_PACKAGE, carl.encode(), 0)
+    group.add_participant(3, 0)
+    group.handle_message(3, DaveOpcode.KEY_PACKAGE, carl.encode(), 0)
 
     # A key package does not prove ownership of these keys, and no client can commit an Add with a duplicate key.
     stolen = key_packages.make_key_package(BEN_ID, **{name: carl.leaf.encryption_key})
 
-    assert group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, stolen.encode(), 0) == []
+    assert group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, stolen.encode(), 0) == []
     assert group.rejections == {"key package: key of another member": 1}
 
 
 def test_key_packages_are_rate_limited(group: DaveGroup) -> None:
     for _ in range(10):
-        group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, b"", 0)
+        group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, b"", 0)
     package = key_packages.make_key_package(BEN_ID).encode()
 
-    assert group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 1.9) == []
+    assert group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 1.9) == []
     assert group.rejections == {"malformed": 10, "key package: too many": 1}
-    assert len(group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 2.1)) == 2
+    assert len(group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 2.1)) == 2
 
 
 def test_a_user_without_a_key_package_for_five_seconds_is_overdue(group: DaveGroup) -> None:
@@ -123,7 +127,7 @@ def test_a_user_without_a_key_package_for_five_seconds_is_overdue(group: DaveGro
 
     assert group.overdue == {BEN_ID}
     assert group.deadline is None
-    group.received(BEN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(BEN_ID).encode(), 6)
+    group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(BEN_ID).encode(), 6)
     assert group.overdue == frozenset()
 
 
@@ -138,8 +142,8 @@ def test_a_user_without_a_key_package_for_five_seconds_is_overdue(group: DaveGro
 )
 def test_no_client_message_raises_an_exception(op: int, payload: bytes | dict[str, object]) -> None:
     group = DaveGroup(CHANNEL_ID, ExternalSender())
-    group.joined(BEN_ID, 0)
+    group.add_participant(BEN_ID, 0)
 
-    assert group.received(BEN_ID, op, payload, 0) == []
-    assert group.received(99, op, payload, 0) == []
-    assert group.received(BEN_ID, op, None, 0) == []  # type: ignore[arg-type]
+    assert group.handle_message(BEN_ID, op, payload, 0) == []
+    assert group.handle_message(99, op, payload, 0) == []
+    assert group.handle_message(BEN_ID, op, None, 0) == []  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from OpenSSL import SSL
 
 from hubbub.protocol.voice import VoiceOpcode
-from hubbub.server.transports.voice.webrtc.dtls import fingerprint, pack_records, self_signed_certificate
+from hubbub.server.transports.voice.webrtc.dtls import compute_fingerprint, create_self_signed_certificate, pack_records
 from hubbub.server.transports.voice.webrtc.srtp import PROFILES, SrtpSession
 from tests.server.voice.caller import Caller, DatagramQueue
 from tests.world import WAIT_TIMEOUT_SECONDS
@@ -68,8 +68,8 @@ class DtlsClient:
 
     def __init__(self, profiles: bytes = b":".join(PROFILES)) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
-        certificate = self_signed_certificate(key)
-        self.fingerprint = fingerprint(certificate)
+        certificate = create_self_signed_certificate(key)
+        self.fingerprint = compute_fingerprint(certificate)
         context = SSL.Context(SSL.DTLS_CLIENT_METHOD)
         context.use_privatekey(key)
         context.use_certificate(certificate)
@@ -104,7 +104,7 @@ class DtlsClient:
         """SHA-256 of the server's certificate."""
         certificate = self.connection.get_peer_certificate(as_cryptography=True)
         assert certificate is not None
-        return fingerprint(certificate)
+        return compute_fingerprint(certificate)
 
 
 class Browser:

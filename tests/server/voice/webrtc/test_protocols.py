@@ -43,7 +43,7 @@ def test_the_sample_request_of_the_specification_is_parsed_and_verified() -> Non
 def test_a_response_contains_the_address_and_is_smaller_than_the_request() -> None:
     request = stun.parse_binding_request(SAMPLE_REQUEST)
     assert request is not None
-    response = stun.binding_response(request, ADDRESS, SAMPLE_PASSWORD)
+    response = stun.build_binding_response(request, ADDRESS, SAMPLE_PASSWORD)
     assert response[:2] == b"\x01\x01"
     assert response[4:20] == SAMPLE_REQUEST[4:20]
     # RFC 5769, 2.2: XOR-MAPPED-ADDRESS of 192.0.2.1 port 32853.
@@ -306,7 +306,7 @@ def test_any_text_can_be_parsed_as_an_offer(text: str) -> None:
 
 
 def test_the_description_of_the_server_has_the_fields_of_the_specification() -> None:
-    assert sdp.server_description(("203.0.113.5", 50004), "ufrag", "password", DIGEST) == (
+    assert sdp.build_server_description(("203.0.113.5", 50004), "ufrag", "password", DIGEST) == (
         "m=audio 50004 ICE/SDP\nc=IN IP4 203.0.113.5\na=rtcp:50004\na=ice-ufrag:ufrag\na=ice-pwd:password\n"
         f"a=fingerprint:sha-256 {DIGEST}\na=candidate:1 1 UDP 2130706431 203.0.113.5 50004 typ host\n"
     )

@@ -81,7 +81,7 @@ def update(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
 def close(call: Call, row: StageInstanceRow, *, posts_message: bool = True) -> None:
     """End a stage instance.
 
-    Without an acting user there is no audit log entry. With `post_message=False`, for a deleted channel, no message is
+    Without an acting user there is no audit log entry. With `posts_message=False`, for a deleted channel, no message is
     posted."""
     store.delete(call.tx, row.channel_id)
     jobs.cancel_jobs(call.tx, CLOSE_JOB, _close_job_key(row))

@@ -58,11 +58,11 @@ def _on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
-    actions.end_guild(call, signal.guild_id)
+    actions.delete_guild_states(call, signal.guild_id)
 
 
 def _on_guild_suspended(call: Call, signal: GuildSuspended) -> None:
-    actions.end_guild(call, signal.guild_id)
+    actions.delete_guild_states(call, signal.guild_id)
 
 
 def move_member(call: Call, guild_id: int, user_id: int, channel_id: ChannelId | None) -> None:

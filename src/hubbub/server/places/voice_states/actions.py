@@ -60,7 +60,7 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
         before is None
         or moved_from is not None
         or before.session_id != row.session_id
-        or tickets.is_lost(call, row.guild_id, row.user_id)
+        or tickets.needs_new_server(call, row.guild_id, row.user_id)
     ):
         # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
         send_voice_server(call, row, game_session_id)
@@ -172,7 +172,7 @@ def leave_guilds(call: Call, user_id: int) -> None:
         leave(call, [row])
 
 
-def end_guild(call: Call, guild_id: GuildId) -> None:
+def delete_guild_states(call: Call, guild_id: GuildId) -> None:
     """Delete the voice states of a deleted or suspended guild. Only the voice server is notified."""
     rows = store.list_guild_states(call.tx, guild_id)
     store.delete_guild_states(call.tx, guild_id)

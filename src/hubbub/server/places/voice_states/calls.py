@@ -40,7 +40,7 @@ def put(call: Call, row: CallStateRow) -> PutResult:
     if row != before:
         store.put_participant(call.tx, row)
     is_new_session = before is None or before.session_id != row.session_id
-    return PutResult(row != before, is_new_session or tickets.is_lost(call, row.call_id, row.user_id))
+    return PutResult(row != before, is_new_session or tickets.needs_new_server(call, row.call_id, row.user_id))
 
 
 def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:

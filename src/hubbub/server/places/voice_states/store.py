@@ -1,4 +1,4 @@
-"""SQL for voice states, temporary voice channel data, calls outside guilds, tickets and voice servers."""
+"""SQL for voice states, the status and start time of voice channels, calls outside guilds, tickets and voice servers."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -133,7 +133,7 @@ def find_user_limit(tx: Tx, channel_id: int) -> int:
 
 
 class VoiceChannelRow(NamedTuple):
-    """A row of the voice_channels table: data that a voice channel has only while users are connected."""
+    """A row of the voice_channels table: the status and start time of a voice channel, deleted when the last user leaves."""
 
     channel_id: ChannelId
     guild_id: GuildId
@@ -143,7 +143,7 @@ class VoiceChannelRow(NamedTuple):
 
 
 def find_channel(tx: Tx, channel_id: int) -> VoiceChannelRow | None:
-    """Return the temporary data of a voice channel, or None."""
+    """Return the status and start time of a voice channel, or None if it has neither."""
     return tx.find(
         VoiceChannelRow,
         "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE channel_id = ?",
@@ -152,7 +152,7 @@ def find_channel(tx: Tx, channel_id: int) -> VoiceChannelRow | None:
 
 
 def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
-    """Return the temporary data of a guild's voice channels."""
+    """Return the status and start time of a guild's voice channels that have them."""
     return tx.fetch(
         VoiceChannelRow,
         "SELECT channel_id, guild_id, status, started_ms FROM voice_channels WHERE guild_id = ?",
@@ -161,7 +161,7 @@ def list_channels(tx: Tx, guild_id: int) -> list[VoiceChannelRow]:
 
 
 def delete_guild_states(tx: Tx, guild_id: int) -> None:
-    """Delete all voice data of a guild."""
+    """Delete the voice states of a guild, its channels' status and start time, its tickets and rejection counts."""
     for table in ("voice_states", "voice_channels"):
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
     for table in ("voice_tickets", "voice_failures"):
@@ -169,7 +169,7 @@ def delete_guild_states(tx: Tx, guild_id: int) -> None:
 
 
 def put_channel(tx: Tx, row: VoiceChannelRow) -> None:
-    """Insert or update the temporary data of a voice channel."""
+    """Insert or update the status and start time of a voice channel."""
     tx.run(
         "INSERT INTO voice_channels (channel_id, guild_id, status, started_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (channel_id) DO UPDATE SET status = excluded.status, started_ms = excluded.started_ms",
@@ -178,7 +178,7 @@ def put_channel(tx: Tx, row: VoiceChannelRow) -> None:
 
 
 def delete_channel(tx: Tx, channel_id: int) -> None:
-    """Delete the temporary data of a voice channel."""
+    """Delete the status and start time of a voice channel."""
     tx.run("DELETE FROM voice_channels WHERE channel_id = ?", channel_id)
 
 
@@ -192,7 +192,7 @@ def delete_all(tx: Tx) -> None:
 
 
 class CallKind(IntEnum):
-    """The owner of a call outside a guild."""
+    """The kind of a call outside a guild: the call of a lobby, or of a private channel."""
 
     LOBBY = 1
     PRIVATE = 2

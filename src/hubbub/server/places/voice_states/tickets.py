@@ -20,8 +20,8 @@ def issue(call: Call, server_id: int, user_id: int, channel_id: int, session_id:
     return token, endpoint
 
 
-def is_lost(call: Call, server_id: int, user_id: int) -> bool:
-    """Return whether a user's voice server is lost, or a server became available for a user without one."""
+def needs_new_server(call: Call, server_id: int, user_id: int) -> bool:
+    """Return whether a live voice server exists and a user's ticket is for none or for a server that is lost."""
     ticket = store.find_ticket_of_user(call.tx, server_id, user_id)
     live_endpoints = _live_endpoints(call)
     return ticket is not None and bool(live_endpoints) and ticket.endpoint not in live_endpoints

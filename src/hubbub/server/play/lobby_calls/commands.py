@@ -117,7 +117,7 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
     if (
         row is not None
         and row.session_id == session_id
-        and voice_states.tickets.is_lost(call, row.call_id, row.user_id)
+        and voice_states.tickets.needs_new_server(call, row.call_id, row.user_id)
     ):
         actions.reassign_server(call, row)
 

@@ -67,7 +67,7 @@ class VoiceSession:
         self.detached_number = 0
         """The number of the newest message at the time the last connection was lost."""
         self.resume_timer: Timer | None = None
-        """Ends the session when it can no longer be resumed; None while a client is connected."""
+        """Timer that ends the session when it can no longer be resumed; None while a client is connected."""
         self.has_ended = False
 
     @property
@@ -186,7 +186,7 @@ class VoiceCall:
         self.send_to_others(
             session, VoiceOpcode.CLIENT_DISCONNECT, protocol.ClientDisconnect(user_id=UserId(session.user_id))
         )
-        self._send(self._group.left(session.user_id, _now()))
+        self._send(self._group.remove_participant(session.user_id, _now()))
 
     # End-to-end encryption (spec/voice.md#8 to 10): the group decides which messages to send.
 
@@ -196,13 +196,13 @@ class VoiceCall:
 
     def join_dave_group(self, session: VoiceSession) -> None:
         """Add a new member to the group; must be called after its key was sent and `announce_member` informed the others."""
-        self._send(self._group.joined(session.user_id, _now(), session.dave_version))
+        self._send(self._group.add_participant(session.user_id, _now(), session.dave_version))
 
     def handle_dave_message(self, session: VoiceSession, op: int, payload: bytes | protocol.TransitionReport) -> None:
         """Handle a DAVE message of a member; ignore it from a session that is not a member."""
         if session.is_member and not session.has_ended:
             data = payload if isinstance(payload, bytes) else {"transition_id": payload.transition_id}
-            self._send(self._group.received(session.user_id, op, data, _now()))
+            self._send(self._group.handle_message(session.user_id, op, data, _now()))
 
     def close(self) -> None:
         """Stop the timer after the last member has left."""

@@ -32,7 +32,7 @@ time, discord.py waits for an event that it has already received, until it times
 SessionKey = tuple[int, int]
 """Server ID (of the guild, lobby or private channel) and user ID."""
 MakeCall = Callable[[Tx], Call]
-"""Creates the `Call` of a transaction, which is the context of an operation and not a voice call."""
+"""Function that creates the `Call` of a transaction, which is the context of an operation and not a voice call."""
 
 
 class Calls:

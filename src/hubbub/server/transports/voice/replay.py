@@ -8,7 +8,7 @@ from hubbub.protocol.voice import SEQ_MAX
 MESSAGES_MAX: Final = 512
 """Maximum number of messages that a buffer holds."""
 BYTES_MAX: Final = 1024 * 1024
-"""Total size in bytes of the messages that a buffer holds."""
+"""Maximum total size in bytes of the messages that a buffer holds."""
 AGE_MAX_SECONDS: Final = 60.0
 """Age in seconds from which on a message is discarded."""
 

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 VOICE_FRAME_BYTES_MAX: Final = 256 * 1024
 """Size in bytes above which a frame is not read and the connection is closed."""
 MISSED_HEARTBEATS_MAX: Final = 2.5
-"""Maximum number of heartbeat intervals without a heartbeat after which a connection is closed."""
+"""Number of heartbeat intervals without a heartbeat after which a connection is closed."""
 SWEEPS_PER_INTERVAL: Final = 8
 """Number of heartbeat checks per heartbeat interval."""
 GOING_AWAY: Final = 1001

@@ -40,9 +40,9 @@ def is_voice_enabled(config: Config) -> bool:
 def bind(config: Config) -> VoiceSockets:
     """Bind both sockets; raise ConfigError if the settings do not work."""
     settings = config.voice
-    tls = tls_context(settings)
+    tls = load_tls_context(settings)
     host = settings.host or config.host
-    address = public_address(config)
+    address = find_public_address(config)
     tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
@@ -66,7 +66,7 @@ def bind(config: Config) -> VoiceSockets:
     return VoiceSockets(tcp, udp, tls, endpoint, address)
 
 
-def tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
+def load_tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
     """Return the TLS context of the configured certificate, or None; raise ConfigError if it is invalid."""
     if settings.certificate_file is None:
         return None
@@ -83,7 +83,7 @@ def tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
     return context
 
 
-def public_address(config: Config) -> str:
+def find_public_address(config: Config) -> str:
     """Return the public IPv4 address of the voice server; raise ConfigError if it cannot be determined."""
     host = config.voice.public_address or config.voice.host or config.host
     try:

@@ -6,11 +6,11 @@ voice server reports events to the group and sends the returned messages, in ord
     group = DaveGroup(channel_id, sender)
     op4["dave_protocol_version"] = group.version_for(identify.max_dave_protocol_version)
     # Right after op 4, and after op 11 to the others; returns op 25, among others.
-    send(group.joined(user_id, now, version))
+    send(group.add_participant(user_id, now, version))
     # Op 26 and 28: the bytes after the opcode; op 23 and 31: the mapping in `d`.
-    send(group.received(user_id, op, data, now))
+    send(group.handle_message(user_id, op, data, now))
     # When the session has ended; not while it can be resumed.
-    send(group.left(user_id, now))
+    send(group.remove_participant(user_id, now))
     # At `group.deadline`, which may change with every call above.
     send(group.tick(now))
 
@@ -22,7 +22,7 @@ disconnected member are put into the replay buffer of its session.
 SESSION_NO_LONGER_VALID (4006), unless they are disconnected. `group.is_encrypted(user_id)` returns whether a member's
 frames are end-to-end encrypted, and `group.allows_unencrypted(now)` whether frames that are neither encrypted nor Opus
 silence may be forwarded. Only `DaveGroup(..., allows_plain_clients=True)` accepts clients without DAVE
-(`joined(..., version=0)`) and disables the encryption of the call while they are in it; otherwise such a client is
+(`add_participant(..., version=0)`) and disables the encryption of the call while they are in it; otherwise such a client is
 closed with E2EE_REQUIRED (4017) before it joins. `group.rejections` counts rejected messages of clients by reason.
 """
 

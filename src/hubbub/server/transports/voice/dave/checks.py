@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from hubbub.server.transports.voice.dave import codec
 from hubbub.server.transports.voice.dave.codec import u32, u64, vec
-from hubbub.server.transports.voice.dave.keys import parse_public_key, reference, verify
+from hubbub.server.transports.voice.dave.keys import compute_reference, parse_public_key, verify
 from hubbub.server.transports.voice.dave.proposals import Proposal, ValidatedKeyPackage
 
 KEY_PACKAGE_BYTES_MAX = 1024
@@ -62,7 +62,7 @@ def validate_key_package(data: bytes, user_id: int) -> ValidatedKeyPackage:
     if not verify(key, "KeyPackageTBS", package.unsigned(), package.signature):
         raise RejectedMessage("key package: signature")
     encoded = package.encode()
-    return ValidatedKeyPackage(user_id, package, encoded, reference("KeyPackage Reference", encoded))
+    return ValidatedKeyPackage(user_id, package, encoded, compute_reference("KeyPackage Reference", encoded))
 
 
 def require_unique_keys(key_package: ValidatedKeyPackage, taken: Collection[bytes]) -> None:

@@ -14,7 +14,7 @@ from hubbub.server.transports.voice.dave.messages import (
     OutgoingMessage,
     PrepareEpoch,
     PrepareTransition,
-    outgoing,
+    build_message,
 )
 from hubbub.server.transports.voice.dave.participants import KEY_PACKAGE_SECONDS, Participant, Transition
 from hubbub.server.transports.voice.dave.proposals import Proposal
@@ -121,11 +121,11 @@ class DaveGroup:
 
     # Events from the voice server.
 
-    def joined(self, user_id: int, now: float, version: int = DAVE_VERSION) -> list[OutgoingMessage]:
+    def add_participant(self, user_id: int, now: float, version: int = DAVE_VERSION) -> list[OutgoingMessage]:
         """Add a client that was sent op 4 and was announced to the others (op 11)."""
         if version < DAVE_VERSION and not self._allows_plain_clients:
             raise ValueError("this call does not accept clients without end-to-end encryption")
-        messages = self.left(user_id, now) if user_id in self._participants else []
+        messages = self.remove_participant(user_id, now) if user_id in self._participants else []
         participant = self._participants[user_id] = Participant(
             user_id, min(version, DAVE_VERSION), last_package_at=now
         )
@@ -136,7 +136,7 @@ class DaveGroup:
             participant.missing_since = now
         return messages + self._advance(now)
 
-    def left(self, user_id: int, now: float) -> list[OutgoingMessage]:
+    def remove_participant(self, user_id: int, now: float) -> list[OutgoingMessage]:
         """Remove a client whose session has ended; not for a client that may still resume."""
         if self._participants.pop(user_id, None) is None:
             return []
@@ -151,7 +151,7 @@ class DaveGroup:
             messages += self._remove_founder(user_id, now)
         return messages + self._advance(now)
 
-    def received(
+    def handle_message(
         self, user_id: int, op: int, payload: bytes | Mapping[str, object], now: float
     ) -> list[OutgoingMessage]:
         """Handle op 23, 26, 28 or 31 of a client. Invalid messages are counted in `rejections` and otherwise ignored.
@@ -250,7 +250,7 @@ class DaveGroup:
         participant.reset(now)
         return [
             *self._remove_founder(participant.user_id, now),
-            outgoing([participant.user_id], DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION)),
+            build_message([participant.user_id], DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION)),
         ]
 
     # Proposals.
@@ -267,7 +267,7 @@ class DaveGroup:
             to = self._with_package(self._participants.values())
             return [
                 *self._restart(now),
-                *([outgoing(to, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(DAVE_VERSION, 0))] if to else []),
+                *([build_message(to, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(DAVE_VERSION, 0))] if to else []),
             ]
         if self._batch or self._settle_due is not None:
             return []
@@ -322,7 +322,7 @@ class DaveGroup:
         self._batch = {proposal.ref: proposal for proposal in batch}
         self._await_commit(now)
         return [
-            outgoing(
+            build_message(
                 (participant.user_id for participant in members), DaveOpcode.PROPOSALS, proposals.encode_append(batch)
             )
         ]
@@ -380,7 +380,7 @@ class DaveGroup:
         transition = self._new_transition(now, DAVE_VERSION)
         transition.committer = committer.user_id
         prefix = codec.u16(transition.id)
-        messages = [outgoing(members, DaveOpcode.ANNOUNCE_COMMIT, prefix + message)]
+        messages = [build_message(members, DaveOpcode.ANNOUNCE_COMMIT, prefix + message)]
         newcomers: list[int] = []
         for proposal in batch.values():
             key_package = proposal.key_package
@@ -397,7 +397,9 @@ class DaveGroup:
             participant.entry_transition = transition.id
             newcomers.append(participant.user_id)
             messages.append(
-                outgoing([participant.user_id], DaveOpcode.WELCOME, prefix + welcome.only(key_package.ref).encode())
+                build_message(
+                    [participant.user_id], DaveOpcode.WELCOME, prefix + welcome.only(key_package.ref).encode()
+                )
             )
         if tree.epoch == 1:
             committer.entry_transition = transition.id
@@ -443,7 +445,7 @@ class DaveGroup:
         if transition.version:
             self._plain_until = None
         to = transition.recipients - transition.failed
-        return [outgoing(to, DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
+        return [build_message(to, DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
 
     def _drop_from_transitions(self, user_id: int) -> list[OutgoingMessage]:
         """Remove a member from all transitions, and execute those that waited only for it."""
@@ -478,7 +480,7 @@ class DaveGroup:
         to = self._with_package(self._participants.values())
         for user_id in to:
             self._participants[user_id].reset(now)
-        return [outgoing(to, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))] if to else []
+        return [build_message(to, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))] if to else []
 
     # Clients without end-to-end encryption (`allows_plain_clients` only).
 
@@ -497,7 +499,9 @@ class DaveGroup:
         transition = self._new_transition(now, 0)
         transition.recipients.update(participant.user_id for participant in dave_participants)
         transition.waiting.update(transition.recipients)
-        return [outgoing(transition.recipients, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(0, transition.id))]
+        return [
+            build_message(transition.recipients, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(0, transition.id))
+        ]
 
     def _upgrade(self, now: float) -> list[OutgoingMessage]:
         """Enable the encryption of the call after the last client without encryption has left."""
@@ -505,7 +509,7 @@ class DaveGroup:
         self._plain_until = now + UPGRADE_SECONDS
         # A pending downgrade must not be executed: it would take effect after the new epoch.
         self._clear_group()
-        messages = [outgoing(self._participants, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))]
+        messages = [build_message(self._participants, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))]
         for participant in self._participants.values():
             participant.reset(now)
             messages += self._external_sender_messages(participant)
@@ -516,7 +520,7 @@ class DaveGroup:
         if participant.has_external_sender:
             return []
         participant.has_external_sender = True
-        return [outgoing([participant.user_id], DaveOpcode.EXTERNAL_SENDER, self._sender.package)]
+        return [build_message([participant.user_id], DaveOpcode.EXTERNAL_SENDER, self._sender.package)]
 
 
 def _require_bytes(payload: object) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hubbub.server.transports.voice.dave import proposals
 from hubbub.server.transports.voice.dave.keys import ExternalSender
-from hubbub.server.transports.voice.dave.messages import DaveOpcode, OutgoingMessage, outgoing
+from hubbub.server.transports.voice.dave.messages import DaveOpcode, OutgoingMessage, build_message
 from hubbub.server.transports.voice.dave.proposals import Proposal, ValidatedKeyPackage
 
 
@@ -40,8 +40,10 @@ class InitialGroup:
         if self._adds:
             # A client must not receive its own Add: davey treats that as an error.
             messages = [
-                outgoing(self._adds, DaveOpcode.PROPOSALS, proposals.encode_append([proposal])),
-                outgoing([key_package.user_id], DaveOpcode.PROPOSALS, proposals.encode_append(self._adds.values())),
+                build_message(self._adds, DaveOpcode.PROPOSALS, proposals.encode_append([proposal])),
+                build_message(
+                    [key_package.user_id], DaveOpcode.PROPOSALS, proposals.encode_append(self._adds.values())
+                ),
             ]
         self._adds[key_package.user_id] = proposal
         return messages
@@ -61,11 +63,11 @@ class InitialGroup:
         messages: list[OutgoingMessage] = []
         for founder_id in self._adds:
             old_proposals = [proposal for other_id, proposal in old_adds.items() if other_id != founder_id]
-            messages.append(outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.encode_revoke(old_proposals)))
+            messages.append(build_message([founder_id], DaveOpcode.PROPOSALS, proposals.encode_revoke(old_proposals)))
             new_proposals = self.proposals_for(founder_id)
             if new_proposals:
                 messages.append(
-                    outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.encode_append(new_proposals.values()))
+                    build_message([founder_id], DaveOpcode.PROPOSALS, proposals.encode_append(new_proposals.values()))
                 )
         return messages
 

@@ -40,7 +40,7 @@ def labeled_content(label: str, content: bytes) -> bytes:
     return vec(f"MLS 1.0 {label}".encode()) + vec(content)
 
 
-def reference(label: str, content: bytes) -> bytes:
+def compute_reference(label: str, content: bytes) -> bytes:
     """Return the reference (hash) of a proposal or a key package."""
     return hashlib.sha256(labeled_content(label, content)).digest()
 

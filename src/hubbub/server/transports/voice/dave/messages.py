@@ -57,6 +57,6 @@ class OutgoingMessage(NamedTuple):
     """Bytes for a binary opcode, without sequence number and opcode; otherwise the value of `d`."""
 
 
-def outgoing(to: Iterable[int], op: DaveOpcode, payload: Payload) -> OutgoingMessage:
-    """Return a message to these users."""
+def build_message(to: Iterable[int], op: DaveOpcode, payload: Payload) -> OutgoingMessage:
+    """Build a message to the users `to`."""
     return OutgoingMessage(tuple(to), op, payload)

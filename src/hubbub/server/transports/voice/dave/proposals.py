@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hubbub.server.transports.voice.dave import codec
 from hubbub.server.transports.voice.dave.codec import u16, u32, u64, vec
-from hubbub.server.transports.voice.dave.keys import ExternalSender, reference
+from hubbub.server.transports.voice.dave.keys import ExternalSender, compute_reference
 
 # ProposalType of RFC 9420.
 _ADD = 1
@@ -69,7 +69,7 @@ def _sign_proposal(sender: ExternalSender, group_id: bytes, epoch: int, proposal
     framed = u16(codec.PUBLIC_MESSAGE) + content
     # RFC 9420, 6.1: an external sender does not sign the group context, so the server need not know the tree.
     signature = vec(sender.sign("FramedContentTBS", u16(codec.MLS_10) + framed))
-    return u16(codec.MLS_10) + framed + signature, reference("Proposal Reference", framed + signature)
+    return u16(codec.MLS_10) + framed + signature, compute_reference("Proposal Reference", framed + signature)
 
 
 def encode_append(proposals: Iterable[Proposal]) -> bytes:

@@ -84,7 +84,7 @@ class BrowserTransport:
     @property
     def description(self) -> str:
         """The description of the server for the client's SDP answer."""
-        return sdp.server_description(
+        return sdp.build_server_description(
             self._browsers.public_address, self.ufrag, self.password, self._browsers.identity.fingerprint
         )
 
@@ -120,7 +120,7 @@ class BrowserTransport:
         self._browsers.add_address(self, address)
         if self.address is None or (request.has_use_candidate and address != self.address):
             self._select_address(address)
-        self._browsers.send(stun.binding_response(request, address, self.password), address)
+        self._browsers.send(stun.build_binding_response(request, address, self.password), address)
 
     def receive(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from an address of the browser that is not STUN."""

@@ -41,8 +41,8 @@ class DtlsIdentity:
 
     def __init__(self) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
-        certificate = self_signed_certificate(key)
-        self.fingerprint = fingerprint(certificate)
+        certificate = create_self_signed_certificate(key)
+        self.fingerprint = compute_fingerprint(certificate)
         """SHA-256 of the certificate, as in SDP."""
         self.context = SSL.Context(SSL.DTLS_SERVER_METHOD)
         self.context.use_privatekey(key)
@@ -154,7 +154,7 @@ class DtlsAssociation:
         profile = PROFILES.get(self._connection.get_selected_srtp_profile())
         if certificate is None or profile is None:
             raise DtlsError
-        if not hmac.compare_digest(fingerprint(certificate), self._remote_fingerprint):
+        if not hmac.compare_digest(compute_fingerprint(certificate), self._remote_fingerprint):
             raise DtlsError
         keying = self._connection.export_keying_material(_EXPORTER_LABEL, profile.keying_bytes)
         self.session = SrtpSession(profile, keying, is_server=True)
@@ -190,7 +190,7 @@ def pack_records(data: bytes) -> list[bytes]:
     return [*datagrams, current] if current else datagrams
 
 
-def self_signed_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+def create_self_signed_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
     """Return a self-signed certificate for a DTLS association."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "WebRTC")])
     return (
@@ -205,6 +205,6 @@ def self_signed_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate
     )
 
 
-def fingerprint(certificate: x509.Certificate) -> str:
+def compute_fingerprint(certificate: x509.Certificate) -> str:
     """Return the SHA-256 of a certificate in the form of SDP: pairs of upper-case digits with colons."""
     return certificate.fingerprint(hashes.SHA256()).hex(":").upper()

@@ -140,7 +140,7 @@ def _checked_types(codecs: dict[str, int], retransmissions: dict[str, int]) -> P
     return PayloadTypes(codecs, retransmissions)
 
 
-def server_description(address: tuple[str, int], ufrag: str, password: str, fingerprint: str) -> str:
+def build_server_description(address: tuple[str, int], ufrag: str, password: str, fingerprint: str) -> str:
     """Return the description of the server from which a client builds its SDP answer."""
     ip, port = address
     return (

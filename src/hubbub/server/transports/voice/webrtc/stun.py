@@ -92,7 +92,7 @@ def parse_binding_request(packet: bytes) -> BindingRequest | None:
     return BindingRequest(packet, transaction_id, local_ufrag.decode(), has_use_candidate, integrity_offset)
 
 
-def binding_response(request: BindingRequest, address: tuple[str, int], password: str) -> bytes:
+def build_binding_response(request: BindingRequest, address: tuple[str, int], password: str) -> bytes:
     """Return the success response to a request; `address` is the IPv4 address and port that the request came from."""
     port = address[1] ^ int.from_bytes(MAGIC_COOKIE[:2], "big")
     ip = bytes(left ^ right for left, right in zip(socket.inet_aton(address[0]), MAGIC_COOKIE, strict=True))
