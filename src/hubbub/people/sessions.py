@@ -15,7 +15,7 @@ from hubbub.protocol.shared_enums import TERMINAL_CLOSE_CODES
 CONNECT_TIMEOUT_SECONDS: Final = 60.0
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 ATTEMPTS_MAX: Final = 5
-"""Maximum number of consecutive failed connections, after which the session ends."""
+"""Number of consecutive failed connections after which the session ends."""
 ABNORMAL_CLOSE_CODE: Final = 1006
 """Close code of a connection that ended without a close frame."""
 RESUMABLE_CLOSE_CODE: Final = CloseCode.UNKNOWN_ERROR

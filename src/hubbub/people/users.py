@@ -25,7 +25,7 @@ from hubbub.protocol.resources.skus import LIST_SKUS
 from hubbub.protocol.resources.subscriptions import CREATE_PURCHASE
 
 if TYPE_CHECKING:
-    # Imported at the first call, because its libraries are optional.
+    # The import is local, because the libraries of the module are optional.
     from hubbub.people.voice import VoiceClient
 
 

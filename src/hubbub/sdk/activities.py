@@ -36,7 +36,7 @@ SETTABLE_TYPES: Final = frozenset(
 """Types of activities that a game can set."""
 NO_PLATFORMS: Final = ActivityGamePlatforms(0)
 URL_MIN: Final = 2
-"""Minimum length of the URLs of details and state (spec/sdk.md#10.1)."""
+"""Minimum length of the URLs of details and state, in characters (spec/sdk.md#10.1)."""
 SECONDS_MAX: Final = 10**11
 """A timestamp below this value is read as seconds, not milliseconds (decisions/0041)."""
 

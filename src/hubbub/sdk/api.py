@@ -213,7 +213,7 @@ class RequestBody(NamedTuple):
 
 def _major_parameter(parameters: Mapping[str, int | str]) -> str:
     """Return the name and value of the path parameter that has rate limits of its own; empty if there is none."""
-    # Imported here, because games should not wait for the declarations of operations at startup.
+    # The import is local, because games should not wait for the declarations of operations at startup.
     from hubbub.protocol.operation import MAJOR_PARAMETERS
 
     return next((f"{name}={parameters[name]}" for name in MAJOR_PARAMETERS if name in parameters), "")

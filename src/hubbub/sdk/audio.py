@@ -1,7 +1,7 @@
 """Audio input and output of calls, in frames of 20 ms: 16-bit samples, 48 kHz, two channels.
 
 The SDK has no audio engine. A game subclasses `AudioBackend` to connect one, or uses the audio callbacks of a call.
-`AudioBackend` itself is a virtual device: it captures silence and discards what is played.
+`AudioBackend` itself is a virtual device: it captures silence and discards the played audio.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -45,7 +45,7 @@ OFFLINE_STATUS: Final = "offline"
 
 
 class CachedUser(Struct):
-    """The parts of a user that a game can read."""
+    """The fields of a user that a game can read."""
 
     username: str
     global_name: str | None = None
@@ -138,7 +138,7 @@ class CachedMessage(Struct, eq=False, weakref=True):
 
     id: int
     channel_id: int = 0
-    """ID of the channel; of the linked channel or the lobby for a lobby message."""
+    """ID of the channel; for a lobby message, the ID of the linked channel or of the lobby."""
     lobby_id: int = 0
     """ID of the lobby; 0 outside of lobbies."""
     author_id: int = 0

@@ -19,7 +19,7 @@ class CallbackQueue:
     def __init__(self, on_put: Callable[[], None] | None = None) -> None:
         self._queue: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self.on_put = on_put
-        """Called after each `put`, from any thread; None if only the game's thread calls `run`."""
+        """Function called after each `put`, from any thread; None if only the game's thread calls `run`."""
         self.owner_thread: int | None = None if _free_threaded else threading.get_ident()
         """Identifier of the only thread that may use the client; None if every thread may."""
         self.is_closed = False

@@ -61,7 +61,7 @@ class CallState:
         self.callbacks: dict[str, Callable[..., object]] = {}
         """Callbacks by event name: `status`, `participant`, `voice_state` and `speaking`."""
         self.on_settings_changed: Callable[[], None] = lambda: None
-        """Called when `self_mute` or `self_deaf` changes."""
+        """Function called when `self_mute` or `self_deaf` changes."""
         self.should_be_joined = False
         """Whether the client wants to be in the call; `call_signaling.CallSignaling` sends these calls to the platform."""
         self.ticket: VoiceTicket | None = None
@@ -96,7 +96,7 @@ class CallState:
         self._core.callback_queue.put(self._run_callback, event, args)
 
     def _run_callback(self, event: str, args: tuple[Any, ...]) -> None:
-        # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
+        # The callback is looked up on delivery, so that one that was replaced or reset meanwhile is not called.
         callback = self.callbacks.get(event)
         if callback is not None:
             callback(*args)

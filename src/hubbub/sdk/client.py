@@ -115,7 +115,7 @@ class Client(MoveOnly):
         rpc_clients: list[RpcClient] = []
 
         def rpc() -> RpcClient:
-            # Created on first use: most games never need it.
+            # The RPC client is created on first use, because most games never need it.
             if not rpc_clients:
                 rpc_clients.append(RpcClient(core))
             return rpc_clients[0]

@@ -14,9 +14,9 @@ Clock = Callable[[], int]
 """Function that returns the current time as Unix milliseconds."""
 
 DATE_TOLERANCE_MS: Final = 3000
-"""Tolerance of the Date header, which has whole seconds and arrives late: within it a more exact estimate is kept."""
+"""Tolerance of the Date header in milliseconds; the header has whole seconds and arrives late, so an estimate within it stays."""
 JUMP_MIN_MS: Final = 1000
-"""Smallest change of the estimate that watchers are notified of: the clock was set, or the machine slept."""
+"""Minimum change of the estimate in milliseconds that watchers are notified of: the clock was set, or the machine slept."""
 
 
 def read_machine_ms() -> int:

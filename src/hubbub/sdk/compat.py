@@ -153,5 +153,5 @@ globals().update(_module_names())
 
 
 def __getattr__(name: str) -> Any:
-    # Tells type checkers that the module has names that are created at import.
+    # This function makes type checkers accept the names that are created at import.
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

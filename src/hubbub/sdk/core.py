@@ -130,7 +130,7 @@ class Core:
         self.callback_queue.put(self._deliver, event, args)
 
     def _deliver(self, event: str, args: tuple[Any, ...]) -> None:
-        # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
+        # The callback is looked up on delivery, so that one that was replaced or reset meanwhile is not called.
         callback = self.callbacks.get(event)
         if callback is not None:
             callback(*args)

@@ -74,13 +74,13 @@ class Events:
         self.is_disclosed = False
         """Whether the disclosure was shown to the player: the chat client shows the same messages as the game."""
         self.on_disclosed: Callable[[], None] = lambda: None
-        """Called when `is_disclosed` becomes true."""
+        """Function called when `is_disclosed` becomes true."""
         self.on_voice_state: VoiceStateListener = lambda lobby_id, user_id, new, previous: None
-        """Called when a voice state in a lobby's call changed."""
+        """Function called when a voice state in a lobby's call changed."""
         self.on_voice_server: Callable[[LobbyVoiceServer], None] = lambda payload: None
-        """Called with the voice server of a lobby's call."""
+        """Function called with the voice server of a lobby's call."""
         self.on_lobby_removed: Callable[[int], None] = lambda lobby_id: None
-        """Called with the ID of a lobby that the current user is no longer a member of."""
+        """Function called with the ID of a lobby that the current user is no longer a member of."""
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._previous_session: CacheSnapshot | None = None
         """State of the cache before the session that is being established; None otherwise."""

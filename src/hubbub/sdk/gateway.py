@@ -142,9 +142,9 @@ class Gateway:
         self.before_session: Callable[[], Any] | None = None
         """Coroutine function that inspects the token before each new session."""
         self.on_token_rejected: Callable[[], None] = lambda: None
-        """Called when the platform rejects the token."""
+        """Function called when the platform rejects the token."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        """Waits for a number of seconds before a reconnect; tests replace it."""
+        """Function that waits for a number of seconds before a reconnect; tests replace it."""
         core.close_hooks.append(self.close)
 
     @property
@@ -253,7 +253,7 @@ class Gateway:
             try:
                 if self._session is None and self.before_session is not None:
                     await self.before_session()
-                # A single try, because the game sees each wait as the status HttpWait.
+                # Make only one attempt, because the game sees each wait as the status HttpWait.
                 response = await self._core.request(resources.gateway.GET_GATEWAY, tries=1)
                 url: str = msgspec.json.decode(response)["url"]
                 return url

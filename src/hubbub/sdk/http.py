@@ -257,7 +257,7 @@ def parse_error_response(status: int, headers: Mapping[str, str], body: bytes) -
     except (msgspec.DecodeError, UnicodeDecodeError):
         payload = None
     if not isinstance(payload, dict):
-        # Not a response of the platform; an intermediary such as a proxy sent it.
+        # The response is not from the platform: an intermediary such as a proxy sent it.
         payload = {}
     code = payload.pop("code", 0)
     message = payload.pop("message", None)

@@ -173,7 +173,7 @@ class Invites:
             raise validation_error("The sender is no longer in the activity of the invite")
         accepted_message_ids = self._events.accepted_message_ids
         is_first_attempt = invite.message_id not in accepted_message_ids
-        # Recorded before the request, because the event may arrive before the response.
+        # Record the invite before the request, because the event may arrive before the response.
         accepted_message_ids.add(invite.message_id)
         query = resources.user_messages.GetActivityJoinSecret()
         if invite.channel_id:

@@ -20,7 +20,7 @@ VOICE_FILES_MAX: Final = 5
 """Maximum number of voice log files of the previous run that are renamed."""
 MASK: Final = "[filtered]"
 SECRET_LENGTH_MIN: Final = 8
-"""Minimum length of a secret that is masked; shorter values would mask ordinary text."""
+"""Minimum length of a masked secret, in characters; masking shorter values would mask ordinary text."""
 _AUTHORIZATION_PATTERN: Final = re.compile(r"(?i)\b(bearer|bot)\s+[\w\-.~+/=]{8,}")
 """Matches an Authorization header, even if its token was never passed to `add_secrets`."""
 _SECRET_FIELD_PATTERN: Final = re.compile(

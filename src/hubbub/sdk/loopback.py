@@ -9,7 +9,7 @@ PATH: Final = "/callback"
 REQUEST_BYTES_MAX: Final = 16_384
 REQUEST_TIMEOUT_SECONDS: Final = 10.0
 ACCEPT_ITERATIONS: Final = 5
-"""Loop iterations from the arrival of a connection to the start of its task, plus one."""
+"""Number of loop iterations from the arrival of a connection to the start of its task, plus one."""
 
 _PAGE: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
@@ -55,7 +55,7 @@ class LoopbackServer:
             async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, title, text = self._handle_request(head)
-            # Imported here, because its table of entities takes time at the start of a game.
+            # The import is local, because the module's table of entities takes time at the start of a game.
             from html import escape
 
             body = _PAGE.format(title=escape(title), text=escape(text)).encode()

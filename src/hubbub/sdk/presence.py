@@ -66,7 +66,7 @@ class Presence:
         self._send_lock = asyncio.Lock()
         """Held while an update waits for the rate limit or is sent."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        """Waits for a number of seconds; tests replace it."""
+        """Function that waits for a number of seconds; tests replace it."""
         gateway.get_presence = self._presence_for_identify
         core.status_watchers.append(self._status_changed)
 

@@ -28,11 +28,11 @@ class RelationshipOperations(NamedTuple):
     """Operations on relationships of one kind."""
 
     request: "Operation[Any, Any]"
-    """Sends a friend request to a username."""
+    """Operation that sends a friend request to a username."""
     set: "Operation[Any, Any]"
-    """Sends or accepts a friend request, or blocks a user."""
+    """Operation that sends or accepts a friend request, or blocks a user."""
     delete: "Operation[Any, Any]"
-    """Removes a relationship."""
+    """Operation that removes a relationship."""
 
 
 class Relationships:

@@ -43,7 +43,7 @@ class CacheSnapshot:
                 yield from self._lobby_changes(previous, current)
 
     def _changed_users(self, cache: Cache) -> list[int]:
-        """Return the IDs of the users whose data, profiles or presence changed, except the current user's presence."""
+        """Return the IDs of the users whose fields, profiles or presence changed, except the presence of the current user."""
         changed = {
             user_id for user_id, previous in self._users.items() if cache.users.get(user_id, previous) != previous
         }
@@ -105,10 +105,10 @@ class CacheSnapshot:
 
 
 def _visible_presence(presence: CachedPresence | None) -> tuple[str, list[Any]]:
-    """Return the parts of a presence that a game can read; a missing presence is offline."""
+    """Return the fields of a presence that a game can read; a missing presence is offline."""
     return (OFFLINE_STATUS, []) if presence is None else (presence.status, presence.activities)
 
 
 def _visible_member(member: CachedMember) -> tuple[Any, ...]:
-    """Return the parts of a lobby member that a game can read."""
+    """Return the fields of a lobby member that a game can read."""
     return member.metadata, member.flags, bool(member.is_connected), member.additional_name

@@ -98,7 +98,7 @@ class Tokens:
         self.restart_session: Callable[[], Any] | None = None
         """Coroutine function that starts a new gateway session."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        """Waits for a number of seconds between polls; tests replace it."""
+        """Function that waits for a number of seconds between polls; tests replace it."""
         core.close_hooks.append(self._close)
         core.clock.jump_watchers.append(self._schedule_expiry_callback)
 

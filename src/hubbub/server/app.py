@@ -128,7 +128,7 @@ class App:
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
         self.on_fatal: Callable[[], None] | None = None
-        """Called when the process must stop, because another one took over its process number."""
+        """Function called when the process must stop, because another one took over its process number."""
         self._process_lease: ProcessLease | None = None
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
         self._presence_feed: PresenceFeed | None = None

@@ -135,7 +135,7 @@ class Clock:
         self._background = background
         self._context = context
         self.on_change: Callable[[Any], None] | None = None
-        """Called with every new state of the clock, on the thread of the actors."""
+        """Function called with every new state of the clock, on the thread of the actors."""
 
     def _run_request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Result:
         __tracebackhide__ = True

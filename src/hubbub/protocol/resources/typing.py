@@ -33,7 +33,7 @@ TYPING_START = Event(
     dm_intents=Intents.DIRECT_MESSAGE_TYPING,
 )
 
-# Also requires the permissions in the channel that CREATE_MESSAGE requires.
+# The handler also requires the permissions in the channel that CREATE_MESSAGE requires.
 TRIGGER_TYPING_INDICATOR = Operation(
     "POST",
     "/channels/{channel_id}/typing",

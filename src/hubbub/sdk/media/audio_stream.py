@@ -28,7 +28,7 @@ TRAILING_SILENCE_FRAMES: Final = 5
 KEEPALIVE_FRAMES: Final = 250
 """Number of frames without a packet, 5 seconds, after which a keepalive is sent."""
 QUIET_FRAMES_MAX: Final = 10
-"""Maximum number of frames without audio after which a user is no longer speaking."""
+"""Number of frames without audio after which a user counts as no longer speaking."""
 DATAGRAMS_PER_READ_MAX: Final = 256
 """Maximum number of datagrams read per call, so that the voice thread stays on time."""
 SPEAKERS_MAX: Final = 128
@@ -59,7 +59,7 @@ class CallSettings(GateSettings, Protocol):
 
 
 class RemoteParticipant:
-    """Receiving side of one remote participant: jitter buffer, decoder and concealment of lost frames."""
+    """The received audio of one remote participant: jitter buffer, decoder and concealment of lost frames."""
 
     def __init__(self, user_id: int) -> None:
         self.user_id = user_id
@@ -154,7 +154,7 @@ class AudioStream:
         self.is_removed = False
         """Whether the stream is to be removed from the voice thread."""
 
-    # Called on the network thread; each method makes a single atomic assignment
+    # Methods for the network thread; each makes a single atomic assignment
 
     def set_user(self, ssrc: int, user_id: int) -> None:
         """Record the user of an SSRC."""
@@ -165,7 +165,7 @@ class AudioStream:
         """Remove the SSRCs of a user who left."""
         self._users = {ssrc: owner_id for ssrc, owner_id in self._users.items() if owner_id != user_id}
 
-    # Called on the voice thread
+    # Methods for the voice thread
 
     def read(self) -> None:
         """Read the datagrams that have arrived."""

@@ -7,7 +7,7 @@ PLAYOUT_DELAY_FRAMES: Final = 3
 BUFFERED_FRAMES_MAX: Final = 12
 """Maximum number of buffered frames; with more, the oldest are dropped until `PLAYOUT_DELAY_FRAMES` frames are left."""
 EMPTY_READS_MAX: Final = 10
-"""Maximum number of empty reads after which the speaker has stopped and the next frame is buffered again."""
+"""Number of empty reads after which the speaker counts as silent, so that the next frame is buffered again."""
 SEQUENCE_JUMP_MAX: Final = 100
 """Distance from the expected sequence number at which the buffer restarts."""
 

@@ -42,13 +42,13 @@ RECONNECT_TIMEOUT_SECONDS: Final = 120.0
 MOVE_TIMEOUT_SECONDS: Final = 5.0
 """Maximum time to wait for a new ticket after `VoiceCloseCode.DISCONNECTED`, in seconds."""
 GROUP_TIMEOUT_SECONDS: Final = 5.0
-"""Maximum time to wait for the encryption group before the status becomes Connected; audio needs the group."""
+"""Maximum time to wait for the encryption group before the status becomes Connected, in seconds; audio needs the group."""
 SILENT_FRAMES_MAX: Final = 1000
-"""Frames without a packet, 20 seconds, after which UDP counts as lost; the server sends a report every 5 seconds."""
+"""Number of frames without a packet, 20 seconds, after which UDP counts as lost; the server sends a report every 5 seconds."""
 CHECK_INTERVAL_SECONDS: Final = 1.0
-"""Interval of the connection checks."""
+"""Interval of the connection checks, in seconds."""
 STABLE_AFTER_SECONDS: Final = 10.0
-"""Time after which a connection counts as stable and its failure count is reset."""
+"""Time in seconds after which a connection counts as stable and its failure count is reset."""
 RECONNECT_DELAY_MIN_SECONDS: Final = 0.25
 RECONNECT_DELAY_MAX_SECONDS: Final = 8.0
 SOCKET_CLOSE_TIMEOUT_SECONDS: Final = 0.25

@@ -22,7 +22,7 @@ MESSAGE_BYTES_MAX: Final = 1024 * 1024
 BINARY_HEADER_BYTES: Final = 3
 """Length in bytes of the header of a received binary message: a sequence number of two bytes and the opcode."""
 UNACKNOWLEDGED_HEARTBEATS_MAX: Final = 2
-"""Maximum number of heartbeats without an acknowledgment after which the connection is closed."""
+"""Number of heartbeats without an acknowledgment after which the connection is closed."""
 LEAVE_CLOSE_CODE: Final = 1000
 """Close code with which the client leaves the call."""
 UNRESPONSIVE_CLOSE_CODE: Final = 4000

@@ -33,7 +33,7 @@ def open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
     """Return the bus that the configuration selects; it is not started."""
     if config.nats_url is None:
         return LocalBus(metrics)
-    # Imported late, because the single-process default starts in half the time without the NATS library.
+    # The import is local, because the single-process default starts in half the time without the NATS library.
     from hubbub.server.core.bus_nats import NatsBus
 
     return NatsBus(
@@ -56,7 +56,7 @@ def new_clock(config: Config) -> Clock:
 def open_database(config: Config) -> Database:
     """Return the store that the configuration selects; it is not started."""
     if config.database_url is not None:
-        # Imported late, because the embedded default starts faster without the PostgreSQL library.
+        # The import is local, because the embedded default starts faster without the PostgreSQL library.
         from hubbub.server.core.postgres import PostgresDatabase
 
         return PostgresDatabase(config.database_url)

@@ -160,7 +160,7 @@ class SecretFilter(logging.Filter):
         record.msg = self.secrets.clean(message)
         record.args = None
         record.message = record.msg
-        # Rendered by the filter, so that no later formatter prints the uncleaned exception or its cause.
+        # The filter renders the exception, so that no later formatter prints it or its cause uncleaned.
         if record.exc_info:
             record.exc_text = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
         record.exc_info = None

@@ -124,7 +124,7 @@ class SmtpMailer:
 
     async def send(self, mail: Mail) -> None:
         """Send a mail."""
-        # Imported late, because most processes never send mail.
+        # The import is local, because most processes never send mail.
         import aiosmtplib
 
         message = self._build_message(mail)

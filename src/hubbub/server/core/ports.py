@@ -60,7 +60,7 @@ class MultiPort(Generic[P, R]):
         except KeyError:
             raise _unbound_error(self.name) from None
         results: list[R] = []
-        # Faster than a comprehension, which would need a closure.
+        # A loop is faster than a comprehension, which would need a closure.
         for function in functions:
             results.append(function(call, *args, **kwargs))
         return results

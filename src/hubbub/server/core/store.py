@@ -187,9 +187,9 @@ class Database(ABC):
     """Runs plain functions inside transactions, in threads or, if they are short, on the event loop."""
 
     on_commit: Callable[[list[Dispatch]], None]
-    """Called on the event loop after a commit with the events to publish; set by the App."""
+    """Function called on the event loop after a commit with the events to publish; set by the App."""
     on_wake: Callable[[], None]
-    """Called on the event loop after a commit that enqueued a job; set by the App."""
+    """Function called on the event loop after a commit that enqueued a job; set by the App."""
 
     def __init__(self) -> None:
         self.on_commit = lambda dispatches: None

@@ -72,7 +72,7 @@ def parse_token(text: str) -> ParsedToken:
         raise errors.INVALID_OIDC_TOKEN()
     header, claims = _decode_part(parts[0]), _decode_part(parts[1])
     if header.get("alg") not in wire.ALGORITHMS:
-        # Also rejects `none` and symmetric algorithms (HS256 with a public key as its secret).
+        # This check also rejects `none` and symmetric algorithms (HS256 with a public key as its secret).
         raise errors.INVALID_OIDC_TOKEN()
     if not isinstance(header.get("kid"), str) or not header["kid"]:
         raise errors.OIDC_TOKEN_WITHOUT_KID()

@@ -12,7 +12,7 @@ ERRORS_MAX: Final = 20
 HEADER: Final = "user_id"
 """Header of the files that the server returns."""
 HEADER_LENGTH_MAX: Final = 64
-"""Maximum number of characters after which the header of an uploaded file is cut off."""
+"""Maximum length of the header of an uploaded file, in characters; a longer header is cut off."""
 QUOTED_VALUE_LENGTH_MAX: Final = 64
 """Maximum number of characters of an invalid value that an error message quotes."""
 

@@ -160,7 +160,7 @@ class Commands:
 
 def _decode_payload(command: Command[Any], data: msgspec.Raw) -> Any:
     try:
-        # Decoded like HTTP request bodies, because of values that a store cannot hold: NUL is removed from text, and
+        # Payloads are decoded like HTTP request bodies, because a store cannot hold some values: NUL is removed from text, and
         # integers over 64 bits are rejected.
         return decoding.decode(bytes(data), command.payload)
     except (ApiError, ValueError) as error:

@@ -88,9 +88,9 @@ class GuildHub:
         self._context = context
         self._create_packet = create_packet
         self._on_empty = on_empty
-        """Called when the last session has left the hub."""
+        """Function called when the last session has left the hub."""
         self._on_missed_events = on_missed_events
-        """Called with sessions that missed events."""
+        """Function called with sessions that missed events."""
         self._members: dict[int, SeatedMember] = {}
         self._standings: Standings | None = None
         self._timeout_end_ms = 0

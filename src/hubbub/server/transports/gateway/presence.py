@@ -102,7 +102,7 @@ class PresenceFeed:
         self._deliver_local = deliver_local
         """Delivers an event to this node's sessions only."""
         self._on_lost_sessions = on_lost_sessions
-        """Called with the sessions of a node that stopped responding."""
+        """Function called with the sessions of a node that stopped responding."""
         self.node = secrets.token_hex(8)
         self._last_message_at: dict[str, float] = {}
         """Node to the time of its last message, in seconds of the event loop's clock."""

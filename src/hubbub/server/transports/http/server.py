@@ -128,7 +128,7 @@ class HttpServer:
         self._faults = faults if faults is not None else Faults()
         self._trace = trace if trace is not None else Trace()
         self._settle = settle
-        """Waits until the other processes have received published events; None if there are no other processes."""
+        """Function that waits until the other processes have received published events; None if there are no other processes."""
         self._routes = list(routes)
         self._not_found_handler: Handler | None = None
         self._bodies = BodyReader(config.http)

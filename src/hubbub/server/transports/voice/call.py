@@ -158,7 +158,7 @@ class VoiceCall:
         for other in new_members:
             session.known_ssrcs[other.user_id] = other.peer.ssrc
             self._send_client_info(other, session)
-            # Also sent for members who do not speak, because it maps SSRCs to users.
+            # SPEAKING is also sent for members who do not speak, because it maps SSRCs to users.
             session.send_buffered(VoiceOpcode.SPEAKING, _speaking_payload(other))
             if other.video is not None:
                 session.send_buffered(VoiceOpcode.VIDEO, other.video)

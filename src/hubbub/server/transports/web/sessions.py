@@ -115,7 +115,7 @@ class WebSession:
         elif self._had_notice:
             cookies.delete(response, cookies.notice)
         if self.token:
-            # Sent with every response, so that a browser in use stays logged in.
+            # The cookie is sent with every response, so that a browser in use stays logged in.
             cookies.set(response, cookies.session, self.token, SESSION_SECONDS)
         elif self._had_session:
             cookies.delete(response, cookies.session)

@@ -90,6 +90,6 @@ def interaction(row: MessageRow) -> StoredInteraction | None:
 
 @lru_cache(maxsize=256)
 def _decode_interaction(extra_json: str) -> StoredInteraction | None:
-    # Cached because it runs several times while a response is created, and again for each reader.
+    # The result is cached, because it is needed several times while a response is created, and again for each reader.
     decoded: Extra = _extra_decoder.decode(extra_json)
     return decoded.interaction
