@@ -45,8 +45,8 @@ from bench.load import (
     GatewayConnection,
     PlainConnection,
     Subject,
-    drive,
-    request,
+    encode_request,
+    send_requests,
     wait_until_idle,
 )
 from bench.postgres import postgres_bench
@@ -91,16 +91,18 @@ def messages_path(subject: Subject) -> str:
 
 async def measure_request_cost(subject: Subject, make_request: Callable[[int], bytes], count: int) -> float:
     """Return the CPU time of the subject per request, in microseconds."""
-    await drive(subject.info["url"], [make_request(number) for number in range(min(count, 500))], CONNECTION_COUNT)
-    cpu_before = subject.cpu()
-    await drive(subject.info["url"], [make_request(number) for number in range(count)], CONNECTION_COUNT)
-    return (subject.cpu() - cpu_before) / count * 1e6
+    await send_requests(
+        subject.info["url"], [make_request(number) for number in range(min(count, 500))], CONNECTION_COUNT
+    )
+    cpu_before = subject.cpu_seconds()
+    await send_requests(subject.info["url"], [make_request(number) for number in range(count)], CONNECTION_COUNT)
+    return (subject.cpu_seconds() - cpu_before) / count * 1e6
 
 
 def message_request_factory(subject: Subject) -> Callable[[int], bytes]:
     """Return a factory of POST message requests."""
     token = subject.info.get("user_token", "none")
-    return lambda number: request(
+    return lambda number: encode_request(
         "POST", messages_path(subject), token, {"content": f"message number {number} says hello"}
     )
 
@@ -120,7 +122,7 @@ async def requests_bench(benchmarks: set[str], quick: bool) -> None:
             "durable POST message / empty handler, CPU", statistics.median(post_costs) / baseline, 4.0, "x", detail
         )
         if "get" in benchmarks:
-            read_request = request("GET", messages_path(subject) + "?limit=50", subject.info["user_token"])
+            read_request = encode_request("GET", messages_path(subject) + "?limit=50", subject.info["user_token"])
             get_cost = await measure_request_cost(subject, lambda _: read_request, count // 4)
             record_figure("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
 
@@ -132,7 +134,7 @@ async def growth_bench(quick: bool) -> None:
     costs = {}
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            await drive(
+            await send_requests(
                 subject.info["url"],
                 [message_request_factory(subject)(number) for number in range(1000)],
                 CONNECTION_COUNT,
@@ -189,15 +191,15 @@ async def measure_delivery(
 
     async def post_messages(count: int) -> None:
         # Pause between messages, so that buffers drain as they do in production.
-        await drive(subject.info["url"], [make_request(number) for number in range(count)], 1, 0.02)
+        await send_requests(subject.info["url"], [make_request(number) for number in range(count)], 1, 0.02)
 
     await post_messages(5)
     bytes_before = await wait_until_idle(sessions)
-    cpu_before = subject.cpu()
+    cpu_before = subject.cpu_seconds()
     await post_messages(message_count)
     received_bytes = await wait_until_idle(sessions, bytes_min=bytes_before + 1) - bytes_before
     delivery_count = message_count * len(sessions)
-    return (subject.cpu() - cpu_before) / delivery_count * 1e6, received_bytes / delivery_count
+    return (subject.cpu_seconds() - cpu_before) / delivery_count * 1e6, received_bytes / delivery_count
 
 
 async def measure_plain_writes(session_count: int, message_count: int) -> float:
@@ -221,9 +223,9 @@ async def measure_plain_writes(session_count: int, message_count: int) -> float:
             writer.close()
 
         await request_frames(5)
-        cpu_before = subject.cpu()
+        cpu_before = subject.cpu_seconds()
         await request_frames(message_count)
-        cpu_seconds = subject.cpu() - cpu_before
+        cpu_seconds = subject.cpu_seconds() - cpu_before
         for connection in connections:
             connection.transport.close()
         return cpu_seconds / message_count / session_count * 1e6
@@ -292,9 +294,9 @@ async def memory_bench(quick: bool) -> None:
     session_count = 500 if quick else 2000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         warm_up_connections = await connect(subject, 50)
-        bytes_before = subject.memory()
+        bytes_before = subject.memory_bytes()
         connections = await connect(subject, session_count)
-        session_kilobytes = (subject.memory() - bytes_before) / session_count / 1000
+        session_kilobytes = (subject.memory_bytes() - bytes_before) / session_count / 1000
         for connection in [*warm_up_connections, *connections]:
             connection.transport.close()
     record_figure("memory of an idle identified session", session_kilobytes, 40.0, "KB")

@@ -118,14 +118,14 @@ class Paths:
                 raise RuntimeError(f"{method} {path}: {response.status} {text}")
             return json.loads(text) if text else None
 
-    async def message(self) -> None:
+    async def create_message(self) -> None:
         """Create a message in a guild channel."""
         await self.call(
             "POST", f"/channels/{self._channel_id}/messages", self._user["token"], {"content": "hello there"}
         )
 
     @contextlib.asynccontextmanager
-    async def interactions(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    async def prepare_interactions(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Connect the bot to the gateway, and provide the path of an interaction with its callback."""
         bot_token = f"Bot {self._application['bot']['token']}"
         options = [{"type": CommandOptionType.STRING, "name": "name", "description": "A name"}]
@@ -166,7 +166,7 @@ class Paths:
             if frame["t"] == name:
                 return frame["d"]
 
-    async def create_code_exchange(self) -> Callable[[], Awaitable[None]]:
+    async def prepare_code_exchange(self) -> Callable[[], Awaitable[None]]:
         """Create an application with authorization codes, and return the path of one exchange."""
         count = WARM_UP_COUNT + 1
         fields = await self._app.database.write(
@@ -188,11 +188,11 @@ class Paths:
         return exchange
 
     async def fetch_current_user(self, client: Client) -> None:
-        """Call the SDK."""
+        """Fetch the user of the access token through the SDK."""
         await client.fetch_current_user(AuthorizationTokenType.BEARER, self._access_token)
 
     @contextlib.asynccontextmanager
-    async def voice_packets(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    async def prepare_voice_packets(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Connect two users to a voice channel, and provide the path of one packet."""
         async with contextlib.AsyncExitStack() as stack:
             sender, receiver = [await self._join_call(stack, name) for name in ("alice", "bob")]
@@ -223,7 +223,7 @@ class Paths:
 
 
 async def main() -> None:
-    """Print the table."""
+    """Measure the paths and print the table."""
     counter = HopCounter()
     with tempfile.TemporaryDirectory() as folder:
         app = App(Config(data=folder, port=0, rate_limits="off", voice=VoiceConfig(endpoint="voice.example")))
@@ -234,14 +234,14 @@ async def main() -> None:
             paths = Paths(app, ready, http, counter)
             gc.disable()
             print("| Path | Hops | Modules |\n|---|---|---|")
-            await paths.measure("Message", paths.message)
-            async with paths.interactions() as interact:
+            await paths.measure("Message", paths.create_message)
+            async with paths.prepare_interactions() as interact:
                 await paths.measure("Interaction", interact)
-            await paths.measure("OAuth2 code", await paths.create_code_exchange())
+            await paths.measure("OAuth2 code", await paths.prepare_code_exchange())
             client = Client(ready["web"] + "/api", ready["web"])
             await paths.measure("SDK call", lambda: paths.fetch_current_user(client), "hubbub.sdk")
             await client.close()
-            async with paths.voice_packets() as send_packet:
+            async with paths.prepare_voice_packets() as send_packet:
                 await paths.measure("Voice packet", send_packet)
         await app.stop()
 

@@ -14,12 +14,28 @@ RATIO_MAX = 3.0
 """Limit of the ratio: linear cost doubles with twice the length, and quadratic cost quadruples."""
 TRY_COUNT = 5
 LOG_TEXTS = ("a", "a-", "token:'", "Bot ", "://", "a.", "code:", "code=A")
-MARKS = ("*", "**", "_", "__", "~~", "||", "`", "[", "[](", "> ", "<", "\\", "- ", "https://", "***a", "||`")
+MARKDOWN_DELIMITERS = (
+    "*",
+    "**",
+    "_",
+    "__",
+    "~~",
+    "||",
+    "`",
+    "[",
+    "[](",
+    "> ",
+    "<",
+    "\\",
+    "- ",
+    "https://",
+    "***a",
+    "||`",
+)
 TEXT_LENGTH_MAX = 4000
 """Maximum length of the longest text in characters: the maximum of all text displays of a message."""
 
-# The time of each text, in milliseconds: the best of several tries.
-TIME_MARKDOWN = """
+MARKDOWN_TIMER_SCRIPT = """
 import { readFileSync } from "node:fs";
 const { module, texts, tries } = JSON.parse(readFileSync(0, "utf8"));
 const { parseMarkdown } = await import(module);
@@ -30,6 +46,7 @@ const time = text => {
 };
 console.log(JSON.stringify(texts.map(text => Math.min(...Array.from({ length: tries }, () => time(text))))));
 """
+"""A Node program that prints the shortest time of several tries for each text, in milliseconds."""
 
 
 async def hostile_input_bench(record_figure: Callable[..., None], quick: bool) -> None:
@@ -100,9 +117,9 @@ def _measure_markdown_parser(record_figure: Callable[..., None]) -> None:
     from hubbub.server.transports.web import templating
 
     module = templating.PACKAGE_DIR / "static" / "app" / "content" / "markdown_parser.js"
-    texts = [(mark * size)[:size] for mark in MARKS for size in (TEXT_LENGTH_MAX // 2, TEXT_LENGTH_MAX)]
+    texts = [(mark * size)[:size] for mark in MARKDOWN_DELIMITERS for size in (TEXT_LENGTH_MAX // 2, TEXT_LENGTH_MAX)]
     task = json.dumps({"module": module.as_uri(), "texts": texts, "tries": 4 * TRY_COUNT})
-    command = ["node", "--input-type=module", "-e", TIME_MARKDOWN]
+    command = ["node", "--input-type=module", "-e", MARKDOWN_TIMER_SCRIPT]
     times = json.loads(subprocess.run(command, input=task, capture_output=True, text=True, check=True).stdout)
     slowest = max(times)
     ratios = [
@@ -110,6 +127,6 @@ def _measure_markdown_parser(record_figure: Callable[..., None]) -> None:
             double_time / single_time,
             f"{mark!r}: {double_time:.1f} ms against {single_time:.1f} ms, the slowest text {slowest:.1f} ms",
         )
-        for mark, single_time, double_time in zip(MARKS, times[::2], times[1::2], strict=True)
+        for mark, single_time, double_time in zip(MARKDOWN_DELIMITERS, times[::2], times[1::2], strict=True)
     ]
     _record_worst_ratio(record_figure, "markdown of a hostile message", ratios)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from bench.load import Subject, drive
+from bench.load import Subject, send_requests
 
 CONNECTION_COUNT = 32
 
@@ -31,7 +31,7 @@ async def identity_bench(
             info = subject.info
             if "exchange" in benchmarks:
                 # The first request creates the signing key.
-                await drive(info["url"], [_get_request("/api/v10/oauth2/keys")], 1)
+                await send_requests(info["url"], [_get_request("/api/v10/oauth2/keys")], 1)
         if "token" in benchmarks:
             cached, uncached = await _measure_verification(count * 10)
             detail = f"{cached:.2f} us of {post_cost:.0f} us; {uncached:.0f} us for a token that is not cached"
@@ -41,7 +41,7 @@ async def identity_bench(
             record_figure(
                 "code exchange / POST message, CPU", exchange_cost / post_cost, 5.0, "x", f"{exchange_cost:.0f} us"
             )
-            # Signed with ES256: by default the RSA signature, which public clients expect, is most of the cost.
+            # The server signs with ES256: the default RSA signature, which public clients expect, would be most of the cost.
             signed_cost = await _measure_exchange(folder, info, "openid sdk.social_layer", count // 4)
             detail = f"{signed_cost:.0f} us with ES256; an RS256 signature alone takes {_measure_signature():.0f} us"
             record_figure(
@@ -94,10 +94,10 @@ async def _measure_exchange(folder: str, info: dict[str, Any], scope: str, count
     warm_up = 200
     with Subject("hubbub-clients", folder, info["user_id"], scope, str(count + warm_up)) as subject:
         requests = [_exchange_request(subject.info, number) for number in range(count + warm_up)]
-        await drive(subject.info["url"], requests[:warm_up], CONNECTION_COUNT)
-        cpu_before = subject.cpu()
-        await drive(subject.info["url"], requests[warm_up:], CONNECTION_COUNT)
-        return (subject.cpu() - cpu_before) / count * 1e6
+        await send_requests(subject.info["url"], requests[:warm_up], CONNECTION_COUNT)
+        cpu_before = subject.cpu_seconds()
+        await send_requests(subject.info["url"], requests[warm_up:], CONNECTION_COUNT)
+        return (subject.cpu_seconds() - cpu_before) / count * 1e6
 
 
 def _exchange_request(client: dict[str, Any], number: int) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from bench.load import GatewayConnection, Subject, drive, request
+from bench.load import GatewayConnection, Subject, encode_request, send_requests
 from hubbub.protocol.enums import CommandOptionType, CommandType, InteractionCallbackType, InteractionType
 from hubbub.protocol.intents import Intents
 
@@ -76,27 +76,27 @@ async def interaction_bench(record_figure: Callable[..., None], quick: bool) -> 
         _, app = await loop.create_connection(lambda: RecordingApp(info["bot_token"]), host, int(port))
         await wait_until(lambda: app.is_ready)
         body = interaction_body(application, channel, info["guild"], command)
-        interaction_request = request("POST", "/api/v10/interactions", user_token, body)
-        message_request = request(
+        interaction_request = encode_request("POST", "/api/v10/interactions", user_token, body)
+        message_request = encode_request(
             "POST", f"/api/v10/channels/{channel}/messages", user_token, {"content": "hello there"}
         )
 
         async def run_interactions(total: int) -> None:
             for _ in range(total // BATCH_SIZE):
-                await drive(url, [interaction_request] * BATCH_SIZE, CONNECTION_COUNT)
+                await send_requests(url, [interaction_request] * BATCH_SIZE, CONNECTION_COUNT)
                 await wait_until(lambda: len(app.interactions) >= BATCH_SIZE)
                 callbacks = [callback_request(*interaction) for interaction in app.interactions]
                 app.interactions.clear()
-                await drive(url, callbacks, CONNECTION_COUNT)
+                await send_requests(url, callbacks, CONNECTION_COUNT)
 
         async def post_messages(total: int) -> None:
             for _ in range(total // BATCH_SIZE):
-                await drive(url, [message_request] * BATCH_SIZE, CONNECTION_COUNT)
+                await send_requests(url, [message_request] * BATCH_SIZE, CONNECTION_COUNT)
 
         async def measure_cost(step: Callable[[int], Any]) -> float:
-            cpu_before = subject.cpu()
+            cpu_before = subject.cpu_seconds()
             await step(count)
-            return (subject.cpu() - cpu_before) / count * 1e6
+            return (subject.cpu_seconds() - cpu_before) / count * 1e6
 
         await post_messages(BATCH_SIZE)
         await run_interactions(BATCH_SIZE)
@@ -130,7 +130,7 @@ async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
 
 
 def interaction_body(application: str, channel: str, guild: str, command: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of the user's request."""
+    """Return the body of the request with which the user runs the command."""
     options = [{"type": CommandOptionType.STRING, "name": "name", "value": "world"}]
     data = {
         "id": command["id"],
@@ -150,9 +150,9 @@ def interaction_body(application: str, channel: str, guild: str, command: dict[s
 
 
 def callback_request(interaction_id: str, token: str) -> bytes:
-    """Return the app's callback request."""
+    """Return the bytes of the request with which the app responds to an interaction."""
     path = f"/api/v10/interactions/{interaction_id}/{token}/callback"
-    return request(
+    return encode_request(
         "POST",
         path,
         "",

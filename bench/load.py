@@ -30,17 +30,17 @@ class Subject:
         self.info: dict[str, Any] = json.loads(line)
         self._measured = psutil.Process(self.process.pid)
 
-    def cpu(self) -> float:
+    def cpu_seconds(self) -> float:
         """Return the CPU time so far, in seconds."""
         times = self._measured.cpu_times()
         return float(times.user + times.system)
 
-    def memory(self) -> int:
+    def memory_bytes(self) -> int:
         """Return the resident memory after a garbage collection, in bytes."""
         self._collect()
         return int(self._measured.memory_info().rss)
 
-    def own_memory(self) -> tuple[int, int]:
+    def own_memory_bytes(self) -> tuple[int, int]:
         """Return the resident memory without mapped files (programs and the database), and the bytes of it in use.
 
         Mapped files are excluded because the system can reclaim them. Without allocator statistics both values are
@@ -50,14 +50,14 @@ class Subject:
         unmapped_bytes = int(info.rss - getattr(info, "shared", 0))
         return unmapped_bytes, unmapped_bytes if in_use is None else in_use
 
-    def round_trips(self) -> int:
+    def round_trip_count(self) -> int:
         """Return the number of round trips to the database server so far."""
-        return int(self._ask("round_trips") or 0)
+        return int(self._send_command("round_trips") or 0)
 
     def _collect(self) -> int | None:
-        return self._ask("gc", "in_use")
+        return self._send_command("gc", "in_use")
 
-    def _ask(self, command: str, field: str = "") -> int | None:
+    def _send_command(self, command: str, field: str = "") -> int | None:
         """Send a command and return a field of its result, which has the name of the command by default."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -96,9 +96,9 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
-        self._next()
+        self._send_next()
 
-    def _next(self) -> None:
+    def _send_next(self) -> None:
         if not self.requests:
             self.transport.close()
             if not self.done.done():
@@ -122,17 +122,17 @@ class HttpConnection(asyncio.Protocol):
                 print("unexpected:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
         self._buffer = rest[length:]
         if self.pause_seconds:
-            asyncio.get_running_loop().call_later(self.pause_seconds, self._next)
+            asyncio.get_running_loop().call_later(self.pause_seconds, self._send_next)
         else:
-            self._next()
+            self._send_next()
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.done.done():
             self.done.set_exception(error or ConnectionError("closed"))
 
 
-def request(method: str, path: str, token: str = "", body: dict[str, Any] | None = None) -> bytes:
-    """Return an encoded request."""
+def encode_request(method: str, path: str, token: str = "", body: dict[str, Any] | None = None) -> bytes:
+    """Return the bytes of an HTTP request."""
     payload = b"" if body is None else json.dumps(body).encode()
     header = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\n"
     if token:
@@ -142,7 +142,7 @@ def request(method: str, path: str, token: str = "", body: dict[str, Any] | None
     return header.encode() + b"\r\n" + payload
 
 
-async def drive(
+async def send_requests(
     url: str, requests: list[bytes], connection_count: int, pause_seconds: float = 0.0, *, expect_errors: bool = False
 ) -> None:
     """Send all requests over a number of connections, pausing after each response.
@@ -211,7 +211,7 @@ class GatewayConnection(asyncio.Protocol):
         """Send a close frame with 1000, so that the session ends."""
         self.transport.write(b"\x88\x82\0\0\0\0\x03\xe8")
 
-    def beat(self) -> None:
+    def send_heartbeat(self) -> None:
         """Send a heartbeat with the latest sequence number, as a client does every 41 seconds."""
         numbers = _SEQUENCE_PATTERN.findall(self._latest)
         self.transport.write(

@@ -9,8 +9,8 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from bench.load import Subject, drive, request
-from bench.search import Embedded, Postgres, Store
+from bench.load import Subject, encode_request, send_requests
+from bench.search import EmbeddedStore, PostgresStore, Store
 
 CONNECTION_COUNT = 64
 ROUND_COUNT = 3
@@ -23,19 +23,19 @@ async def postgres_bench(record_figure: Callable[..., None], quick: bool) -> Non
     """Measure each request on both stores, alternating, so that a slowdown of the machine affects both."""
     count = 1_000 if quick else 4_000
     with (
-        Postgres() as postgres,
+        PostgresStore() as postgres,
         tempfile.TemporaryDirectory() as embedded_folder,
         tempfile.TemporaryDirectory() as postgres_folder,
-        Subject("hubbub", *Embedded().arguments(embedded_folder)) as embedded_subject,
+        Subject("hubbub", *EmbeddedStore().arguments(embedded_folder)) as embedded_subject,
         Subject("hubbub", *postgres.arguments(postgres_folder)) as postgres_subject,
     ):
         setups: list[tuple[Store, Subject, str]] = [
-            (Embedded(), embedded_subject, embedded_folder),
+            (EmbeddedStore(), embedded_subject, embedded_folder),
             (postgres, postgres_subject, postgres_folder),
         ]
         for name, limit in LIMITS.items():
             for _, subject, _ in setups:
-                await drive(subject.info["url"], _requests(name, subject, 500), CONNECTION_COUNT)
+                await send_requests(subject.info["url"], _requests(name, subject, 500), CONNECTION_COUNT)
             rounds: dict[str, list[_Cost]] = {store.name: [] for store, _, _ in setups}
             for _ in range(ROUND_COUNT):
                 for store, subject, folder in setups:
@@ -53,7 +53,7 @@ async def postgres_bench(record_figure: Callable[..., None], quick: bool) -> Non
             if name == "POST message":
                 record_figure(
                     "PostgreSQL: round trips of POST message",
-                    round(postgres_cost.round_trips),
+                    round(postgres_cost.round_trip_count),
                     POST_ROUND_TRIPS_MAX,
                     "",
                 )
@@ -62,10 +62,10 @@ async def postgres_bench(record_figure: Callable[..., None], quick: bool) -> Non
 class _Cost:
     """The cost of a request: CPU time in microseconds, round trips, and the rate at which it was measured."""
 
-    def __init__(self, own_us: float, database_us: float, round_trips: float, per_second: float) -> None:
+    def __init__(self, own_us: float, database_us: float, round_trip_count: float, per_second: float) -> None:
         self.own_us = own_us
         self.database_us = database_us
-        self.round_trips = round_trips
+        self.round_trip_count = round_trip_count
         self.per_second = per_second
 
 
@@ -73,7 +73,7 @@ def _median(costs: list[_Cost]) -> _Cost:
     return _Cost(
         statistics.median(cost.own_us for cost in costs),
         statistics.median(cost.database_us for cost in costs),
-        statistics.median(cost.round_trips for cost in costs),
+        statistics.median(cost.round_trip_count for cost in costs),
         statistics.median(cost.per_second for cost in costs),
     )
 
@@ -83,22 +83,27 @@ def _requests(name: str, subject: Subject, count: int) -> list[bytes]:
     path = f"/api/v10/channels/{subject.info['channel']}/messages"
     if name == "POST message":
         return [
-            request("POST", path, token, {"content": f"message number {number} says hello"}) for number in range(count)
+            encode_request("POST", path, token, {"content": f"message number {number} says hello"})
+            for number in range(count)
         ]
-    return [request("GET", "/api/v10/users/@me" if name == "GET @me" else f"{path}?limit=50", token)] * count
+    return [encode_request("GET", "/api/v10/users/@me" if name == "GET @me" else f"{path}?limit=50", token)] * count
 
 
 async def _measure(name: str, store: Store, subject: Subject, folder: str, count: int) -> _Cost:
     # Work that follows the requests, such as indexing, belongs to none of them.
     await asyncio.sleep(0.5)
     requests = _requests(name, subject, count)
-    own_seconds, database_seconds, round_trips = subject.cpu(), store.cpu(folder), subject.round_trips()
+    own_seconds, database_seconds, round_trip_count = (
+        subject.cpu_seconds(),
+        store.cpu_seconds(folder),
+        subject.round_trip_count(),
+    )
     started = time.monotonic()
-    await drive(subject.info["url"], requests, CONNECTION_COUNT)
+    await send_requests(subject.info["url"], requests, CONNECTION_COUNT)
     duration_seconds = time.monotonic() - started
     return _Cost(
-        (subject.cpu() - own_seconds) / count * 1e6,
-        (store.cpu(folder) - database_seconds) / count * 1e6,
-        (subject.round_trips() - round_trips) / count,
+        (subject.cpu_seconds() - own_seconds) / count * 1e6,
+        (store.cpu_seconds(folder) - database_seconds) / count * 1e6,
+        (subject.round_trip_count() - round_trip_count) / count,
         count / duration_seconds,
     )

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 
 from bench.frames import FRAMES_PER_SECOND
-from bench.load import Subject, drive, request
+from bench.load import Subject, encode_request, send_requests
 from bench.social import join_lobby
 
 
@@ -50,7 +50,9 @@ async def pump_bench(record_figure: Callable[..., None], quick: bool) -> None:
             lobby_id = await join_lobby(url, sender_token, "pump")
             await join_lobby(url, player_token, "pump")
             path = f"/api/v10/lobbies/{lobby_id}/messages"
-            message_request = request("POST", path, f"Bearer {sender_token}", {"content": "a message that says hello"})
+            message_request = encode_request(
+                "POST", path, f"Bearer {sender_token}", {"content": "a message that says hello"}
+            )
             game = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "bench.frames", stdin=subprocess.PIPE, stdout=subprocess.PIPE, limit=1 << 24
             )
@@ -60,7 +62,7 @@ async def pump_bench(record_figure: Callable[..., None], quick: bool) -> None:
             game.stdin.write(json.dumps(task).encode() + b"\n")
             if await game.stdout.readline() != b'"ready"\n':
                 raise RuntimeError("the game did not become ready")
-            await drive(url, [message_request] * frame_count, 1, 1 / FRAMES_PER_SECOND)
+            await send_requests(url, [message_request] * frame_count, 1, 1 / FRAMES_PER_SECOND)
             measured = json.loads(await game.stdout.readline())
             await game.wait()
     if measured["received"] < 0.5 * frame_count:

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from bench.load import Subject, drive, request
+from bench.load import Subject, encode_request, send_requests
 from tests.fixtures.postgres import start_postgres, stop_postgres, with_database
 
 CONNECTION_COUNT = 32
@@ -52,12 +52,12 @@ Message = tuple[int, int, int, str]
 """Channel ID, message ID, author ID and text."""
 
 
-class Embedded:
+class EmbeddedStore:
     """The embedded store: a file in each server's folder."""
 
     name = "SQLite"
 
-    def __enter__(self) -> "Embedded":
+    def __enter__(self) -> "EmbeddedStore":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -67,7 +67,7 @@ class Embedded:
         """Return the command line arguments of a server with this folder."""
         return (folder,)
 
-    def fill(self, folder: str, messages: Iterator[Message]) -> None:
+    def insert_messages(self, folder: str, messages: Iterator[Message]) -> None:
         """Insert old messages into the store of a stopped server."""
         with sqlite3.connect(Path(folder) / "hubbub.sqlite3") as connection:
             connection.executemany(
@@ -75,17 +75,17 @@ class Embedded:
                 messages,
             )
 
-    def cpu(self, folder: str) -> float:
-        """Return the CPU time outside the server process: none."""
+    def cpu_seconds(self, folder: str) -> float:
+        """Return the CPU time of the store outside the server process in seconds, which is 0."""
         return 0.0
 
 
-class Postgres:
+class PostgresStore:
     """A separate, durable PostgreSQL server with a database per server under test."""
 
     name = "PostgreSQL"
 
-    def __enter__(self) -> "Postgres":
+    def __enter__(self) -> "PostgresStore":
         self._folder = Path(tempfile.mkdtemp(prefix="hubbub-bench-"))
         self._url = start_postgres(self._folder, durable=True)
         self._databases: dict[str, str] = {}
@@ -103,7 +103,7 @@ class Postgres:
                 connection.execute(f"CREATE DATABASE {name}")
         return folder, self._database_url(folder)
 
-    def fill(self, folder: str, messages: Iterator[Message]) -> None:
+    def insert_messages(self, folder: str, messages: Iterator[Message]) -> None:
         """Insert old messages into the store of a stopped server."""
         statement = "COPY messages (channel_id, id, author_id, type, flags, content) FROM STDIN"
         with psycopg.connect(self._database_url(folder)) as connection:
@@ -112,7 +112,7 @@ class Postgres:
                     copy.write_row((channel_id, message_id, author_id, 0, 0, text))
             connection.execute("ANALYZE messages")
 
-    def cpu(self, folder: str) -> float:
+    def cpu_seconds(self, folder: str) -> float:
         """Return the CPU time in seconds of the database's processes that are still running."""
         cpu_seconds = 0.0
         name = self._databases[folder]
@@ -125,7 +125,7 @@ class Postgres:
         return with_database(self._url, self._databases[folder])
 
 
-Store = Embedded | Postgres
+Store = EmbeddedStore | PostgresStore
 
 
 class TimedClient:
@@ -136,7 +136,7 @@ class TimedClient:
         self._address = host, int(port)
 
     async def open(self) -> None:
-        """Connect."""
+        """Open the connection."""
         self._reader, self._writer = await asyncio.open_connection(*self._address)
 
     async def send(self, data: bytes) -> tuple[float, int, Any]:
@@ -168,7 +168,7 @@ def percentile_99(values: list[float]) -> float:
 
 async def search_bench(record_figure: Callable[..., None], quick: bool) -> None:
     """Measure the duration of searches and the cost of the index."""
-    stores: tuple[Store, ...] = (Embedded(), Postgres())
+    stores: tuple[Store, ...] = (EmbeddedStore(), PostgresStore())
     for store_context in stores:
         with store_context as store:
             await _measure_searches(record_figure, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
@@ -182,7 +182,7 @@ async def _measure_searches(
         with Subject("hubbub", *store.arguments(folder)) as subject:
             info = subject.info
         channel, author = int(info["channel"]), int(info["user_id"])
-        store.fill(
+        store.insert_messages(
             folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(message_texts(stored_count)))
         )
         with Subject("hubbub-again", *store.arguments(folder)) as subject:
@@ -193,9 +193,9 @@ async def _measure_searches(
 
             def search_request(query: str) -> bytes:
                 query = query.format(author=info["user_id"])
-                return request("GET", f"/api/v10/guilds/{guild}/messages/search?{query}", token)
+                return encode_request("GET", f"/api/v10/guilds/{guild}/messages/search?{query}", token)
 
-            read_request = request("GET", f"/api/v10/channels/{info['channel']}/messages?limit=50", token)
+            read_request = encode_request("GET", f"/api/v10/channels/{info['channel']}/messages?limit=50", token)
             index_seconds = await wait_indexed(client, search_request("limit=1"))
             print(f"     {store.name}: {stored_count:,} messages indexed in {index_seconds:.0f} s", flush=True)
             read_durations_ms: list[float] = []
@@ -239,11 +239,13 @@ async def _measure_index_cost(record_figure: Callable[..., None], store: Store, 
         client = TimedClient(indexed.info["url"])
         await client.open()
         path = f"/api/v10/guilds/{indexed.info['guild']}/messages/search?limit=1"
-        await wait_indexed(client, request("GET", path, indexed.info["user_token"]))
+        await wait_indexed(client, encode_request("GET", path, indexed.info["user_token"]))
         costs: dict[str, list[float]] = {plain_folder: [], indexed_folder: []}
         for _ in range(3):
             for subject, folder in ((plain, plain_folder), (indexed, indexed_folder)):
-                costs[folder].append(await _measure_post_cost(subject, count, lambda folder=folder: store.cpu(folder)))
+                costs[folder].append(
+                    await _measure_post_cost(subject, count, lambda folder=folder: store.cpu_seconds(folder))
+                )
         cost_without_index, cost_with_index = (statistics.median(folder_costs) for folder_costs in costs.values())
     detail = f"{cost_with_index:.0f} us against {cost_without_index:.0f} us"
     record_figure(
@@ -258,9 +260,11 @@ async def _measure_index_cost(record_figure: Callable[..., None], store: Store, 
 async def _measure_post_cost(subject: Subject, count: int, database_cpu: Callable[[], float]) -> float:
     """Return the CPU time per message in microseconds, including its indexing and the database's own."""
     path = f"/api/v10/channels/{subject.info['channel']}/messages"
-    requests = [request("POST", path, subject.info["user_token"], {"content": text}) for text in message_texts(count)]
-    cpu_before = subject.cpu() + database_cpu()
-    await drive(subject.info["url"], requests, CONNECTION_COUNT)
+    requests = [
+        encode_request("POST", path, subject.info["user_token"], {"content": text}) for text in message_texts(count)
+    ]
+    cpu_before = subject.cpu_seconds() + database_cpu()
+    await send_requests(subject.info["url"], requests, CONNECTION_COUNT)
     # Changes are collected for a second before they are indexed.
     await asyncio.sleep(1.5)
-    return (subject.cpu() + database_cpu() - cpu_before) / count * 1e6
+    return (subject.cpu_seconds() + database_cpu() - cpu_before) / count * 1e6

@@ -47,7 +47,7 @@ async def serve_until_eof(database: Any = None) -> None:
             print_document({"round_trips": getattr(database, "round_trips", 0)})
 
 
-async def hubbub(
+async def run_platform(
     data: str,
     database_url: str | None = None,
     *,
@@ -186,7 +186,7 @@ def _create_players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     return {"player_tokens": tokens, "shared_friend_token": shared_friend_token}
 
 
-async def http() -> None:
+async def run_http_reference() -> None:
     """Serve a minimal JSON POST and GET with a path parameter."""
 
     async def handler(request: web.Request) -> web.Response:
@@ -208,7 +208,7 @@ async def http() -> None:
     await runner.cleanup()
 
 
-async def sockets() -> None:
+async def run_socket_reference() -> None:
     """Write one prebuilt frame N times to every connection when a client sends `go N`."""
     connections: set[asyncio.Transport] = set()
     frame = b"\x81\x7e" + FRAME_BYTES.to_bytes(2, "big") + b"x" * FRAME_BYTES
@@ -245,13 +245,13 @@ async def sockets() -> None:
 
 
 if __name__ == "__main__":
-    kinds: dict[str, Any] = {
-        "hubbub": hubbub,
-        "hubbub-small": partial(hubbub, has_small_buffers=True),
-        "hubbub-again": partial(hubbub, has_data=True),
-        "hubbub-clients": lambda data, *arguments: hubbub(data, code_arguments=arguments),
-        "hubbub-players": lambda data, *arguments: hubbub(data, player_arguments=arguments),
-        "http": http,
-        "sockets": sockets,
+    programs: dict[str, Any] = {
+        "hubbub": run_platform,
+        "hubbub-small": partial(run_platform, has_small_buffers=True),
+        "hubbub-again": partial(run_platform, has_data=True),
+        "hubbub-clients": lambda data, *arguments: run_platform(data, code_arguments=arguments),
+        "hubbub-players": lambda data, *arguments: run_platform(data, player_arguments=arguments),
+        "http": run_http_reference,
+        "sockets": run_socket_reference,
     }
-    uvloop.run(kinds[sys.argv[1]](*sys.argv[2:]))
+    uvloop.run(programs[sys.argv[1]](*sys.argv[2:]))

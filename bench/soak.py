@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from bench.load import GatewayConnection, Subject, drive, request, wait_until_idle
+from bench.load import GatewayConnection, Subject, encode_request, send_requests, wait_until_idle
 from hubbub.protocol.intents import Intents
 
 SOAK_SECONDS, QUICK_SOAK_SECONDS = 300, 60
@@ -52,11 +52,11 @@ class Load:
         self._lasting = await self._connect(LASTING_SESSION_COUNT)
 
     async def run_round(self) -> None:
-        """Send some hundred requests, and open sessions, most of which end with a close frame."""
+        """Send a few hundred requests, and open sessions, most of which end with a close frame."""
         for request_stream, expect_errors in ((self._valid_requests(), False), (self._invalid_requests(), True)):
             requests = list(request_stream)
             self.request_count += len(requests)
-            await drive(self._url, requests, CONNECTION_COUNT, expect_errors=expect_errors)
+            await send_requests(self._url, requests, CONNECTION_COUNT, expect_errors=expect_errors)
         round_connections = await self._connect(ROUND_SESSION_COUNT)
         for connection in round_connections[DROPPED_SESSION_COUNT:]:
             connection.send_close()
@@ -68,7 +68,7 @@ class Load:
             self._last_beat = time.monotonic()
             # A session without heartbeats for a minute is closed, and could then no longer grow.
             for connection in self._lasting:
-                connection.beat()
+                connection.send_heartbeat()
 
     def end(self) -> None:
         """Close the lasting sessions. Raise RuntimeError if the server closed any of them."""
@@ -83,17 +83,17 @@ class Load:
         path, token = f"/api/v10/channels/{info['channel']}", info["user_token"]
         for number in range(500):
             content = f"message number {self.request_count + number} says hello"
-            yield request("POST", f"{path}/messages", token, {"content": content})
+            yield encode_request("POST", f"{path}/messages", token, {"content": content})
         for _ in range(50):
-            yield request("GET", f"{path}/messages?limit=50", token)
-            yield request("POST", f"{path}/typing", token, {})
+            yield encode_request("GET", f"{path}/messages?limit=50", token)
+            yield encode_request("POST", f"{path}/typing", token, {})
 
     def _invalid_requests(self) -> Iterator[bytes]:
         """Generate invalid requests, all different, so that a table with keys from requests would grow."""
         for number in range(self.request_count, self.request_count + 40):
-            yield request("GET", f"/api/v10/nothing-{number}/here", self.subject.info["user_token"])
-            yield request("GET", "/api/v10/users/@me", f"Bot no.token.{number}")
-            yield request("GET", f"/api/v10/channels/{number + 1}/messages", self.subject.info["user_token"])
+            yield encode_request("GET", f"/api/v10/nothing-{number}/here", self.subject.info["user_token"])
+            yield encode_request("GET", "/api/v10/users/@me", f"Bot no.token.{number}")
+            yield encode_request("GET", f"/api/v10/channels/{number + 1}/messages", self.subject.info["user_token"])
 
     async def _connect(self, count: int) -> list[GatewayConnection]:
         host, _, port = self._url.removeprefix("http://").partition(":")
@@ -117,7 +117,7 @@ async def soak_bench(record_figure: Callable[..., None], quick: bool) -> None:
         started = time.monotonic()
         while (elapsed := time.monotonic() - started) < seconds:
             await load.run_round()
-            samples.append(Sample(elapsed, load.request_count, *subject.own_memory()))
+            samples.append(Sample(elapsed, load.request_count, *subject.own_memory_bytes()))
         load.end()
     late_samples = [sample for sample in samples if sample.elapsed_seconds >= seconds * WARM_UP_SHARE]
     _, request_counts, unmapped_bytes, in_use = zip(*late_samples, strict=True)

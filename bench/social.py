@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bench.load import GatewayConnection, Subject, drive, masked_frame, request, wait_until_idle
+from bench.load import GatewayConnection, Subject, encode_request, masked_frame, send_requests, wait_until_idle
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.intents import Intents
 
@@ -22,7 +22,7 @@ ALL_INTENTS = (1 << 32) - 1
 LOBBY_MEMBER_COUNT = 50
 ROUND_COUNT = 3
 PAUSE_SECONDS = 0.02
-"""Pause between two messages, so that buffers drain as in practice."""
+"""Pause between two messages, so that buffers drain as they do in production."""
 TIMEOUT_SECONDS = 20.0
 
 
@@ -44,10 +44,12 @@ async def _measure_lobby(subject: Subject, record_figure: Callable[..., None], m
     """Measure a message to a full lobby."""
     tokens = subject.info["player_tokens"][:LOBBY_MEMBER_COUNT]
     url = subject.info["url"]
-    join_requests = [request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in tokens]
-    await drive(url, join_requests, 1)
+    join_requests = [
+        encode_request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in tokens
+    ]
+    await send_requests(url, join_requests, 1)
     sessions = await _connect(subject, tokens, ALL_INTENTS)
-    message_request = request(
+    message_request = encode_request(
         "POST",
         f"/api/v10/lobbies/{await join_lobby(url, tokens[0], 'bench')}/messages",
         f"Bearer {tokens[0]}",
@@ -55,7 +57,7 @@ async def _measure_lobby(subject: Subject, record_figure: Callable[..., None], m
     )
 
     async def send(count: int) -> None:
-        await drive(url, [message_request] * count, 1, PAUSE_SECONDS)
+        await send_requests(url, [message_request] * count, 1, PAUSE_SECONDS)
 
     await _compare(
         subject, record_figure, f"lobby message to {LOBBY_MEMBER_COUNT} members", sessions, send, message_count
@@ -100,22 +102,24 @@ async def _compare(
     """Compare the cost of deliveries that `cause(count)` makes to `sessions` with that of guild messages to as many sessions."""
     guild_sessions = await _connect(subject, [subject.info["bot_token"]] * len(sessions), GUILD_INTENTS)
     path = f"/api/v10/channels/{subject.info['channel']}/messages"
-    message_request = request("POST", path, subject.info["user_token"], {"content": "a message that says hello"})
+    message_request = encode_request("POST", path, subject.info["user_token"], {"content": "a message that says hello"})
 
     async def post_messages(times: int) -> None:
-        await drive(subject.info["url"], [message_request] * times, 1, PAUSE_SECONDS)
+        await send_requests(subject.info["url"], [message_request] * times, 1, PAUSE_SECONDS)
 
     async def measure_cost(
         receivers: list[GatewayConnection], cause_deliveries: Callable[[int], Awaitable[None]]
     ) -> tuple[float, float]:
         bytes_before = await wait_until_idle(receivers)
-        cpu_before = subject.cpu()
+        cpu_before = subject.cpu_seconds()
         await cause_deliveries(count)
         # Each delivery has at least some tens of bytes, so this detects a session that received nothing.
         received_bytes = (
             await wait_until_idle(receivers, bytes_min=bytes_before + count * len(receivers) * 30) - bytes_before
         )
-        return (subject.cpu() - cpu_before) / count / len(receivers) * 1e6, received_bytes / count / len(receivers)
+        return (subject.cpu_seconds() - cpu_before) / count / len(receivers) * 1e6, received_bytes / count / len(
+            receivers
+        )
 
     for cause_deliveries in (post_messages, cause):
         await cause_deliveries(3)
