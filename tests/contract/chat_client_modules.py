@@ -207,11 +207,11 @@ LIMITS: Final = (
     "rpc.WEBSOCKET_PORTS",
     "sounds.SOUND_BYTES_MAX",
 )
-"""Limits that the chat client uses, by their place in `hubbub.protocol`."""
+"""Limits that the chat client uses, as module and name in `hubbub.protocol`."""
 
 
 def enums_module() -> str:
-    """Return `enums.js`."""
+    """Return the source of `enums.js`."""
     parts = [_heading("Enums and flags of the wire protocol")]
     for name, kind in ENUMS.items():
         parts.append(_constant(kind, name, {member.name: json.dumps(member.value) for member in kind}))
@@ -227,7 +227,7 @@ def enums_module() -> str:
 
 
 def permissions_module() -> str:
-    """Return `permissions.js`; permission bits exceed 2^31, so they are BigInts."""
+    """Return the source of `permissions.js`; permission bits exceed 2^31, so they are BigInts."""
     bits = {name: f"1n << {value.bit_length() - 1}n" for name, value in permissions.PERMISSIONS_BY_NAME.items()}
     sets = {
         "ALL_PERMISSIONS": ("All permissions.", Permissions.ALL),
@@ -248,7 +248,7 @@ def permissions_module() -> str:
 
 
 def limits_module() -> str:
-    """Return `limits.js`."""
+    """Return the source of `limits.js`."""
     lines = []
     for place in LIMITS:
         module, _, name = place.rpartition(".")
@@ -258,10 +258,10 @@ def limits_module() -> str:
 
 
 MODULES: Final = {"enums.js": enums_module, "limits.js": limits_module, "permissions.js": permissions_module}
-"""Functions that return the generated modules, by file name."""
+"""Functions that return the source of the generated modules, by file name."""
 
 
-def write(folder: Path = FOLDER) -> None:
+def write_modules(folder: Path = FOLDER) -> None:
     """Write the generated modules."""
     folder.mkdir(exist_ok=True)
     for name, module in MODULES.items():
@@ -294,4 +294,4 @@ def _is_bit(name: str, value: object) -> bool:
 
 
 if __name__ == "__main__":
-    write()
+    write_modules()

@@ -131,7 +131,7 @@ class PreparedGuild:
 async def prepare_guild(
     world: World, *members: Actor, bot_permissions: int = Permissions.ADMINISTRATOR
 ) -> PreparedGuild:
-    """Create the guild, with these members."""
+    """Create a guild with one object of each kind and these members."""
     other_member = await world.user()
     guild = await world.guild(None, other_member, *members)
     owner = guild.owner

@@ -239,7 +239,7 @@ async def _enable_widget(builder: RequestBuilder, caller: Actor, request: Reques
 
 
 @prepares("update_guild_widget_settings")
-async def _switch_widget(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _toggle_widget(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     widget = (await builder.owner.get(f"{builder.guild_path}/widget")).ok()
     request.body = {"enabled": not widget["enabled"]}
 
@@ -676,5 +676,5 @@ async def _create_application(builder: RequestBuilder, caller: Actor, request: R
 
 
 @prepares("update_user_guild_settings")
-async def _muted_guild(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _choose_mute(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"muted": True, "mute_config": {"selected_time_window": next(builder._numbers)}}

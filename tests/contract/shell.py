@@ -24,7 +24,7 @@ TIMEOUT_SECONDS: Final = 180.0
 
 START_PLATFORM: Final = r"\bmake run\b|\bhubbub (?:dev|serve)\b"
 """Commands that start a server of the platform."""
-READY: Final[dict[str, str]] = {
+READY_TEXTS: Final[dict[str, str]] = {
     START_PLATFORM: "Press Ctrl-C to stop",
     r"\bhubbub agent\b": "Listening at ",
     r"\bexamples/bot\.py ": " is in Town Square",
@@ -34,10 +34,10 @@ READY: Final[dict[str, str]] = {
 }
 """Commands that run until they are stopped, with the text that they print when they are ready."""
 
-DRY_RUN: Final = re.compile(r"make (?:test|chaos|fuzz|check|format|bench|parity|translations)\b")
+DRY_RUN_TARGETS: Final = re.compile(r"make (?:test|chaos|fuzz|check|format|bench|parity|translations)\b")
 """Targets that take minutes, of which make only prints the recipe."""
 
-NOT_RUN: Final[dict[str, str]] = {
+NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "python3 -m venv /opt/hubbub": "writes outside of the scratch folder",
     "/opt/hubbub/bin/pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
     "pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
@@ -59,7 +59,7 @@ NOT_RUN: Final[dict[str, str]] = {
 }
 """Commands that are not run, with the reason."""
 
-PTY: Final = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+PTY_PROGRAM: Final = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
 """A Python program that runs the command in its arguments in a pseudo-terminal."""
 
 
@@ -70,7 +70,7 @@ class Terminal:
         self.command = command
         self.printed = ""
         self._process = subprocess.Popen(
-            [sys.executable, "-c", PTY, "bash", "-c", command],
+            [sys.executable, "-c", PTY_PROGRAM, "bash", "-c", command],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,
@@ -136,7 +136,7 @@ class Shell:
         """Alternating prompts and typed lines of interactive commands, by a part of the command."""
         self._servers: list[Terminal] = []
         self._addresses = dict(addresses)
-        self._backend_port = free_port()
+        self._backend_port = find_free_port()
         for name in ("Makefile", "pyproject.toml", "constraints.txt"):
             shutil.copy(ROOT / name, self.folder)
         for name in ("examples", "tools"):
@@ -196,7 +196,7 @@ class Shell:
         if any(_starts_platform(command.text) for command in block_commands):
             self.stop_servers()
         for command in block_commands:
-            if command.text.strip() not in NOT_RUN:
+            if command.text.strip() not in NOT_RUN_COMMANDS:
                 self._run(command, block.location)
 
     def _run(self, command: Command, location: str) -> None:
@@ -205,13 +205,13 @@ class Shell:
             self.variables[assignment[1]] = self._localized(assignment[2])
             return
         if _starts_platform(command.text):
-            self.port = free_port()
+            self.port = find_free_port()
             self.variables["HUBBUB_AGENT_URL"] = self.url
-        self.variables["HUBBUB_PORT"] = str(self.port if _starts_platform(command.text) else free_port())
+        self.variables["HUBBUB_PORT"] = str(self.port if _starts_platform(command.text) else find_free_port())
         text = self._localized(command.text)
-        if DRY_RUN.match(text):
+        if DRY_RUN_TARGETS.match(text):
             text = text.replace("make ", "make --dry-run ", 1)
-        ready = next((shown for pattern, shown in READY.items() if re.search(pattern, text)), None)
+        ready = next((shown for pattern, shown in READY_TEXTS.items() if re.search(pattern, text)), None)
         if ready is None:
             printed = self._finish(text, location)
         else:
@@ -278,7 +278,7 @@ def _starts_platform(command: str) -> bool:
     return re.search(START_PLATFORM, command) is not None
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return a port that no program uses, outside of the range from which the system assigns ports."""
     while True:
         port = random.randrange(20_000, 32_000)

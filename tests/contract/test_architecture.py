@@ -15,7 +15,7 @@ PUBLIC_NAMES_MAX = 15
 EMITTING_FILES = {
     # The audit log publishes its own entries.
     "hubbub/server/places/audit_log/audit.py",
-    # A slice of a single module.
+    # This slice is a single module.
     "hubbub/server/talk/typing.py",
 }
 """Slice files other than actions.py that publish events or write the audit log."""
@@ -30,7 +30,7 @@ _SLICE_MODULE = re.compile(rf"hubbub\.server\.((?:{'|'.join(TIERS)})\.\w+)(?:\.(
 
 LINES_MAX = 600
 LONG_FILES = {
-    # Tables of constants.
+    # These files are tables of constants.
     "hubbub/protocol/enums.py",
     "hubbub/protocol/errors.py",
     "hubbub/server/transports/http/example_values.py",
@@ -137,7 +137,7 @@ def _is_public(slice_name: str, names: tuple[str, ...]) -> bool:
     """Return whether a slice exports a name, or exports a module with it."""
     package = importlib.import_module(f"hubbub.server.{slice_name}")
     if not hasattr(package, "__all__"):
-        # A slice of a single module.
+        # The slice is a single module.
         return not names[0].startswith("_")
     if names[0] not in package.__all__:
         return False

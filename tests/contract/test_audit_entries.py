@@ -166,8 +166,8 @@ def test_partial_writes_lists_only_mutations_that_declare_more_audit_actions() -
 
     assert set(PARTIAL_WRITES) - declared.keys() == set()
     assert {name for name, kinds in PARTIAL_WRITES.items() if not kinds < declared[name]} == set()
-    # Not called by the test above: operations authorized by a webhook token or an OAuth2 token, operations of a lobby that
-    # is linked to a channel, and an invite that grants roles.
+    # The test above does not call operations that a webhook token or an OAuth2 token authorizes, operations of a lobby
+    # that is linked to a channel, and the acceptance of an invite that grants roles.
     others = {name for name, operation in operations().items() if operation.audits} - declared.keys()
     assert others == {
         "update_webhook_by_token",

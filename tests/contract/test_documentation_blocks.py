@@ -43,17 +43,17 @@ from hubbub.server.transports.web import server as web_server
 from hubbub.server.transports.web import templating
 from tests.contract.documentation import OUTPUT, Block, blocks, commands, inline_code, pages
 from tests.contract.language import ROOT
-from tests.contract.shell import NOT_RUN, TIMEOUT_SECONDS, Shell, matches
+from tests.contract.shell import NOT_RUN_COMMANDS, TIMEOUT_SECONDS, Shell, matches
 from tests.contract.test_add_an_operation import BLOCK_COMMENT
 from tests.pages import Browser
 from tests.world import World, small_config
 
-PLUGIN: Final = (
+PLUGIN_ARGUMENTS: Final = (
     ()
     if any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
     else ("-p", "hubbub.testing.plugin")
 )
-"""pytest finds the plugin by itself when this checkout is installed."""
+"""Arguments that load the plugin; empty if this checkout is installed, because pytest then finds it by its entry point."""
 
 PYTEST_OPTIONS: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider", "-o", "hubbub_within=30")
 """Options of pytest that keep other plugins and slow machines from affecting the examples."""
@@ -203,7 +203,7 @@ def misspelled_world_is_rejected(shell: Shell, page_blocks: Sequence[Block]) -> 
     assert (done.returncode, done.stderr) == (2, block.text)
 
 
-REPORTED: Final = """
+TEST_WITH_REPORT: Final = """
 def test_the_bot_greets(hubbub):
     bot, staff = hubbub.bots["demo-bot"], hubbub.guilds["Town Square"].channels["staff"]
     bot.connect()
@@ -215,7 +215,7 @@ def test_the_bot_greets(hubbub):
 
 def failure_report_looks_as_shown(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
-    (shell.folder / "reported.py").write_text(REPORTED)
+    (shell.folder / "reported.py").write_text(TEST_WITH_REPORT)
     printed = run_pytest(shell, "reported.py", status=1)
     expected = re.sub(r"\d\d:\d\d:\d\d\.\d{3}|:\d{5},|2\d{3}-\d\d-\d\d|\d{3}\+00:00", "...", block.text)
     assert matches(f"...{expected}...", printed), printed
@@ -250,7 +250,7 @@ def payment_provider_charges_and_refunds(shell: Shell, page_blocks: Sequence[Blo
             await provider.charge(charge(1))
         await provider.refund(charge(499))
 
-    with importable(shell.folder, "bank"):
+    with make_importable(shell.folder, "bank"):
         asyncio.run(pay())
     assert [(path, fields["idempotency_key"]) for path, fields in requests] == [
         ("/payments", "purchase/499"),
@@ -260,8 +260,8 @@ def payment_provider_charges_and_refunds(shell: Shell, page_blocks: Sequence[Blo
 
 
 @contextlib.contextmanager
-def importable(folder: Path, name: str) -> Iterator[None]:
-    """Let a module of a folder be imported for the duration of the block."""
+def make_importable(folder: Path, name: str) -> Iterator[None]:
+    """Make a module of a folder importable during the block."""
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
@@ -369,7 +369,7 @@ def test_every_block_is_executed_or_marked_as_output() -> None:
     ]
     assert not problems, "\n".join(problems)
     assert set(CHECKS) <= {(block.page, block.language) for block in page_blocks}
-    assert set(NOT_RUN) <= {
+    assert set(NOT_RUN_COMMANDS) <= {
         command.text.strip() for block in page_blocks if block.language == "console" for command in commands(block)
     }
 
@@ -378,7 +378,7 @@ def test_every_block_is_executed_or_marked_as_output() -> None:
 @pytest.mark.parametrize("page", [page for page in pages() if any(map(is_executed, blocks(page)))])
 def test_the_blocks_of_a_page_work(page: str, request: pytest.FixtureRequest) -> None:
     page_blocks = blocks(page)
-    with Shell(services(page_blocks, request)) as shell:
+    with Shell(service_urls(page_blocks, request)) as shell:
         for block in page_blocks:
             if block.file_name is not None:
                 (shell.folder / block.file_name).write_text(block.text)
@@ -393,7 +393,7 @@ def test_the_blocks_of_a_page_work(page: str, request: pytest.FixtureRequest) ->
         run_test_files(shell, page)
 
 
-def services(page_blocks: Sequence[Block], request: pytest.FixtureRequest) -> dict[str, str]:
+def service_urls(page_blocks: Sequence[Block], request: pytest.FixtureRequest) -> dict[str, str]:
     """Return real URLs for the services that the commands of a page use."""
     text = "".join(block.text for block in page_blocks if block.language == "console")
     fixtures = {"postgresql://...": "postgres_database", "nats://...": "nats_url", "s3://...": "tmp_path"}
@@ -436,7 +436,7 @@ def run_pytest(shell: Shell, *arguments: str, status: int) -> str:
     # The settings of this repository are not those of the reader's project.
     (shell.folder / "pyproject.toml").unlink(missing_ok=True)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *PLUGIN, *PYTEST_OPTIONS, *arguments],
+        [sys.executable, "-m", "pytest", "-q", *PLUGIN_ARGUMENTS, *PYTEST_OPTIONS, *arguments],
         cwd=shell.folder,
         env=shell.variables | {"COLUMNS": "80"},
         capture_output=True,

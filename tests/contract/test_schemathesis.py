@@ -32,7 +32,7 @@ from tests.world import NOW_MS, World, small_config
 
 schemathesis.openapi.format("data-uri", st.sampled_from([data_uri(png()), data_uri(mp3(), "audio/mpeg"), "data:,"]))
 
-EXAMPLES = 2
+EXAMPLE_COUNT = 2
 """Number of examples for each operation: of valid requests, and as many of invalid ones."""
 
 SUCCEEDED_MIN = 225
@@ -87,27 +87,27 @@ def _problems(prepared: PreparedGuild, seeds: Seeds, document: dict[str, Any], s
     schema.config.base_url = prepared.world.api
     endpoints = {endpoint.name: endpoint for endpoint in prepared.world.app.table}
     operations = [result.ok() for result in schema.get_all_operations()]
-    operations.sort(key=_order)
+    operations.sort(key=_sort_key)
     # The seed requests come first: generated requests change the objects that seeds depend on.
     for operation in operations:
-        if not _removes(operation):
+        if not _is_removal(operation):
             endpoint = endpoints[operation.definition.raw["operationId"]]
             problem = _send_seed(prepared, seeds.find(endpoint), endpoint, operation, succeeded)
             if problem is not None:
                 yield problem
     for operation in operations:
         endpoint = endpoints[operation.definition.raw["operationId"]]
-        if _removes(operation):
+        if _is_removal(operation):
             problem = _send_seed(prepared, seeds.find(endpoint), endpoint, operation, succeeded)
             if problem is not None:
                 yield problem
-        for mode in _modes(endpoint):
+        for mode in _generation_modes(endpoint):
             problem = _send_generated(prepared, endpoint, operation, mode, succeeded)
             if problem is not None:
                 yield problem
 
 
-def _modes(endpoint: Endpoint) -> list[GenerationMode]:
+def _generation_modes(endpoint: Endpoint) -> list[GenerationMode]:
     """Return the generation modes of an operation; only valid requests if it has no input to get wrong."""
     # In a form every value is text, and all OAuth2 fields are optional.
     inputs = (type(None) if endpoint.operation.is_form else endpoint.operation.body, endpoint.operation.query)
@@ -116,13 +116,13 @@ def _modes(endpoint: Endpoint) -> list[GenerationMode]:
     return [GenerationMode.POSITIVE]
 
 
-def _order(operation: APIOperation[Any, Any, Any, Any]) -> tuple[bool, bool, int]:
-    """Sort deletions last, inner objects before outer ones, and operations that remove the caller at the end."""
-    removes = _removes(operation)
-    return removes, operation.path in CALLER_REMOVING_PATHS, -operation.path.count("/") if removes else 0
+def _sort_key(operation: APIOperation[Any, Any, Any, Any]) -> tuple[bool, bool, int]:
+    """Return the sort key of an operation: deletions come last, of inner objects before outer ones, then removals of the caller."""
+    is_removal = _is_removal(operation)
+    return is_removal, operation.path in CALLER_REMOVING_PATHS, -operation.path.count("/") if is_removal else 0
 
 
-def _removes(operation: APIOperation[Any, Any, Any, Any]) -> bool:
+def _is_removal(operation: APIOperation[Any, Any, Any, Any]) -> bool:
     return operation.method.upper() == "DELETE" or operation.path in CALLER_REMOVING_PATHS
 
 
@@ -137,7 +137,7 @@ def _send_generated(
     caller = prepared.bot if Auth.BOT in endpoint.operation.auth else prepared.guild.owner
 
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=EXAMPLE_COUNT,
         phases=[Phase.generate],
         derandomize=True,
         database=None,
@@ -147,7 +147,7 @@ def _send_generated(
     @given(case=operation.as_strategy(generation_mode=mode))
     def run(case: Case) -> None:
         if mode is GenerationMode.POSITIVE:
-            # Existing IDs, so that the operation gets past its lookups.
+            # The request has existing IDs, so that the operation gets past its lookups.
             case.path_parameters.update(real)
         response = case.call(headers={"Authorization": caller.header}, timeout=60)
         case.validate_response(response, checks=CHECKS)

@@ -9,7 +9,7 @@ from tests.contract.tables import parse_file, python_files
 
 TESTS = Path(__file__).parents[1]
 BOTS = TESTS / "clients" / "bots"
-"""Programs with the same functions for different client libraries, each in its own virtual environment."""
+"""Folder of programs with the same functions for different client libraries, each in its own virtual environment."""
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

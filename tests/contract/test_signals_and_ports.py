@@ -50,7 +50,7 @@ def notifications() -> Iterator[tuple[str, ast.Call]]:
     """Yield file name and syntax tree of every `call.notify(...)`."""
     for path in python_files(SERVER):
         for node in ast.walk(parse_file(path)):
-            # Without arguments it is `Condition.notify()`.
+            # A call without arguments is `Condition.notify()`.
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)

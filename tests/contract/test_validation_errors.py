@@ -28,9 +28,9 @@ def invalid_value(kind: Any) -> tuple[Any, list[str]] | None:
     if origin is Annotated:
         return invalid_value(get_args(kind)[0])
     if origin is list:
-        return _within(invalid_value(get_args(kind)[0]), lambda value: [value], "0")
+        return _nest(invalid_value(get_args(kind)[0]), lambda value: [value], "0")
     if origin is dict:
-        return _within(_rejected_value(get_args(kind)[1]), lambda value: {"key": value}, "key")
+        return _nest(_rejected_value(get_args(kind)[1]), lambda value: {"key": value}, "key")
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         config = kind.__struct_config__
         value = {} if config.tag_field is None else {config.tag_field: config.tag}
@@ -40,7 +40,7 @@ def invalid_value(kind: Any) -> tuple[Any, list[str]] | None:
     return _rejected_value(kind)
 
 
-def _within(found: tuple[Any, list[str]] | None, wrap: Any, step: str) -> tuple[Any, list[str]] | None:
+def _nest(found: tuple[Any, list[str]] | None, wrap: Any, step: str) -> tuple[Any, list[str]] | None:
     return None if found is None else (wrap(found[0]), [f"{step}.{path}".rstrip(".") for path in found[1]])
 
 
@@ -53,19 +53,19 @@ def _rejected_value(kind: Any) -> tuple[Any, list[str]] | None:
     return None
 
 
-def unmentioned(response: ApiResponse, paths: list[str]) -> list[str]:
-    """Return the paths that the validation error does not mention."""
+def find_unmentioned(response: ApiResponse, paths: list[str]) -> list[str]:
+    """Return the paths that the validation error does not mention, or a description of any other response."""
     if response.status != 400 or response.json.get("code") != 50035:
         return [f"{response.status} {response.body[:200]!r}"]
-    return [path for path in paths if not _mentioned(response.json["errors"], path.split("."))]
+    return [path for path in paths if not _is_mentioned(response.json["errors"], path.split("."))]
 
 
-def _mentioned(node: Any, steps: list[str]) -> bool:
+def _is_mentioned(node: Any, steps: list[str]) -> bool:
     for step in steps:
         if step not in node:
             return False
         node = node[step]
-    return "_errors" in node or any(isinstance(below, dict) and _mentioned(below, []) for below in node.values())
+    return "_errors" in node or any(isinstance(below, dict) and _is_mentioned(below, []) for below in node.values())
 
 
 class Callers:
@@ -76,17 +76,17 @@ class Callers:
         self._tokens: dict[tuple[str, ...], Actor] = {}
 
     async def send(self, endpoint: Endpoint, path: str, **options: Any) -> ApiResponse:
-        """Send a request as a caller that the operation admits."""
+        """Send a request as a caller that the operation accepts."""
         operation = endpoint.operation
         if Auth.USER in operation.auth:
             return await self.user.request(operation.method, path, **options)
         if Auth.BOT in operation.auth:
             return await self.bot.request(operation.method, path, **options)
         if Auth.BEARER in operation.auth:
-            return await (await self._by_token(operation.scopes)).request(operation.method, path, **options)
+            return await (await self._bearer(operation.scopes)).request(operation.method, path, **options)
         return await self.world.request(operation.method, path, **options)
 
-    async def _by_token(self, scopes: tuple[str, ...]) -> Actor:
+    async def _bearer(self, scopes: tuple[str, ...]) -> Actor:
         if scopes not in self._tokens:
             token = await self.world.access_token(self.user, self.bot.application_id, *scopes)
             self._tokens[scopes] = Actor(self.world, self.user.id, token, "", uses_bearer_token=True)
@@ -124,7 +124,7 @@ async def test_every_invalid_body_field_is_reported(callers: Callers) -> None:
             seen.add(endpoint.name)
             value, invalid_paths = found
             response = await callers.send(endpoint, example_url(endpoint), json=value)
-            missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, invalid_paths)]
+            missing += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, invalid_paths)]
 
     assert not missing, "\n".join(missing)
     assert {endpoint.name for endpoint, _ in endpoints_with_body()} == seen
@@ -136,7 +136,7 @@ async def test_a_body_of_the_wrong_json_type_is_rejected(callers: Callers) -> No
         bare = get_args(form)[0] if get_origin(form) is Annotated else form
         value: Any = {"0": 1} if get_origin(bare) is list else ["no"]
         response = await callers.send(endpoint, example_url(endpoint), json=value)
-        missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, [])]
+        missing += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [])]
 
     assert not missing, "\n".join(missing)
 
@@ -155,7 +155,7 @@ async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> No
             body = None if endpoint.operation.body is NoneType else {}
             path = f"{example_url(endpoint)}&{'&'.join(f'{name}=no!' for name in names)}"
             response = await callers.send(endpoint, path, json=body)
-            missing += [f"{endpoint.name}: {name}" for name in unmentioned(response, names)]
+            missing += [f"{endpoint.name}: {name}" for name in find_unmentioned(response, names)]
 
     assert not missing, "\n".join(missing)
 
@@ -177,6 +177,6 @@ async def test_every_invalid_path_id_is_reported(callers: Callers) -> None:
             if is_id:
                 body = None if endpoint.operation.body is NoneType else {}
                 response = await callers.send(endpoint, example_url(endpoint, **{name: "no!"}), json=body)
-                missing += [f"{endpoint.name}: {path}" for path in unmentioned(response, [name])]
+                missing += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [name])]
 
     assert not missing, "\n".join(missing)
