@@ -159,7 +159,7 @@ async def test_a_signal_stops_the_program_at_the_login_prompt(
 
     async with asyncio.timeout(STOP_SECONDS_MAX):
         while process.poll() is None:
-            # Repeated, because the program may show the prompt a moment before it starts to read.
+            # The signal is repeated, because the program may show the prompt a moment before it starts to read.
             process.send_signal(signal_number)
             await asyncio.sleep(0.1)
 

@@ -16,7 +16,7 @@ from tests.journeys.processes import ApiUser, GatewaySession, Server
 CHUNK_BYTES = 64 * 1024
 
 
-def shift_clock(milliseconds: int) -> str:
+def clock_shift_code(milliseconds: int) -> str:
     """Return startup code of a server whose wall clock is ahead (positive) or behind (negative)."""
     return (
         "import time\n"
@@ -182,7 +182,7 @@ async def running_cluster(
             *("--roles", node.roles, "--worker", str(number), "--rate-limits", "off", "--gateway-drain-ms", "0"),
             *("--database-url", node.database_url or database_url, "--nats-url", node.nats_url or nats_url),
             *("--data", str(directory / "data"), *node.flags),
-            startup_code=shift_clock(node.clock_shift_ms) if node.clock_shift_ms else "",
+            startup_code=clock_shift_code(node.clock_shift_ms) if node.clock_shift_ms else "",
         )
         for number, node in enumerate(nodes)
     ]

@@ -5,7 +5,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.chaos.cluster import shift_clock
+from tests.chaos.cluster import clock_shift_code
 from tests.journeys.processes import ApiUser, create_guild, register_user, running_server
 
 HOUR_MS = 3_600_000
@@ -19,7 +19,7 @@ async def test_ids_continue_after_a_run_whose_clock_was_ahead(
     if store == "postgres":
         flags += ["--database-url", request.getfixturevalue("postgres_database")]
     async with aiohttp.ClientSession() as client:
-        async with running_server(tmp_path, "serve", *flags, startup_code=shift_clock(2 * HOUR_MS)) as server:
+        async with running_server(tmp_path, "serve", *flags, startup_code=clock_shift_code(2 * HOUR_MS)) as server:
             alice = await register_user(client, server, "alice")
             _, channel_id, _ = await create_guild(alice)
             path = f"/channels/{channel_id}/messages"

@@ -11,9 +11,9 @@ from tests.chaos.cluster import Node, running_cluster
 from tests.journeys.processes import ApiUser, Server, create_guild, register_user
 from tests.world import ApiResponse
 
-CALLERS = 64
+CALLER_COUNT = 64
 BYSTANDER_SECONDS_MAX = 20.0
-"""Longest response time of an unrelated request, on a busy machine."""
+"""Maximum response time of an unrelated request in seconds, on a busy machine."""
 
 
 @asynccontextmanager
@@ -42,13 +42,15 @@ async def watch_bystander(bystander: ApiUser, channel_id: str, servers: list[Ser
         await asyncio.gather(*tasks)
 
 
-Write = Callable[[ApiUser, int], Awaitable[ApiResponse]]
+WriteRequest = Callable[[ApiUser, int], Awaitable[ApiResponse]]
 """A request of a user; the number distinguishes the requests."""
-Prepare = Callable[[ApiUser, str, str, list[ApiUser]], Awaitable[Write]]
-"""Creates what the requests change: (owner, guild ID, channel ID, members)."""
+Preparation = Callable[[ApiUser, str, str, list[ApiUser]], Awaitable[WriteRequest]]
+"""Creates the objects that requests change, from owner, guild ID, channel ID and members, and returns the request."""
 
 
-async def prepare_channel_reorders(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+async def prepare_channel_reorders(
+    owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]
+) -> WriteRequest:
     channels = [(await owner.post(f"/guilds/{guild_id}/channels", {"name": f"c{n}"})).ok()["id"] for n in range(8)]
 
     async def write(user: ApiUser, number: int) -> ApiResponse:
@@ -59,7 +61,7 @@ async def prepare_channel_reorders(owner: ApiUser, guild_id: str, channel_id: st
     return write
 
 
-async def prepare_role_reorders(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+async def prepare_role_reorders(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> WriteRequest:
     roles = [(await owner.post(f"/guilds/{guild_id}/roles", {"name": f"r{n}"})).ok()["id"] for n in range(8)]
 
     async def write(user: ApiUser, number: int) -> ApiResponse:
@@ -70,25 +72,25 @@ async def prepare_role_reorders(owner: ApiUser, guild_id: str, channel_id: str, 
     return write
 
 
-async def prepare_role_edits(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+async def prepare_role_edits(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> WriteRequest:
     role_id = (await owner.post(f"/guilds/{guild_id}/roles", {"name": "hot"})).ok()["id"]
     return lambda user, number: user.request(
         "PATCH", f"/guilds/{guild_id}/roles/{role_id}", json={"name": f"name {number}"}
     )
 
 
-async def prepare_kicks(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
+async def prepare_kicks(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> WriteRequest:
     return lambda user, number: user.request(
         "DELETE", f"/guilds/{guild_id}/members/{members[number % len(members)].id}"
     )
 
 
-async def prepare_pins(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> Write:
-    message_ids = [(await owner.create_message(channel_id, str(n)))["id"] for n in range(CALLERS)]
+async def prepare_pins(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> WriteRequest:
+    message_ids = [(await owner.create_message(channel_id, str(n)))["id"] for n in range(CALLER_COUNT)]
     return lambda user, number: user.request("PUT", f"/channels/{channel_id}/pins/{message_ids[number]}")
 
 
-SCENARIOS: tuple[tuple[Prepare, set[int]], ...] = (
+SCENARIOS: tuple[tuple[Preparation, set[int]], ...] = (
     (prepare_channel_reorders, {204}),
     (prepare_role_reorders, {200}),
     (prepare_role_edits, {200}),
@@ -110,7 +112,7 @@ async def test_conflicting_writes_at_two_processes_all_succeed_and_delay_no_byst
             write = await prepare(owner, guild_id, channel_id, members)
             async with watch_bystander(bystander, other_channel_id, servers) as durations:
                 responses = await asyncio.gather(
-                    *(write(owner.at_server(servers[number % 2]), number) for number in range(CALLERS))
+                    *(write(owner.at_server(servers[number % 2]), number) for number in range(CALLER_COUNT))
                 )
             statuses = [response.status for response in responses]
             assert set(statuses) <= accepted_statuses, (prepare.__name__, statuses)

@@ -12,9 +12,9 @@ from tests.chaos.cluster import FaultProxy, running_proxy
 from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, create_guild, register_user, running_server
 
 RESPONSE_SECONDS_MAX = 20.0
-"""Longest response time in seconds: five are promised, the rest is for a busy machine."""
+"""Maximum response time in seconds: an idle machine needs at most five, the rest is for a busy one."""
 RECOVERY_SECONDS_MAX = 20.0
-"""Time from the end of the outage until all requests succeed, in seconds: one is promised, the rest is for a busy machine."""
+"""Time from the end of the outage until all requests succeed, in seconds: an idle machine needs one, the rest is for a busy one."""
 OUTAGE_SECONDS = 8.0
 
 
@@ -30,7 +30,7 @@ def find_socket(database_url: str) -> Path:
     return Path(directory) / ".s.PGSQL.5432"
 
 
-async def measure(user: ApiUser, channel_id: str, number: int) -> tuple[int, float]:
+async def measure_request(user: ApiUser, channel_id: str, number: int) -> tuple[int, float]:
     """Send a request and return its status and its response time in seconds."""
     started = time.monotonic()
     if number % 3 == 0:
@@ -60,7 +60,7 @@ async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_at_once(
         started = time.monotonic()
         rounds = []
         while time.monotonic() - started < OUTAGE_SECONDS:
-            rounds.append(asyncio.gather(*(measure(alice, channel_id, number) for number in range(24))))
+            rounds.append(asyncio.gather(*(measure_request(alice, channel_id, number) for number in range(24))))
             await asyncio.sleep(1)
         results = [result for round in rounds for result in await round]
         # The token is cached, but the user is read from the store.
@@ -74,6 +74,6 @@ async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_at_once(
         async with asyncio.timeout(TIMEOUT_SECONDS):
             statuses = {503}
             while statuses != {200}:
-                results = await asyncio.gather(*(measure(alice, channel_id, number) for number in range(24)))
+                results = await asyncio.gather(*(measure_request(alice, channel_id, number) for number in range(24)))
                 statuses = {status for status, _ in results}
         assert time.monotonic() - healed < RECOVERY_SECONDS_MAX

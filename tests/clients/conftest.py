@@ -23,10 +23,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 EXPECTED_LOG_PREFIXES = (
-    # When the connection breaks.
+    # discord.py and hikari log these when the connection breaks.
     "Attempting a reconnect in",
     "failed to communicate with server, reason was: 'Socket has closed'",
-    # When the machine is too busy to heartbeat in time.
+    # The libraries log these when the machine is too busy to heartbeat in time.
     "Shard ID None heartbeat blocked for more than",
     "Can't keep up, shard ID None websocket is",
     "Shard ID None voice heartbeat blocked for more than",

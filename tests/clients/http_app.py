@@ -34,13 +34,13 @@ COMMANDS: list[dict[str, Any]] = [
 ]
 
 
-def choices(*values: str) -> list[dict[str, str]]:
+def option_list(*values: str) -> list[dict[str, str]]:
     """Return the options of a select, radio group or checkbox group."""
     return [{"label": value.upper(), "value": value} for value in values]
 
 
-def labeled(label: str, component: dict[str, Any]) -> dict[str, Any]:
-    """Return a labeled component of a modal."""
+def labeled_component(label: str, component: dict[str, Any]) -> dict[str, Any]:
+    """Return a label component of a modal with a component in it."""
     return {"type": ComponentType.LABEL, "label": label, "component": component}
 
 
@@ -49,18 +49,20 @@ MODAL = {
     "title": "Feedback",
     "components": [
         {"type": ComponentType.TEXT_DISPLAY, "content": "Welcome"},
-        labeled("Color", {"type": ComponentType.RADIO_GROUP, "custom_id": "color", "options": choices("r", "b")}),
-        labeled(
+        labeled_component(
+            "Color", {"type": ComponentType.RADIO_GROUP, "custom_id": "color", "options": option_list("r", "b")}
+        ),
+        labeled_component(
             "Sizes",
             {
                 "type": ComponentType.CHECKBOX_GROUP,
                 "custom_id": "sizes",
                 "max_values": 2,
-                "options": choices("s", "m", "l"),
+                "options": option_list("s", "m", "l"),
             },
         ),
-        labeled("Sure?", {"type": ComponentType.CHECKBOX, "custom_id": "sure"}),
-        labeled("Proof", {"type": ComponentType.FILE_UPLOAD, "custom_id": "proof"}),
+        labeled_component("Sure?", {"type": ComponentType.CHECKBOX, "custom_id": "sure"}),
+        labeled_component("Proof", {"type": ComponentType.FILE_UPLOAD, "custom_id": "proof"}),
     ],
 }
 
@@ -98,7 +100,7 @@ class HttpApp:
         usernames = [user["username"] for user in resolved.get("users", {}).values()]
         if interaction["type"] == InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE:
             cities = [city for city in ("Berlin", "Bern", "Paris") if city.startswith(options["city"])]
-            return respond_with(
+            return interaction_response(
                 InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT,
                 choices=[{"name": city, "value": city.lower()} for city in cities],
             )
@@ -125,7 +127,7 @@ class HttpApp:
         if name == "panel":
             return message_response(content="here", components=self.panel_rows())
         if name == "count":
-            return respond_with(InteractionCallbackType.UPDATE_MESSAGE, content="pressed")
+            return interaction_response(InteractionCallbackType.UPDATE_MESSAGE, content="pressed")
         if name == "words":
             return message_response(content=" and ".join(data["values"]), flags=MessageFlags.EPHEMERAL)
         if name == "users":
@@ -152,7 +154,7 @@ class HttpApp:
             "type": ComponentType.STRING_SELECT,
             "custom_id": "words",
             "max_values": 2,
-            "options": choices("a", "b"),
+            "options": option_list("a", "b"),
         }
         selects = [words, {"type": ComponentType.USER_SELECT, "custom_id": "users"}]
         rows = [buttons, *([select] for select in selects)]
@@ -165,11 +167,11 @@ class HttpApp:
                 self.failed_requests.append(f"{path}: {await response.text()}")
 
 
-def respond_with(callback_type: InteractionCallbackType, **data: Any) -> web.Response:
+def interaction_response(callback_type: InteractionCallbackType, **data: Any) -> web.Response:
     """Return an interaction response."""
     return web.json_response({"type": callback_type, "data": data})
 
 
 def message_response(**data: Any) -> web.Response:
     """Return an interaction response with a new message."""
-    return respond_with(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, **data)
+    return interaction_response(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, **data)

@@ -11,7 +11,7 @@ from hikari.impl.shard import GatewayShardImpl
 
 from tests.clients.client_setup import LARGE_GUILD_MEMBER_COUNT, ONE_PIXEL_PNG, ClientSetup, Inbox
 
-E = TypeVar("E", bound=hikari.Event)
+EventT = TypeVar("EventT", bound=hikari.Event)
 
 
 class Bot(hikari.GatewayBot):
@@ -32,9 +32,9 @@ class Bot(hikari.GatewayBot):
         if not isinstance(event, hikari.ShardPayloadEvent):
             self.inbox.put(event)
 
-    async def wait_event(self, event_type: type[E], matches: Callable[[E], bool] = lambda _: True) -> E:
+    async def wait_event(self, event_type: type[EventT], matches: Callable[[EventT], bool] = lambda _: True) -> EventT:
         """Wait for an event of this type and return it."""
-        event: E = await self.inbox.take(
+        event: EventT = await self.inbox.take(
             lambda event: isinstance(event, event_type) and matches(event), event_type.__name__
         )
         return event

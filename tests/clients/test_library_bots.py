@@ -49,16 +49,16 @@ RESULTS: Final[dict[str, Any]] = {
 
 PYTHON_LIBRARIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "disnake": ("disnake_bot.py", {}),
-    # Without polls. It sends the text "None" as the ID of a new forum tag.
+    # nextcord has no polls, and sends the text "None" as the ID of a new forum tag.
     "nextcord": ("nextcord_bot.py", {"polls": None, "forums": ["first", "text"]}),
     "py-cord": ("py_cord_bot.py", {}),
     "discord.py-interactions": ("interactions_bot.py", {}),
 }
-"""Program of each Python library by its name in the package index, and the results that differ; None means no such step."""
+"""Program of each Python library, and the results that differ (None: no such step), by its name in the package index."""
 
 
-def python_of(library: str) -> str:
-    """Return the path of the interpreter with a library."""
+def interpreter_path(library: str) -> str:
+    """Return the path of the Python interpreter in the virtual environment of a library."""
     return str(VENVS_FOLDER / library / "bin" / "python")
 
 
@@ -100,7 +100,7 @@ class BotProcess:
 
 
 EXPECTED_LOG_PREFIXES: Final = (
-    # Optional packages for voice.
+    # The libraries log these without their optional packages for voice.
     "disnake.client: PyNaCl is not installed",
     "nextcord.client: PyNaCl is not installed",
     "discord.client: PyNaCl is not installed",
@@ -182,11 +182,11 @@ async def use_all_features(setup: ClientSetup, bot: BotProcess, differences: dic
 
 @pytest.mark.parametrize(
     "library",
-    [pytest.param(library, marks=pytest.mark.program(python_of(library))) for library in PYTHON_LIBRARIES],
+    [pytest.param(library, marks=pytest.mark.program(interpreter_path(library))) for library in PYTHON_LIBRARIES],
 )
 async def test_a_bot_with_a_python_library_uses_all_features(setup: ClientSetup, library: str) -> None:
     program, differences = PYTHON_LIBRARIES[library]
-    async with run_program(setup, [python_of(library), program], BOTS_FOLDER) as bot:
+    async with run_program(setup, [interpreter_path(library), program], BOTS_FOLDER) as bot:
         await use_all_features(setup, bot, differences)
 
 

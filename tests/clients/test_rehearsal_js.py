@@ -53,18 +53,18 @@ def test_the_package_has_the_version_of_hubbub_and_no_dependencies() -> None:
 
 
 @requires_program("tsc")
-def test_the_types_describe_the_package() -> None:
+def test_the_package_has_valid_types() -> None:
     run_program(str(BINARIES / "tsc"), "--project", ".")
 
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 @pytest.mark.parametrize("name", sorted(path.name for path in PACKAGE.glob("test/*.test.mjs")))
-def test_the_package(name: str) -> None:
+def test_the_tests_of_the_package_pass(name: str) -> None:
     run_program("node", "--test", f"test/{name}")
 
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
-def test_the_first_test_of_the_readme(tmp_path: Path) -> None:
+def test_the_first_test_of_the_readme_passes(tmp_path: Path) -> None:
     [block] = re.findall(r"```js\n// hello\.test\.mjs\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
     (tmp_path / "hello.test.mjs").write_text(block)
     (tmp_path / "node_modules").mkdir()
@@ -73,15 +73,15 @@ def test_the_first_test_of_the_readme(tmp_path: Path) -> None:
 
 
 @requires_program("jest")
-def test_the_example_for_node_test() -> None:
+def test_the_example_for_node_test_passes() -> None:
     run_program("node", "--test", "examples/node-test/bot.test.mjs")
 
 
 @requires_program("vitest")
-def test_the_example_for_vitest() -> None:
+def test_the_example_for_vitest_passes() -> None:
     run_program(str(BINARIES / "vitest"), "run", folder=PACKAGE / "examples" / "vitest")
 
 
 @requires_program("jest")
-def test_the_example_for_jest() -> None:
+def test_the_example_for_jest_passes() -> None:
     run_program(str(BINARIES / "jest"), folder=PACKAGE / "examples" / "jest", NODE_OPTIONS="--experimental-vm-modules")

@@ -92,7 +92,7 @@ def container(role: str) -> dict[str, Any]:
     return found
 
 
-def load(environ: dict[str, str], arguments: list[str]) -> settings.Config:
+def load_config(environ: dict[str, str], arguments: list[str]) -> settings.Config:
     """Return the configuration that a command line has with these variables."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environ.items():
@@ -118,16 +118,18 @@ def test_the_image_contains_what_the_build_needs_and_runs_without_privileges() -
 
 
 def test_the_image_exposes_the_ports_of_its_settings() -> None:
-    config = load(image_environment(), ["serve"])
+    config = load_config(image_environment(), ["serve"])
     assert (config.data, config.host, config.port) == ("/data", "0.0.0.0", settings.Config().port)
     [exposed] = [argument.split() for name, argument in dockerfile() if name == "EXPOSE"]
-    gateway = load(image_environment() | compose()["services"]["gateway"]["environment"], ["serve"])
+    gateway = load_config(image_environment() | compose()["services"]["gateway"]["environment"], ["serve"])
     assert exposed == [f"{config.port}/tcp", f"{gateway.voice.port}/tcp", f"{gateway.voice.udp_port}/udp"]
 
 
 def test_every_setting_of_the_compose_file_exists_and_is_valid() -> None:
     services = compose()["services"]
-    configs = [load(image_environment() | services[name]["environment"], ["serve"]) for name in ("api", "gateway")]
+    configs = [
+        load_config(image_environment() | services[name]["environment"], ["serve"]) for name in ("api", "gateway")
+    ]
     assert sorted(role for config in configs for role in config.roles) == sorted(ROLES)
     assert len({config.worker for config in configs}) == len(configs)
     for config in configs:
@@ -174,7 +176,7 @@ def test_the_systemd_unit_runs_an_existing_command_with_valid_settings(tmp_path:
     assert "/opt/hubbub/bin/pip install 'hubbub[server]'" in (ROOT / "docs" / "operating.md").read_text()
     file = arguments[arguments.index("--config") + 1]
     arguments[arguments.index(file)] = str(DEPLOY / "systemd" / Path(file).name)
-    config = load({}, arguments)
+    config = load_config({}, arguments)
     assert config.data == f"/var/lib/{unit['Service']['StateDirectory']}"
     assert int(unit["Service"]["TimeoutStopSec"]) * 1000 > 2 * config.gateway.drain_ms
     assert config.http.trusted_proxies == 1
@@ -192,7 +194,7 @@ def test_the_systemd_unit_is_hardened() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_pods_of_a_role_have_valid_settings_and_drain(role: str) -> None:
-    config = load(pod_environment(role), container(role)["args"])
+    config = load_config(pod_environment(role), container(role)["args"])
     assert config.roles == {role}
     assert config.database_url is not None
     assert config.nats_url is not None
@@ -248,5 +250,5 @@ def test_the_workflows_use_existing_targets_and_the_supported_versions() -> None
     publish = workflows["release.yml"]["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
     assert set(publish["needs"]) == {"test", "build"}
-    # A reusable workflow exists.
+    # The release runs the tests as a reusable workflow.
     assert workflows["release.yml"]["jobs"]["test"]["uses"] == "./.github/workflows/test.yml"

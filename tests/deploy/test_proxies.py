@@ -91,7 +91,7 @@ class Deployment:
 
 
 @contextlib.asynccontextmanager
-async def running(command: list[str], port: int, folder: Path, **environ: str) -> AsyncIterator[None]:
+async def run_proxy(command: list[str], port: int, folder: Path, **environ: str) -> AsyncIterator[None]:
     """Run a proxy until the end of the block."""
     log = folder / "proxy.log"
     with log.open("wb") as output:
@@ -200,7 +200,7 @@ async def deployment(tmp_path: Path) -> AsyncIterator[Deployment]:
         made.server.stop()
 
 
-async def upload(deployment: Deployment, token: str, count: int, size: int) -> Any:
+async def send_files_through_proxy(deployment: Deployment, token: str, count: int, size: int) -> Any:
     """Send a message with files through the proxy from another address, with a forged header, and return it."""
     connector = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0), ssl=deployment.tls)
     headers = {"Authorization": token, "X-Forwarded-For": "203.0.113.9"}
@@ -218,17 +218,17 @@ async def upload(deployment: Deployment, token: str, count: int, size: int) -> A
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.program(name)) for name in PROXY_NAMES])
-async def test_the_example_of_a_proxy_passes_everything(deployment: Deployment, name: str) -> None:
+async def test_the_example_of_a_proxy_passes_all_checks(deployment: Deployment, name: str) -> None:
     token = await deployment.register_user()
     command, environ = EXAMPLES[name](deployment)
-    async with running(command, deployment.port, deployment.folder, **environ):
+    async with run_proxy(command, deployment.port, deployment.folder, **environ):
         code, findings = await deployment.run_doctor(deployment.url, token)
         assert {subject: found for subject, found in findings.items() if found[0] != "ok"} == {}
         assert code == 0
         assert set(findings) >= {"api", "gateway", "body size", "upload", "cdn range", "cors", "voice", "metrics"}
         assert findings["metrics"][1] == "/metrics is not public"
 
-        message = await upload(deployment, token, count=3, size=8 * 1024**2)
+        message = await send_files_through_proxy(deployment, token, count=3, size=8 * 1024**2)
         assert [attachment["size"] for attachment in message["attachments"]] == 3 * [8 * 1024**2]
 
     records = [json.loads(line) for line in deployment.server.log_text().splitlines() if '"client_address"' in line]
@@ -242,7 +242,7 @@ async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment)
     token = await deployment.register_user()
     port = find_free_port()
     command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": deployment.upstream_port})
-    async with running(command, port, deployment.folder):
+    async with run_proxy(command, port, deployment.folder):
         code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", token)
     assert code == 1
     for subject, part in {
@@ -261,7 +261,7 @@ async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment)
 async def test_the_doctor_names_a_proxy_without_a_server(deployment: Deployment) -> None:
     port = find_free_port()
     command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": find_free_port()})
-    async with running(command, port, deployment.folder):
+    async with run_proxy(command, port, deployment.folder):
         code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", "token")
     assert code == 1
     assert list(findings) == ["api"]
