@@ -13,7 +13,7 @@ from hubbub.server.identity import applications
 from tests.world import Actor, ApiResponse, Bearer, World
 
 REDIRECT = "https://game.example/callback"
-FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+FORM_HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def create_pkce_pair() -> tuple[str, str]:
@@ -70,7 +70,7 @@ class Client:
         if sends_secret:
             form["client_secret"] = self.secret
         data = urlencode({name: value for name, value in form.items() if value is not None})
-        return await self.world.request("POST", path, data=data, headers=FORM)
+        return await self.world.request("POST", path, data=data, headers=FORM_HEADERS)
 
     async def exchange(self, code: str, **extra_fields: Any) -> ApiResponse:
         """Exchange an authorization code for tokens."""

@@ -6,12 +6,12 @@ from hubbub.protocol.flags import ApplicationFlags
 from tests.oauth import Client, create_application
 from tests.world import Actor, ApiResponse, Bearer, World
 
-SOCIAL = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
+SOCIAL_LAYER_FLAG = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
 BOT_ISSUED = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
 """External authentication type of an access token that the application's bot requested."""
 
 
-async def create_social_game(world: World, *, flags: int = SOCIAL, **fields: Any) -> Client:
+async def create_social_game(world: World, *, flags: int = SOCIAL_LAYER_FLAG, **fields: Any) -> Client:
     """Create a game: an application with the social layer."""
     return await create_application(world, flags=flags, **fields)
 

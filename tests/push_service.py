@@ -15,7 +15,7 @@ from hubbub.protocol import codec
 from hubbub.server.talk.push_subscriptions import encryption
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor
 
-PATH = "/users/@me/push-subscriptions"
+PUSH_SUBSCRIPTIONS_PATH = "/users/@me/push-subscriptions"
 
 
 @dataclass
@@ -89,7 +89,7 @@ class PushService:
 
     async def subscribe(self, user: Actor, name: str = "browser") -> Any:
         """Subscribe a browser of a user and return the subscription."""
-        return (await user.post(PATH, json=self.subscription(name))).ok()
+        return (await user.post(PUSH_SUBSCRIPTIONS_PATH, json=self.subscription(name))).ok()
 
     async def wait_for(self, count: int) -> list[PushRequest]:
         """Wait until the service has received a number of requests, and return all of them."""
@@ -100,4 +100,4 @@ class PushService:
 
 async def list_endpoints(user: Actor) -> list[str]:
     """Return the endpoints of the subscriptions of a user's login session."""
-    return [entry["endpoint"] for entry in (await user.get(PATH)).ok()["subscriptions"]]
+    return [entry["endpoint"] for entry in (await user.get(PUSH_SUBSCRIPTIONS_PATH)).ok()["subscriptions"]]

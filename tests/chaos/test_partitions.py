@@ -15,7 +15,7 @@ from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, S
 from tests.world import ApiResponse
 
 NOT_READY_SECONDS_MAX = 15.0
-"""Time until a cut process reports that it is not ready, in seconds: docs/operating.md documents two, the rest is for a busy machine."""
+"""Time until a cut process reports that it is not ready, in seconds: two as documented, the rest is for a busy machine."""
 VIEW_CHANNEL = str(int(Permissions.VIEW_CHANNEL))
 
 Change = Callable[[ApiUser, str, str, ApiUser], Awaitable[ApiResponse]]

@@ -1,6 +1,6 @@
 """The state of a client: READY and GUILD_CREATE, with every later event applied.
 
-This is what client libraries do. Nothing is assumed that no event carries, except direct consequences: a deleted role
+Client libraries maintain their cache in this way. The state changes only by events and their direct consequences: a deleted role
 is removed from members, and the threads of a channel that becomes invisible are removed.
 """
 
@@ -38,7 +38,7 @@ class ClientState:
     def apply(self, name: str, payload: Any) -> None:
         """Apply one event."""
         if name == "SESSIONS_REPLACE":
-            # Transient, like presences: READY does not contain it.
+            # The list of sessions is transient, like presences: READY does not contain it.
             return
         data = deepcopy(payload)
         if name in ("READY", "USER_UPDATE", "GUILD_CREATE", "GUILD_DELETE"):
@@ -50,8 +50,8 @@ class ClientState:
             visible_before = self._visible_keys(guild)
             if (handler := getattr(self, name.lower(), None)) is not None:
                 handler(guild, data)
-            # Remove only what was visible before. When changes follow closely, the event of the first may already carry
-            # what the second makes visible, before the event that explains it.
+            # Only objects that were visible before are removed. When two changes follow closely, the event of the first may
+            # already contain objects that the second makes visible, before the event of the second arrives.
             for part, object_id in visible_before - self._visible_keys(guild):
                 guild[part].pop(object_id, None)
 
@@ -133,12 +133,12 @@ class ClientState:
 
     def guild_member_add(self, guild: Any, data: Any) -> None:
         """Add a member."""
-        guild["members"][data["user"]["id"]] = _without(data, "guild_id")
+        guild["members"][data["user"]["id"]] = _omit_keys(data, "guild_id")
         guild["member_count"] += 1
 
     def guild_member_update(self, guild: Any, data: Any) -> None:
         """Update the fields that the event carries."""
-        guild["members"].setdefault(data["user"]["id"], {}).update(_without(data, "guild_id"))
+        guild["members"].setdefault(data["user"]["id"], {}).update(_omit_keys(data, "guild_id"))
 
     def guild_member_remove(self, guild: Any, data: Any) -> None:
         """Remove a member."""
@@ -151,14 +151,14 @@ class ClientState:
         if data["status"] == "offline":
             guild["presences"].pop(data["user"]["id"], None)
         else:
-            guild["presences"][data["user"]["id"]] = _without(data, "guild_id")
+            guild["presences"][data["user"]["id"]] = _omit_keys(data, "guild_id")
 
     def voice_state_update(self, guild: Any, data: Any) -> None:
         """Update, move or remove a voice state."""
         if data["channel_id"] is None:
             guild["voice_states"].pop(data["user_id"], None)
         else:
-            guild["voice_states"][data["user_id"]] = _without(data, "guild_id")
+            guild["voice_states"][data["user_id"]] = _omit_keys(data, "guild_id")
 
     # Stage instances and scheduled events
 
@@ -193,7 +193,7 @@ class ClientState:
                 if exception["event_exception_id"] != data["event_exception_id"]
             ]
             exceptions = sorted(
-                [*other_exceptions, _without(data, "guild_id")],
+                [*other_exceptions, _omit_keys(data, "guild_id")],
                 key=lambda exception: int(exception["event_exception_id"]),
             )
             guild["guild_scheduled_events"][data["event_id"]] = event | {"guild_scheduled_event_exceptions": exceptions}
@@ -228,7 +228,7 @@ class ClientState:
 
     def thread_create(self, guild: Any, data: Any) -> None:
         """Add a thread that is new or became visible."""
-        thread = _without(data, "newly_created")
+        thread = _omit_keys(data, "newly_created")
         parent = guild["channels"].get(data["parent_id"])
         if data.get("newly_created") and parent is not None and parent["type"] in FORUM_TYPES:
             # A forum's last message is its last post.
@@ -261,7 +261,7 @@ class ClientState:
     def thread_member_update(self, guild: Any, data: Any) -> None:
         """Update the current user's thread membership."""
         if data["id"] in guild["threads"]:
-            guild["threads"][data["id"]]["member"] = _without(data, "guild_id")
+            guild["threads"][data["id"]]["member"] = _omit_keys(data, "guild_id")
 
     def thread_members_update(self, guild: Any, data: Any) -> None:
         """Add and remove thread members."""
@@ -371,14 +371,14 @@ class ClientState:
         }
         # The member of a voice state is also among the guild members.
         snapshot["voice_states"] = {
-            object_id: _without(state, "member") for object_id, state in guild["voice_states"].items()
+            object_id: _omit_keys(state, "member") for object_id, state in guild["voice_states"].items()
         }
         # A user receives no presence of their own (spec/gateway.md#5.1).
-        snapshot["presences"] = _without(guild["presences"], self.user_id)
+        snapshot["presences"] = _omit_keys(guild["presences"], self.user_id)
         return snapshot
 
     def _channel_snapshot(self, channel: dict[str, Any]) -> dict[str, Any]:
-        snapshot = _without(
+        snapshot = _omit_keys(
             channel,
             *UNREPORTED_FIELDS,
             "guild_id",
@@ -415,5 +415,5 @@ def _find_channel(guild: Any, channel_id: str) -> Any:
     return guild["channels"].get(channel_id) or guild["threads"].get(channel_id)
 
 
-def _without(data: dict[str, Any], *keys: str) -> dict[str, Any]:
+def _omit_keys(data: dict[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in keys}

@@ -417,7 +417,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield asyncio_runner
 
 
-def test_links_in_any_order(runner: asyncio.Runner) -> None:
+def test_the_server_agrees_with_the_model_after_links_in_any_order(runner: asyncio.Runner) -> None:
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
 
     async def start_world() -> World:

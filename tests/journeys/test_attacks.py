@@ -465,7 +465,7 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
     upload = request_head("POST", path, alice, Content_Type=form, Content_Length="1000") + b"--x\r\n"
     request_starts += [body, upload] * 5
 
-    async def trickle(request_start: bytes) -> bytes:
+    async def send_slowly(request_start: bytes) -> bytes:
         """Send a byte every 50 ms until the server ends the connection; return the bytes that it sent.
 
         A stream would drop a response that arrived if a later write fails, so this uses the socket itself."""
@@ -491,7 +491,7 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
             return bytes(received)
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        received_by_sender = await asyncio.gather(*map(trickle, request_starts))
+        received_by_sender = await asyncio.gather(*map(send_slowly, request_starts))
     # A client that sent a whole head gets an error response.
     for received_bytes, request_start in zip(received_by_sender, request_starts, strict=True):
         if received_bytes or request_start.startswith(b"POST"):

@@ -1,4 +1,4 @@
-"""Known attacks on the verification of external identity tokens, named after the attack."""
+"""Known attacks on the verification of external identity tokens, and on requests to URLs that clients supply."""
 
 import asyncio
 import base64
@@ -50,7 +50,7 @@ def valid_claims(issuer: Issuer, **overrides: Any) -> dict[str, Any]:
 # Server-side request forgery (SSRF)
 
 
-async def test_ssrf_through_a_redirect_of_the_issuer(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_ssrf_through_a_redirect_of_the_issuer_is_prevented(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     for path in ("/.well-known/openid-configuration", "/jwks"):
         issuer.redirects = {path: f"{issuer.url}/inner"}
@@ -80,7 +80,7 @@ async def test_ssrf_through_a_redirect_of_the_issuer(any_issuer_world: World, is
         "https://user@127.0.0.1",
     ],
 )
-async def test_ssrf_through_the_name_of_the_issuer(world: World, url: str) -> None:
+async def test_ssrf_through_the_name_of_the_issuer_is_rejected(world: World, url: str) -> None:
     client = await create_social_game(world)
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": url}
 
@@ -102,14 +102,16 @@ async def test_ssrf_through_the_name_of_the_issuer(world: World, url: str) -> No
         "http://10.0.0.7/events",
     ],
 )
-async def test_ssrf_through_the_url_of_a_webhook(world: World, field: str, url: str) -> None:
+async def test_ssrf_through_the_url_of_a_webhook_is_rejected(world: World, field: str, url: str) -> None:
     bot = await world.bot()
 
     assert (await bot.patch("/applications/@me", json={field: url})).errors(field)
     assert (await bot.get("/applications/@me")).ok().get(field) is None
 
 
-async def test_ssrf_through_a_redirect_of_a_webhook(private_targets_world: World, receiver: Receiver) -> None:
+async def test_ssrf_through_a_redirect_of_a_webhook_is_prevented(
+    private_targets_world: World, receiver: Receiver
+) -> None:
     """A redirect from a webhook receiver is not followed, so it cannot lead to an internal host."""
     bot = await private_targets_world.bot()
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
@@ -137,7 +139,7 @@ async def test_ssrf_through_a_redirect_of_a_webhook(private_targets_world: World
 @pytest.mark.parametrize(
     "address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1"]
 )
-async def test_ssrf_through_a_name_that_resolves_to_an_internal_address(
+async def test_ssrf_through_a_name_with_an_internal_address_is_rejected(
     world: World, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     """A public name that resolves to an internal address is rejected."""
@@ -154,8 +156,8 @@ async def test_ssrf_through_a_name_that_resolves_to_an_internal_address(
     response.rejected(400, 530008)
 
 
-async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that is public when checked and private when called: it is resolved once, and that result is used."""
+async def test_ssrf_by_dns_rebinding_is_prevented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name has a public address when it is checked, then a private one: each request resolves it once and uses that result."""
     lookups: list[str] = []
 
     async def resolve(host: str, *_: Any, **__: Any) -> Any:
@@ -183,7 +185,7 @@ async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert issuers.find_issuer_problem("https://id.example.com", strict=True) is None
 
 
-async def test_ssrf_through_the_keys_of_an_issuer(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_ssrf_through_the_keys_of_an_issuer_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "javascript:1", "//127.0.0.1/jwks"):
         issuer.discovery_overrides = {"jwks_uri": url}
@@ -191,7 +193,7 @@ async def test_ssrf_through_the_keys_of_an_issuer(any_issuer_world: World, issue
         response.rejected(400, 530009)
 
 
-async def test_an_oversized_response(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_an_oversized_response_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     issuer.raw_bodies["/.well-known/openid-configuration"] = b" " * (outbound_http.RESPONSE_BYTES_MAX + 1)
 
@@ -201,7 +203,7 @@ async def test_an_oversized_response(any_issuer_world: World, issuer: Issuer) ->
 # Signatures
 
 
-async def test_algorithm_none(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_token_with_the_algorithm_none_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
 
@@ -212,7 +214,7 @@ async def test_algorithm_none(any_issuer_world: World, issuer: Issuer) -> None:
     (await request_token(client, signed_token.rpartition(".")[0] + ".")).rejected(400, 530020)
 
 
-async def test_hmac_confusion(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_token_signed_by_hmac_confusion_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     """The public key is used as an HMAC secret."""
     client = await create_social_game(any_issuer_world)
     issuer.add_rsa_key("rsa")
@@ -228,7 +230,7 @@ async def test_hmac_confusion(any_issuer_world: World, issuer: Issuer) -> None:
             (await request_token(client, token)).rejected(400, 530020)
 
 
-async def test_a_shared_secret_among_the_keys(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_shared_secret_among_the_keys_is_not_accepted(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     secret = OctKey.generate_key(256, parameters={"kid": "shared"})
     published_keys = [secret.as_dict(private=True), issuer.keys["one"].as_dict(private=False)]
@@ -240,7 +242,9 @@ async def test_a_shared_secret_among_the_keys(any_issuer_world: World, issuer: I
     (await request_token(client, token)).rejected(400, 530020)
 
 
-async def test_key_and_algorithm_of_different_families(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_key_and_an_algorithm_of_different_families_are_rejected(
+    any_issuer_world: World, issuer: Issuer
+) -> None:
     client = await create_social_game(any_issuer_world)
     issuer.add_rsa_key("rsa")
     (await configure_issuer(client, issuer)).ok()
@@ -252,7 +256,7 @@ async def test_key_and_algorithm_of_different_families(any_issuer_world: World, 
 
 
 @pytest.mark.parametrize("kid", ["../../etc/passwd", "one' OR '1'='1", "http://127.0.0.1/key", "\0", "x" * 5000, "ONE"])
-async def test_kid_injection(any_issuer_world: World, issuer: Issuer, kid: str) -> None:
+async def test_kid_injection_is_rejected_without_a_request(any_issuer_world: World, issuer: Issuer, kid: str) -> None:
     client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     issuer.requested_paths.clear()
@@ -262,7 +266,7 @@ async def test_kid_injection(any_issuer_world: World, issuer: Issuer, kid: str) 
     assert issuer.requested_paths == []
 
 
-async def test_a_key_supplied_in_the_header(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_key_supplied_in_the_header_is_not_used(any_issuer_world: World, issuer: Issuer) -> None:
     """jwk, jku and x5u in the header name the attacker's own key."""
     client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
@@ -284,7 +288,7 @@ async def test_a_key_supplied_in_the_header(any_issuer_world: World, issuer: Iss
         await attacker.close()
 
 
-async def test_an_unknown_critical_header(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_an_unknown_critical_header_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     key: Any = issuer.keys["one"]
@@ -296,7 +300,7 @@ async def test_an_unknown_critical_header(any_issuer_world: World, issuer: Issue
     (await request_token(client, f"{body}.{signature}")).rejected(400, 530020)
 
 
-async def test_a_key_that_is_too_short(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_key_that_is_too_short_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     with pytest.warns(match="2048 bits"):
         small_key = RSAKey.generate_key(1024, parameters={"kid": "small"})
@@ -309,7 +313,9 @@ async def test_a_key_that_is_too_short(any_issuer_world: World, issuer: Issuer) 
 # Foreign accounts
 
 
-async def test_a_token_of_another_client_of_the_same_issuer(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_token_of_another_client_of_the_same_issuer_is_rejected(
+    any_issuer_world: World, issuer: Issuer
+) -> None:
     """A malicious game trusts the same issuer and replays its players' tokens to another game."""
     client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
@@ -318,7 +324,7 @@ async def test_a_token_of_another_client_of_the_same_issuer(any_issuer_world: Wo
     (await request_token(client, issuer.sign_token("victim", aud=["evil-game"], azp="game"))).rejected(400, 530003)
 
 
-async def test_an_issuer_that_signs_for_another_issuer(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_an_issuer_cannot_sign_for_another_issuer(any_issuer_world: World, issuer: Issuer) -> None:
     """Two issuers are trusted; one of them signs claims that belong to the other."""
     client = await create_social_game(any_issuer_world)
     other_issuer = Issuer()
@@ -336,7 +342,7 @@ async def test_an_issuer_that_signs_for_another_issuer(any_issuer_world: World, 
         await other_issuer.close()
 
 
-async def test_taking_over_a_linked_account(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_linked_account_cannot_be_taken_over(any_issuer_world: World, issuer: Issuer) -> None:
     """A player token of a linked user never yields a token of that user's account."""
     client, alice, mallory = (
         await create_social_game(any_issuer_world),
@@ -353,7 +359,7 @@ async def test_taking_over_a_linked_account(any_issuer_world: World, issuer: Iss
     (await client.exchange(code, **credential)).rejected(400, 530014)
 
 
-async def test_a_stolen_player_token_of_another_game(world: World) -> None:
+async def test_a_stolen_player_token_of_another_game_is_rejected(world: World) -> None:
     client, evil_client, mallory = await create_social_game(world), await create_social_game(world), await world.user()
     victim = await create_provisional_player(client, "victim")
 
@@ -364,7 +370,7 @@ async def test_a_stolen_player_token_of_another_game(world: World) -> None:
     (await victim.get("/users/@me")).ok()
 
 
-async def test_unlinking_a_foreign_account(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_a_foreign_account_cannot_be_unlinked(any_issuer_world: World, issuer: Issuer) -> None:
     client, evil_client, alice = (
         await create_social_game(any_issuer_world),
         await create_social_game(any_issuer_world),

@@ -20,7 +20,7 @@ from tests.fixtures.postgres import DatabasePool
 from tests.journeys.processes import Server
 from tests.server.test_import_chat_exports import export_document, message, user, write_export
 
-MESSAGES = 4000
+MESSAGE_COUNT = 4000
 TIMEOUT_SECONDS = 120
 
 
@@ -50,13 +50,13 @@ def create_user(name: str, *settings: str) -> str:
     return match[1]
 
 
-def imported_guild(output: str) -> str:
+def find_imported_guild_id(output: str) -> str:
     match = re.search(r"as the guild (\d+)", output)
     assert match is not None, output
     return match[1]
 
 
-async def get(server: Server, token: str, path: str) -> Any:
+async def fetch(server: Server, token: str, path: str) -> Any:
     async with (
         aiohttp.ClientSession(headers={"Authorization": token}) as client,
         client.get(f"{server.url}/api/v10{path}") as response,
@@ -75,19 +75,19 @@ async def test_a_guild_moves_between_running_servers(tmp_path: Path) -> None:
         first = await asyncio.to_thread(run_hubbub, *command)
         archive = str(tmp_path / "guild.zip")
         await asyncio.to_thread(
-            run_hubbub, "export", imported_guild(first), "--output", archive, "--data", str(folders[0])
+            run_hubbub, "export", find_imported_guild_id(first), "--output", archive, "--data", str(folders[0])
         )
         command = ("import", archive, "--owner", "mover", "--data", str(folders[1]))
         second = await asyncio.to_thread(run_hubbub, *command)
         again = await asyncio.to_thread(run_hubbub, *command)
 
         assert "imported before" in again
-        channels = await get(new, tokens[1], f"/guilds/{imported_guild(second)}/channels")
+        channels = await fetch(new, tokens[1], f"/guilds/{find_imported_guild_id(second)}/channels")
         (lobby,) = (channel for channel in channels if channel["name"] == "lobby")
-        history = await get(new, tokens[1], f"/channels/{lobby['id']}/messages")
+        history = await fetch(new, tokens[1], f"/channels/{lobby['id']}/messages")
         assert [entry["content"][:3] for entry in history] == ["ok", "see"]
         claims = await asyncio.to_thread(
-            run_hubbub, "import", "claims", imported_guild(second), "--data", str(folders[1])
+            run_hubbub, "import", "claims", find_imported_guild_id(second), "--data", str(folders[1])
         )
         assert re.search(r"^[A-Z2-7]{6}(-[A-Z2-7]{6}){3}  alice$", claims, re.MULTILINE)
     finally:
@@ -101,7 +101,7 @@ async def test_an_import_that_is_killed_continues(tmp_path: Path, killed: str) -
     data = tmp_path / "data"
     token = create_user("mover", "--data", str(data))
     people = [user(number, f"user{number}") for number in range(20)]
-    messages = [message(number, people[number % 20], f"number {number}") for number in range(MESSAGES)]
+    messages = [message(number, people[number % 20], f"number {number}") for number in range(MESSAGE_COUNT)]
     path = tmp_path / "lobby.json"
     path.write_text(json.dumps(export_document(400_000_000_000_000_100, messages)))
     command = ("import", str(path), "--owner", "mover", "--data", str(data))
@@ -120,7 +120,9 @@ async def test_an_import_that_is_killed_continues(tmp_path: Path, killed: str) -
 
     await server.start()
     try:
-        assert await read_history(server, token, imported_guild(output)) == [f"number {n}" for n in range(MESSAGES)]
+        assert await read_history(server, token, find_imported_guild_id(output)) == [
+            f"number {n}" for n in range(MESSAGE_COUNT)
+        ]
     finally:
         server.kill()
 
@@ -136,11 +138,11 @@ def wait_for_records(path: Path, process: "subprocess.Popen[str]") -> None:
 
 async def read_history(server: Server, token: str, guild_id: str) -> list[str]:
     """Return the contents of all messages of the imported channel, oldest first."""
-    channels = await get(server, token, f"/guilds/{guild_id}/channels")
+    channels = await fetch(server, token, f"/guilds/{guild_id}/channels")
     (lobby,) = (channel["id"] for channel in channels if channel["name"] == "lobby")
     contents: list[str] = []
     after = "0"
-    while page := await get(server, token, f"/channels/{lobby}/messages?limit=100&after={after}"):
+    while page := await fetch(server, token, f"/channels/{lobby}/messages?limit=100&after={after}"):
         contents += [entry["content"] for entry in reversed(page)]
         after = page[0]["id"]
     return contents
@@ -150,7 +152,7 @@ def test_a_guild_moves_through_postgresql(tmp_path: Path, migrated_databases: Da
     with migrated_databases.acquire() as url:
         settings = ("--database-url", url, "--files-url", str(tmp_path / "files"))
         create_user("mover", *settings)
-        guild_id = imported_guild(
+        guild_id = find_imported_guild_id(
             run_hubbub("import", str(write_export(tmp_path / "e")), "--owner", "mover", *settings)
         )
 
@@ -170,7 +172,9 @@ def test_a_guild_moves_through_postgresql(tmp_path: Path, migrated_databases: Da
         (lambda folder: ["export", "x", "--output", str(folder / "a.zip")], "not the ID of a guild"),
     ],
 )
-def test_a_command_explains_what_is_wrong(tmp_path: Path, arguments: Callable[[Path], list[str]], problem: str) -> None:
+def test_a_failed_command_names_the_problem(
+    tmp_path: Path, arguments: Callable[[Path], list[str]], problem: str
+) -> None:
     data = tmp_path / "data"
     create_user("mover", "--data", str(data))
 

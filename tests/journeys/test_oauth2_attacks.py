@@ -1,4 +1,4 @@
-"""Known attacks on OAuth2 (RFC 9700), named after the attack."""
+"""Known attacks on OAuth2 (RFC 9700)."""
 
 import logging
 from typing import Any
@@ -18,7 +18,7 @@ from tests.world import World
 LOOPBACK_REDIRECT = "http://127.0.0.1/callback"
 
 
-async def test_code_injection(world: World) -> None:
+async def test_an_injected_code_is_rejected(world: World) -> None:
     """A stolen code is used in another session or by another client."""
     alice, client, other_client = await world.user(), await create_application(world), await create_application(world)
     _, challenge = create_pkce_pair()
@@ -32,7 +32,7 @@ async def test_code_injection(world: World) -> None:
     assert_oauth2_error(await client.exchange(code), "invalid_grant")
 
 
-async def test_code_replay_revokes_the_tokens_of_the_code(world: World) -> None:
+async def test_a_replayed_code_revokes_the_tokens_of_the_code(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     code = await client.request_code(alice)
     tokens = (await client.exchange(code)).ok()
@@ -53,7 +53,7 @@ async def test_a_code_replayed_by_another_client_revokes_nothing(world: World) -
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
 
-async def test_pkce_downgrade(world: World) -> None:
+async def test_a_pkce_downgrade_is_rejected(world: World) -> None:
     """The challenge is removed from the request or weakened, and the client sends its verifier as usual."""
     alice, client, public_client = (
         await world.user(),
@@ -108,8 +108,7 @@ REGISTERED_REDIRECTS = ("https://game.example/callback", "https://game.example/a
         "",
     ],
 )
-async def test_redirect_tricks(world: World, redirect_uri: str) -> None:
-    """A redirect URI that only looks like a registered one."""
+async def test_a_redirect_uri_that_resembles_a_registered_one_is_rejected(world: World, redirect_uri: str) -> None:
     alice, client = await world.user(), await create_application(world, redirect_uris=REGISTERED_REDIRECTS)
 
     for response in (
@@ -121,7 +120,7 @@ async def test_redirect_tricks(world: World, redirect_uri: str) -> None:
         assert "Location" not in response.headers
 
 
-async def test_open_redirect_by_denying(world: World) -> None:
+async def test_a_denied_request_cannot_be_an_open_redirect(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
 
     for scope in ("identify", "wings"):
@@ -184,7 +183,7 @@ def test_schemes_that_a_browser_executes_cannot_be_registered(uri: str) -> None:
     assert not redirects.is_allowed_redirect([uri], 1, uri)
 
 
-async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
+async def test_a_replayed_refresh_token_revokes_its_family(world: World) -> None:
     """A refresh token is stolen; the attacker and the client both use it, and the server cannot distinguish them."""
     alice, client = await world.user(), await create_application(world)
     first_tokens, other_tokens = await client.request_tokens(alice), await client.request_tokens(alice)
@@ -206,7 +205,7 @@ async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
     assert (await alice.get("/oauth2/tokens")).ok() == []
 
 
-async def test_mix_up(world: World) -> None:
+async def test_the_issuer_in_responses_prevents_a_mix_up(world: World) -> None:
     """A client of two servers must know which of them responded (RFC 9207)."""
     alice, client = await world.user(), await create_application(world)
     issuer = (await world.request("GET", f"{world.url}/.well-known/openid-configuration")).ok()["issuer"]
@@ -218,8 +217,8 @@ async def test_mix_up(world: World) -> None:
     assert [url_parameters(url)["iss"] for url in (granted_url, implicit_url, denied_url)] == [issuer] * 3
 
 
-async def test_token_in_the_url(world: World) -> None:
-    """RFC 9700 4.3.2: URLs are logged in many places."""
+async def test_a_token_or_secret_in_the_url_is_rejected(world: World) -> None:
+    """RFC 9700 4.3.2: URLs are logged in many places, so secrets must not be in them."""
     alice, client = await world.user(), await create_application(world)
     token = (await client.request_tokens(alice))["access_token"]
 
@@ -230,7 +229,7 @@ async def test_token_in_the_url(world: World) -> None:
     assert (response.status, response.json["error"]) == (400, "invalid_request")
 
 
-async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
+async def test_tokens_and_secrets_are_not_logged(world: World, caplog: pytest.LogCaptureFixture) -> None:
     alice, client = await world.user(), await create_application(world)
     caplog.set_level(logging.DEBUG)
 
@@ -250,7 +249,7 @@ async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) 
     assert not any(secret in cleaned for secret in secret_values)
 
 
-async def test_scope_upgrade_by_refresh_or_code(world: World) -> None:
+async def test_a_refresh_or_code_exchange_cannot_add_scopes(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     tokens = await client.request_tokens(alice, "identify")
 
@@ -260,7 +259,7 @@ async def test_scope_upgrade_by_refresh_or_code(world: World) -> None:
     ] == "identify"
 
 
-async def test_a_token_of_one_application_is_not_one_of_another(world: World) -> None:
+async def test_a_token_of_another_application_is_rejected(world: World) -> None:
     """RFC 9700 4.8: a token of another application is passed to this one."""
     alice, evil_client = await world.user(), await create_application(world)
     victim_client = await create_application(world)

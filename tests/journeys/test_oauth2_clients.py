@@ -19,12 +19,12 @@ from joserfc.jwk import KeySet
 from tests.oauth import Client, create_application, url_parameters
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-async def run_in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+async def run_in_thread(function: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
     """Run a blocking authlib call in a thread."""
     return await asyncio.to_thread(function, *arguments, **options)
 
@@ -60,7 +60,7 @@ def create_oauth_session(client: Client, method: str, scope: str, **options: Any
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "none"])
-async def test_the_code_flow_with_pkce_refresh_and_revocation(world: World, method: str) -> None:
+async def test_the_client_uses_the_code_flow_with_pkce_refresh_and_revocation(world: World, method: str) -> None:
     alice, client = await world.user(), await create_application(world, public=method == "none")
     server = await fetch_metadata(world)
     updated_tokens: list[Any] = []
@@ -99,7 +99,7 @@ async def test_the_code_flow_with_pkce_refresh_and_revocation(world: World, meth
         await run_in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=refreshed["refresh_token"])
 
 
-async def test_the_client_notices_a_forged_state(world: World) -> None:
+async def test_the_client_rejects_a_forged_state(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     server = await fetch_metadata(world)
     oauth = create_oauth_session(client, "client_secret_basic", "identify")
@@ -117,7 +117,7 @@ async def test_the_client_notices_a_forged_state(world: World) -> None:
         )
 
 
-async def test_the_client_understands_error_responses(world: World) -> None:
+async def test_the_client_raises_the_errors_of_the_server(world: World) -> None:
     client = await create_application(world)
     server = await fetch_metadata(world)
     oauth = create_oauth_session(client, "client_secret_basic", "identify")
@@ -129,7 +129,7 @@ async def test_the_client_understands_error_responses(world: World) -> None:
         await run_in_thread(unauthenticated.fetch_token, server["token_endpoint"], grant_type="client_credentials")
 
 
-async def test_client_credentials(world: World) -> None:
+async def test_the_client_uses_client_credentials(world: World) -> None:
     client = await create_application(world)
     server = await fetch_metadata(world)
     oauth = OAuth2Session(str(client.id), client.secret, scope="identify applications.commands.update")
@@ -140,7 +140,7 @@ async def test_client_credentials(world: World) -> None:
     assert (await run_in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(client.owner.id)
 
 
-async def test_the_implicit_flow(world: World) -> None:
+async def test_the_client_uses_the_implicit_flow(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     oauth = OAuth2Session(str(client.id), scope="identify", redirect_uri=client.redirect_uri)
     server = await fetch_metadata(world)
@@ -152,7 +152,7 @@ async def test_the_implicit_flow(world: World) -> None:
     assert (await run_in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(alice.id)
 
 
-async def test_the_device_flow(world: World) -> None:
+async def test_the_client_uses_the_device_flow(world: World) -> None:
     alice, client = await world.user(), await create_application(world, public=True)
     server = await fetch_metadata(world)
     form = {"client_id": str(client.id), "scope": "openid identify"}

@@ -131,11 +131,11 @@ class Player:
         handle = self.client.get_relationship_handle(other.id)
         return handle.platform_relationship_type, handle.game_relationship_type
 
-    def message(self, message_id: int) -> MessageHandle | None:
-        """Return a received message."""
+    def find_message(self, message_id: int) -> MessageHandle | None:
+        """Return a received message, or None."""
         return self.client.get_message_handle(message_id)
 
-    def lobby(self, lobby_id: int) -> LobbyHandle:
+    def find_lobby(self, lobby_id: int) -> LobbyHandle:
         """Return a lobby that the player is in."""
         lobby = self.client.get_lobby_handle(lobby_id)
         assert lobby is not None
@@ -232,7 +232,9 @@ async def create_publisher(world: World) -> Publisher:
     return Publisher(world, *clients)
 
 
-async def test_the_social_layer(platform: tuple[World, LoadBalancer | None], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_players_of_two_games_use_the_social_layer(
+    platform: tuple[World, LoadBalancer | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     world, load_balancer = platform
     publisher = await create_publisher(world)
     async with contextlib.AsyncExitStack() as exit_stack:
@@ -357,7 +359,7 @@ async def gather_party(publisher: Publisher, mary: Player, zoe: Player, rob: Pla
 
     all_ids = sorted(player.id for player in (mary, zoe, rob, pip))
     for player in (mary, zoe, rob, pip):
-        lobby = player.lobby(lobby_id)
+        lobby = player.find_lobby(lobby_id)
         await player.wait_until(lambda: sorted(lobby.lobby_member_ids) == all_ids)  # noqa: B023
         assert lobby.metadata == {"map": "pond"}
     return lobby_id
@@ -371,24 +373,24 @@ async def exchange_messages(
         content = f"message of {author.id}"
         sent_id = await author.client.send_lobby_message_with_metadata(lobby_id, content, {"mood": "wet"})
         for player in (mary, zoe, rob, pip):
-            message = await player.wait_until(lambda: player.message(sent_id))  # noqa: B023
+            message = await player.wait_until(lambda: player.find_message(sent_id))  # noqa: B023
             assert (message.author_id, message.content) == (author.id, content)
             assert message.metadata == {"mood": "wet"}
     path = f"/lobbies/{lobby_id}/messages/{sent_id}/moderation-metadata"
     assert (await publisher.send_backend_request("PUT", path, verdict="splashy")).status == 204
     for player in (mary, zoe, rob, pip):
-        await player.wait_until(lambda: player.message(sent_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
+        await player.wait_until(lambda: player.find_message(sent_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
 
     direct_message_id = await rob.client.send_user_message(mary.id, "psst")
-    incoming = await mary.wait_until(lambda: mary.message(direct_message_id))
+    incoming = await mary.wait_until(lambda: mary.find_message(direct_message_id))
     assert (incoming.author_id, incoming.content, incoming.application_id) == (rob.id, "psst", publisher.puddle.id)
     path = f"/partner-sdk/dms/{rob.id}/{mary.id}/messages/{direct_message_id}/moderation-metadata"
     assert (await publisher.send_backend_request("PUT", path, verdict="harmless")).status == 204
     for player in (mary, rob):
         await player.wait_until(
-            lambda: player.message(direct_message_id).moderation_metadata == {"verdict": "harmless"}  # type: ignore[union-attr]  # noqa: B023
+            lambda: player.find_message(direct_message_id).moderation_metadata == {"verdict": "harmless"}  # type: ignore[union-attr]  # noqa: B023
         )
-    assert zoe.message(direct_message_id) is None
+    assert zoe.find_message(direct_message_id) is None
 
 
 async def link_channel(
@@ -410,7 +412,7 @@ async def link_channel(
     assert channel_handle.is_linkable
     await mary.client.link_channel_to_lobby(lobby_id, channel_handle.id)
     for player in (mary, zoe, rob):
-        await player.wait_until(lambda: player.lobby(lobby_id).linked_channel is not None)  # noqa: B023
+        await player.wait_until(lambda: player.find_lobby(lobby_id).linked_channel is not None)  # noqa: B023
 
     use_server_urls(monkeypatch, world)
     async with run_bot(Bot(), bot_actor.token) as bot:
@@ -424,14 +426,16 @@ async def link_channel(
 
         reply = await incoming.channel.send("cats and dogs")
         for player in (mary, zoe, rob):
-            message = await player.wait_until(lambda: player.message(reply.id))  # noqa: B023
+            message = await player.wait_until(lambda: player.find_message(reply.id))  # noqa: B023
             assert (message.content, message.author_id) == ("cats and dogs", bot_actor.id)
             assert message.lobby is not None
             assert message.lobby.id == lobby_id
         await reply.edit(content="cats only")
-        await rob.wait_until(lambda: (message := rob.message(reply.id)) is not None and message.content == "cats only")
+        await rob.wait_until(
+            lambda: (message := rob.find_message(reply.id)) is not None and message.content == "cats only"
+        )
         await reply.delete()
-        await rob.wait_until(lambda: rob.message(reply.id) is None)
+        await rob.wait_until(lambda: rob.find_message(reply.id) is None)
     return lobby_id
 
 
@@ -446,7 +450,7 @@ async def check_merged_account(
     assert mary.relationship_types(provisional_player) == (RelationshipType.NONE, RelationshipType.NONE)
     assert set(linked_player.client.get_lobby_ids()) == set(lobby_ids)
     for lobby_id in lobby_ids:
-        lobby = mary.lobby(lobby_id)
+        lobby = mary.find_lobby(lobby_id)
         await mary.wait_until(
             lambda: linked_player.id in lobby.lobby_member_ids and provisional_player.id not in lobby.lobby_member_ids  # noqa: B023
         )
@@ -476,7 +480,7 @@ async def check_ban_ends_sessions(
     )
     assert set(provisional_player.client.get_lobby_ids()) == lobby_ids
     for lobby_id in lobby_ids:
-        lobby = mary.lobby(lobby_id)
+        lobby = mary.find_lobby(lobby_id)
         await mary.wait_until(
             lambda: provisional_player.id in lobby.lobby_member_ids and robert.id not in lobby.lobby_member_ids  # noqa: B023
         )

@@ -1,4 +1,4 @@
-"""Attacks on the web pages, named after the attack."""
+"""Known attacks on the web pages: CSRF, clickjacking, session fixation, open redirects, enumeration and XSS."""
 
 import logging
 import re
@@ -46,7 +46,9 @@ def find_form_token(page: Page) -> str:
         ({"Sec-Fetch-Site": "same-site"}, "right"),
     ],
 )
-async def test_csrf_on_consent(world: World, headers: dict[str, str], token_kind: str | None) -> None:
+async def test_csrf_on_the_consent_page_is_rejected(
+    world: World, headers: dict[str, str], token_kind: str | None
+) -> None:
     browser, client, mary = await sign_in_for_consent(world)
     other_browser = Browser(world)
     other_browser.sign_in_as(await world.user("eve"))
@@ -66,7 +68,7 @@ async def test_csrf_on_consent(world: World, headers: dict[str, str], token_kind
 
 
 @pytest.mark.parametrize("path", ["/login", "/register", "/logout", "/activate/answer", "/settings/account/delete"])
-async def test_csrf_on_other_forms(world: World, path: str) -> None:
+async def test_csrf_on_other_forms_is_rejected(world: World, path: str) -> None:
     """Forms of signed-out pages are rejected too, because a forged login would use the attacker's account."""
     browser = Browser(world)
     if path not in ("/login", "/register"):
@@ -80,7 +82,7 @@ async def test_csrf_on_other_forms(world: World, path: str) -> None:
     assert browser.cookies.get("hubbub_session") == session_cookie
 
 
-async def test_clickjacking(world: World) -> None:
+async def test_clickjacking_is_prevented_by_headers(world: World) -> None:
     browser, client, _ = await sign_in_for_consent(world)
     signed_out_browser = Browser(world)
     pages = [await signed_out_browser.open(path) for path in ("/login", "/register", "/oauth2/authorized")]
@@ -102,7 +104,7 @@ async def test_clickjacking(world: World) -> None:
 
 
 @pytest.mark.parametrize("planted_kind", ["nonsense", "eve's"])
-async def test_session_fixation(world: World, planted_kind: str) -> None:
+async def test_session_fixation_is_prevented(world: World, planted_kind: str) -> None:
     await Browser(world).register("mary")
     eve_browser = Browser(world)
     await eve_browser.register("eve")
@@ -142,7 +144,7 @@ async def test_session_fixation(world: World, planted_kind: str) -> None:
         "",
     ],
 )
-async def test_open_redirect_after_the_login(world: World, target: str) -> None:
+async def test_the_login_cannot_be_an_open_redirect(world: World, target: str) -> None:
     await Browser(world).register("mary")
     browser = Browser(world)
 
@@ -181,7 +183,7 @@ async def test_open_redirect_after_the_login(world: World, target: str) -> None:
         "hubbub-1:/authorize/callback",
     ],
 )
-async def test_open_redirect_through_redirect_uri(world: World, redirect_uri: str) -> None:
+async def test_the_redirect_uri_cannot_be_an_open_redirect(world: World, redirect_uri: str) -> None:
     browser, client, _ = await sign_in_for_consent(world)
 
     for parameters in ({}, {"prompt": "none"}, {"scope": "nonsense"}, {"response_type": "token"}):
@@ -194,7 +196,7 @@ async def test_open_redirect_through_redirect_uri(world: World, redirect_uri: st
         assert (response.status, "Location" in response.headers) == (400, False)
 
 
-async def test_open_redirect_by_an_application_that_causes_an_error(world: World) -> None:
+async def test_an_application_cannot_cause_an_open_redirect_by_an_error(world: World) -> None:
     """RFC 9700 4.11.2: a registered redirect URI is not enough to redirect a user who has not consented."""
     browser, client, _ = await sign_in_for_consent(world)
 
@@ -203,7 +205,7 @@ async def test_open_redirect_by_an_application_that_causes_an_error(world: World
     assert (page.status, "Location" in page.headers, page.refresh) == (400, False, None)
 
 
-async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixture) -> None:
+async def test_tokens_are_not_in_logs_and_urls(world: World, caplog: pytest.LogCaptureFixture) -> None:
     app = App(small_config(log=LogConfig(level="debug", requests=True)), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     caplog.set_level(logging.DEBUG)
@@ -236,7 +238,7 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
         assert session_token not in history_page.body
 
 
-async def test_user_enumeration_on_the_login_page(world: World) -> None:
+async def test_the_login_page_does_not_reveal_which_users_exist(world: World) -> None:
     await Browser(world).register("mary")
 
     known_user_page = await Browser(world).log_in("mary", "not this one")
@@ -250,7 +252,7 @@ async def test_user_enumeration_on_the_login_page(world: World) -> None:
     )
 
 
-async def test_user_enumeration_on_the_page_for_devices_and_applications(world: World) -> None:
+async def test_signed_out_visitors_cannot_enumerate_devices_and_applications(world: World) -> None:
     """Only signed-in users learn whether an application or a code exists."""
     signed_out_browser = Browser(world)
     client = await create_application(world)
@@ -259,7 +261,7 @@ async def test_user_enumeration_on_the_page_for_devices_and_applications(world: 
         assert (await signed_out_browser.request("GET", path)).location.startswith("/login?next=")
 
 
-async def test_brute_force_on_the_login_page(world: World) -> None:
+async def test_brute_force_on_the_login_page_is_throttled(world: World) -> None:
     await Browser(world).register("mary")
     browser = Browser(world)
     page = await browser.open("/login")
@@ -271,7 +273,7 @@ async def test_brute_force_on_the_login_page(world: World) -> None:
     assert (await browser.submit(page, "Log in", login="mary", password=PASSWORD)).status == 429
 
 
-async def test_xss_through_names_and_state(world: World) -> None:
+async def test_names_and_state_cannot_inject_html(world: World) -> None:
     client = await create_application(world, name=INJECTED_HTML[:32])
     mary = await world.user("mary")
     (await mary.patch("/users/@me", json={"global_name": INJECTED_HTML[:32]})).ok()
@@ -306,7 +308,7 @@ async def test_xss_through_names_and_state(world: World) -> None:
         assert "unsafe" not in policy
 
 
-async def test_xss_through_a_link_of_the_application(world: World) -> None:
+async def test_a_link_of_an_application_cannot_run_a_script(world: World) -> None:
     browser, client, _ = await sign_in_for_consent(world)
     await world.write(
         lambda call: call.tx.run(
@@ -322,8 +324,8 @@ async def test_xss_through_a_link_of_the_application(world: World) -> None:
     assert dict(page.links)["Terms of service"] == "https://game.example/terms"
 
 
-async def test_cookie_theft_over_plain_http_or_by_script() -> None:
-    """Over TLS: Secure and __Host-, so that no other host and no plain request can set or read it."""
+async def test_cookies_over_tls_are_hidden_from_scripts_and_plain_requests() -> None:
+    """Over TLS, cookies are Secure and have the prefix __Host-, so that no other host and no plain request can set or read them."""
     sock = socket.create_server(("127.0.0.1", 0))
     port = sock.getsockname()[1]
     app = App(small_config(public_url="https://chat.example"), clock=ControlledClock(NOW_MS, running=False))
@@ -366,7 +368,7 @@ async def test_cookies_over_plain_http_are_hidden_from_scripts_and_other_sites(w
     )
 
 
-async def test_pages_in_a_shared_cache(world: World) -> None:
+async def test_personal_pages_are_not_cached(world: World) -> None:
     browser, client, _ = await sign_in_for_consent(world)
 
     for path in (
@@ -381,7 +383,7 @@ async def test_pages_in_a_shared_cache(world: World) -> None:
         assert page.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_a_bot_token_or_an_access_token_in_the_cookie(world: World) -> None:
+async def test_a_bot_token_or_an_access_token_in_the_cookie_is_rejected(world: World) -> None:
     """The pages accept only users' login tokens; a stolen token of another kind opens no page."""
     _, client, mary = await sign_in_for_consent(world)
     assert client.bot is not None
@@ -393,7 +395,7 @@ async def test_a_bot_token_or_an_access_token_in_the_cookie(world: World) -> Non
         assert (await attacker_browser.open("/settings/account")).url.startswith("/login")
 
 
-async def test_installing_a_private_bot_through_the_page(world: World) -> None:
+async def test_a_private_bot_cannot_be_installed_through_the_page(world: World) -> None:
     browser, client, mary = await sign_in_for_consent(world)
     guild = await world.guild(mary)
     await set_application_columns(world, client, bot_public=0)

@@ -16,7 +16,7 @@ from tests.demo_rehearsal import RehearsalWorld
 from tests.oauth import Client, assert_oauth2_error
 from tests.players import (
     BOT_ISSUED,
-    SOCIAL,
+    SOCIAL_LAYER_FLAG,
     create_bearer,
     create_provisional_player,
     create_social_game,
@@ -584,8 +584,8 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
 
 async def test_the_control_api_links_publishers(demo_rehearsal: RehearsalWorld) -> None:
     parent, child = (
-        await create_social_game(demo_rehearsal, flags=SOCIAL),
-        await create_social_game(demo_rehearsal, flags=SOCIAL),
+        await create_social_game(demo_rehearsal, flags=SOCIAL_LAYER_FLAG),
+        await create_social_game(demo_rehearsal, flags=SOCIAL_LAYER_FLAG),
     )
 
     (

@@ -17,7 +17,7 @@ from hubbub.server.core.ports import PortError
 from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2 import grants
 from tests.oauth import (
-    FORM,
+    FORM_HEADERS,
     REDIRECT,
     assert_oauth2_error,
     create_application,
@@ -283,7 +283,7 @@ async def test_a_client_authenticates_in_the_header_or_the_form_but_not_both(wor
     async def send(header: str, **fields: Any) -> Any:
         form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, **fields}
         return await world.request(
-            "POST", "/oauth2/token", data=form, headers={**FORM, "Authorization": f"Basic {header}"}
+            "POST", "/oauth2/token", data=form, headers={**FORM_HEADERS, "Authorization": f"Basic {header}"}
         )
 
     (await send(basic, code=await client.request_code(alice))).ok()
@@ -301,7 +301,7 @@ async def test_unknown_and_unauthenticated_clients_get_the_same_error(world: Wor
     client = await create_application(world)
     form = {"grant_type": "authorization_code", "code": "x", "client_id": str(client.id)} | fields
 
-    response = await world.request("POST", "/oauth2/token", data=form, headers=FORM)
+    response = await world.request("POST", "/oauth2/token", data=form, headers=FORM_HEADERS)
 
     assert assert_oauth2_error(response, "invalid_client", 401) == "Client authentication failed"
 

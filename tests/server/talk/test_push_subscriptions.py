@@ -14,7 +14,7 @@ from hubbub.protocol.resources import push_subscriptions as wire
 from hubbub.server.core.config import Config
 from hubbub.server.core.config_sections import PushConfig
 from hubbub.server.talk.push_subscriptions import jobs
-from tests.push_service import PATH, PushService, list_endpoints
+from tests.push_service import PUSH_SUBSCRIPTIONS_PATH, PushService, list_endpoints
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.message_search import run_due_jobs
 from tests.server.talk.private_channels import create_group, open_dm
@@ -83,7 +83,7 @@ async def set_afk(session: Session, afk: bool) -> None:
 async def test_a_mention_is_sent_encrypted_and_authorized(
     private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild
 ) -> None:
-    public_key = (await bob.get(PATH)).ok()["public_key"]
+    public_key = (await bob.get(PUSH_SUBSCRIPTIONS_PATH)).ok()["public_key"]
 
     message_id = await mention(alice, guild.general, f"<@{bob.id}>  hello\n<#{guild.general}> <:wave:1> ||secret||")
 
@@ -340,7 +340,7 @@ async def test_a_push_service_with_a_private_address_is_never_called(world: Worl
     alice, bob = await world.user(), await world.user()
     private = (await open_dm(alice, bob))["id"]
     subscription = {**service.subscription(), "endpoint": "https://localhost/1"}
-    (await bob.post(PATH, json=subscription)).ok()
+    (await bob.post(PUSH_SUBSCRIPTIONS_PATH, json=subscription)).ok()
 
     await mention(alice, private, "hello")
     await run_due_jobs(world)
@@ -387,12 +387,12 @@ async def test_a_login_session_sees_and_deletes_only_its_own_subscriptions(
     other = Actor(private_targets_world, bob.id, login["token"], "bob")
 
     assert await list_endpoints(other) == []
-    (await other.delete(f"{PATH}/{subscription['id']}")).rejected(404, 0)
-    assert (await bob.get(PATH)).ok()["subscriptions"] == [subscription]
+    (await other.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).rejected(404, 0)
+    assert (await bob.get(PUSH_SUBSCRIPTIONS_PATH)).ok()["subscriptions"] == [subscription]
     # The same browser after another login.
     assert await service.subscribe(other) == subscription
     assert (await list_endpoints(bob), await list_endpoints(other)) == ([], [subscription["endpoint"]])
-    (await other.delete(f"{PATH}/{subscription['id']}")).ok()
+    (await other.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).ok()
     assert await list_endpoints(other) == []
 
 
@@ -413,16 +413,18 @@ async def test_invalid_subscriptions_are_rejected_at_their_field(world: World) -
     bot = await world.bot(guild)
     body = {"endpoint": "http://push.example/1", "keys": {"p256dh": "AAAA", "auth": "AAAA"}}
 
-    response = await bob.post(PATH, json=body)
+    response = await bob.post(PUSH_SUBSCRIPTIONS_PATH, json=body)
 
     assert response.errors("endpoint") == ["URL_TYPE_INVALID_SCHEME"]
     assert response.errors("keys.p256dh") == response.errors("keys.auth") == ["KEY_INVALID"]
     for host in ("127.0.0.1", "[::1]", "192.168.1.4", "169.254.169.254", "2130706433"):
-        response = await bob.post(PATH, json={**body, "endpoint": f"https://{host}/1"})
+        response = await bob.post(PUSH_SUBSCRIPTIONS_PATH, json={**body, "endpoint": f"https://{host}/1"})
         assert response.errors("endpoint") == ["URL_TYPE_INVALID_HOST"], host
     for url in ("https://", "https://user@push.example/", "https://push.example:x/", "https://[/"):
-        assert (await bob.post(PATH, json={**body, "endpoint": url})).errors("endpoint") == ["URL_TYPE_INVALID_URL"]
-    (await bot.get(PATH)).rejected(403, 20001)
+        assert (await bob.post(PUSH_SUBSCRIPTIONS_PATH, json={**body, "endpoint": url})).errors("endpoint") == [
+            "URL_TYPE_INVALID_URL"
+        ]
+    (await bot.get(PUSH_SUBSCRIPTIONS_PATH)).rejected(403, 20001)
 
 
 async def test_subscriptions_are_exported_and_deleted_with_the_user(
@@ -470,5 +472,5 @@ class TestDisabledNotifications:
         self, private_targets_world: World, service: PushService
     ) -> None:
         bob = await private_targets_world.user()
-        assert (await bob.get(PATH)).ok() == {"public_key": None, "subscriptions": []}
-        (await bob.post(PATH, json=service.subscription())).rejected(400, 40006)
+        assert (await bob.get(PUSH_SUBSCRIPTIONS_PATH)).ok() == {"public_key": None, "subscriptions": []}
+        (await bob.post(PUSH_SUBSCRIPTIONS_PATH, json=service.subscription())).rejected(400, 40006)
