@@ -19,7 +19,9 @@ def jpeg(width: int = 8, height: int = 8, **options: Any) -> bytes:
     return _encode([Image.new("RGB", (width, height), (30, 200, 30))], "JPEG", **options)
 
 
-def animated(image_format: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, frame_ms: int = 100) -> bytes:
+def animated_image(
+    image_format: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, frame_ms: int = 100
+) -> bytes:
     """Return an animated image: GIF, WEBP or (as PNG) APNG; `frame_ms` is the duration of a frame."""
     images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
     return _encode(images, image_format, duration=frame_ms, loop=0)
@@ -35,7 +37,7 @@ def _encode(frames: list[Image.Image], image_format: str, **options: Any) -> byt
 
 def decompression_bomb(side: int) -> bytes:
     """Return a small PNG whose header declares a square of `side` pixels."""
-    # Far fewer rows than the header declares: a reader must reject the image before it decodes them.
+    # The data has far fewer rows than the header declares: a reader must reject the image before it decodes them.
     rows = zlib.compress(b"\0" * 100_000, 9)
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")

@@ -103,7 +103,9 @@ def test_permissions_are_strings_on_the_wire() -> None:
         (True, 0, [], Permissions.ALL),
     ],
 )
-def test_base_permissions(is_owner: bool, everyone: int, roles: list[int], expected: int) -> None:
+def test_base_permissions_combine_everyone_and_the_roles(
+    is_owner: bool, everyone: int, roles: list[int], expected: int
+) -> None:
     assert base_permissions(is_owner, everyone, roles) == expected
 
 
@@ -179,7 +181,7 @@ def test_base_permissions(is_owner: bool, everyone: int, roles: list[int], expec
         ),
     ],
 )
-def test_channel_permissions(
+def test_overwrites_apply_in_the_order_everyone_roles_member(
     base: int, everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None, expected: int
 ) -> None:
     assert channel_permissions(base, everyone, roles, member) == expected
@@ -262,7 +264,7 @@ SEND_EXTRAS = (
         pytest.param(Permissions.ADMINISTRATOR, True, Permissions.ADMINISTRATOR, id="administrator"),
     ],
 )
-def test_implied_denials(value: int, is_voice: bool, expected: int) -> None:
+def test_a_missing_permission_denies_those_that_depend_on_it(value: int, is_voice: bool, expected: int) -> None:
     assert apply_implied_denials(value, is_voice=is_voice) == expected
 
 
@@ -302,7 +304,9 @@ def test_send_messages_in_threads_allows_attaching_files_in_threads() -> None:
         (0, False, True, False),
     ],
 )
-def test_thread_visibility(parent_bits: int, is_private: bool, is_member: bool, expected: bool) -> None:
+def test_private_threads_are_visible_to_members_and_managers(
+    parent_bits: int, is_private: bool, is_member: bool, expected: bool
+) -> None:
     assert can_see_thread(parent_bits, is_private=is_private, is_member=is_member) is expected
 
 
@@ -369,7 +373,7 @@ def test_a_member_grants_only_permissions_they_have() -> None:
         ),
     ],
 )
-def test_overwrite_permissions(
+def test_overwrites_change_only_permissions_that_the_caller_may_grant(
     guild_bits: int, channel_bits: int, changed_bits: int, has_manage_roles_overwrite: bool, expected: bool
 ) -> None:
     assert (

@@ -29,7 +29,7 @@ from tests.sdk import sdk_threads
 from tests.sdk.game_loop import ResultRecorder, pump_until
 from tests.world import WAIT_TIMEOUT_SECONDS
 
-NOWHERE = "http://social.invalid"
+UNREACHABLE_URL = "http://social.invalid"
 
 
 class BlockingCall:
@@ -74,7 +74,10 @@ def test_a_game_loop_does_not_wait_for_a_call_that_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", blocking_call)
-    client, results = Client(ClientCreateOptions(web_base=NOWHERE), open_browser=blocking_call), ResultRecorder()
+    client, results = (
+        Client(ClientCreateOptions(web_base=UNREACHABLE_URL), open_browser=blocking_call),
+        ResultRecorder(),
+    )
     start_operation(client, results)
     assert blocking_call.started.wait(WAIT_TIMEOUT_SECONDS)
     core_ref = weakref.ref(client._core)
@@ -103,7 +106,7 @@ def test_an_asyncio_program_ends_while_a_call_blocks(
     results = ResultRecorder()
 
     async def program() -> None:
-        async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=blocking_call) as client:
+        async with Client(ClientCreateOptions(web_base=UNREACHABLE_URL), open_browser=blocking_call) as client:
             start_operation(client, results)
             while not blocking_call.started.is_set():
                 await asyncio.sleep(0)
@@ -140,7 +143,7 @@ async def test_a_browser_that_fails_to_open_is_reported() -> None:
     def fail_to_open(_: str) -> None:
         raise OSError("there is no browser")
 
-    async with Client(ClientCreateOptions(web_base=NOWHERE), open_browser=fail_to_open) as client:
+    async with Client(ClientCreateOptions(web_base=UNREACHABLE_URL), open_browser=fail_to_open) as client:
         with pytest.raises(SdkError, match="no browser"):
             await client.authorize(AuthorizationArgs(client_id=1, scopes="identify"))
 

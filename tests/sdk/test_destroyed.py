@@ -129,7 +129,7 @@ async def test_pending_operations_fail_once_in_every_status(
     assert results.types == [ErrorType.CLIENT_DESTROYED] * 3
 
 
-async def test_destroying_during_browser_authorization(world: World) -> None:
+async def test_destroying_a_client_ends_a_browser_authorization(world: World) -> None:
     application = await create_game(world)
     opened_urls: list[str] = []
     results = ResultRecorder()
@@ -155,7 +155,7 @@ async def test_destroying_during_browser_authorization(world: World) -> None:
     assert results.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_destroying_during_device_authorization(world: World) -> None:
+async def test_destroying_a_client_ends_a_device_authorization(world: World) -> None:
     application = await create_game(world)
     opened_urls: list[str] = []
     results = ResultRecorder()
@@ -172,7 +172,7 @@ async def test_destroying_during_device_authorization(world: World) -> None:
     assert results.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_destroying_during_account_linking(world: World) -> None:
+async def test_destroying_a_client_ends_account_linking(world: World) -> None:
     application = await create_game(world)
     token = (await request_provisional_token(application, "hero-1")).ok()["access_token"]
     mary = await create_player(world, application)
@@ -201,7 +201,7 @@ async def test_destroying_during_account_linking(world: World) -> None:
     await mary.client.close()
 
 
-async def test_destroying_while_the_chat_client_is_busy(
+async def test_destroying_a_client_ends_a_request_to_the_chat_client(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine, application = await new_machine(await world.user()), await create_game(world)
@@ -223,7 +223,7 @@ async def test_destroying_while_the_chat_client_is_busy(
     assert results.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_destroying_closes_all_connections_to_the_platform(world: World) -> None:
+async def test_destroying_a_client_closes_its_connections_to_the_platform(world: World) -> None:
     mary = await create_player(world, await create_game(world), connect=False)
     await mary.client.close()
     port = int(world.url.rpartition(":")[2])

@@ -19,8 +19,8 @@ from tests.sdk.browsers import ConsentBrowser
 from tests.sdk.players import create_game, create_player
 from tests.world import World
 
-FRAMES_MAX = 6000
-"""Maximum number of frames after which the game loop of a test has failed."""
+FRAME_COUNT_MAX = 6000
+"""Maximum number of frames of a test's game loop; a test that needs more has failed."""
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
@@ -54,7 +54,7 @@ async def test_the_documented_game_loop_program_works(world: World) -> None:
     class LoopCondition:
         def __bool__(self) -> bool:
             game_client: Client = namespace["client"]
-            return game_client.get_status() is not ClientStatus.READY and frames < FRAMES_MAX
+            return game_client.get_status() is not ClientStatus.READY and frames < FRAME_COUNT_MAX
 
     def draw() -> None:
         nonlocal frames
@@ -69,7 +69,7 @@ async def test_the_documented_game_loop_program_works(world: World) -> None:
     }
     await asyncio.to_thread(exec, game_loop_program, namespace)
 
-    assert 0 < frames < FRAMES_MAX
+    assert 0 < frames < FRAME_COUNT_MAX
     assert sdk_threads.network_threads() == set()
     await mary.client.close()
 

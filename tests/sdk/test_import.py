@@ -19,7 +19,7 @@ MODULES_BY_DISTRIBUTION = {
 }
 
 
-def modules_loaded_by(statement: str) -> set[str]:
+def list_loaded_modules(statement: str) -> set[str]:
     """Return the names of all modules loaded in a fresh interpreter after one statement."""
     program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     process = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
@@ -40,14 +40,14 @@ def server_only_modules() -> set[str]:
 
 
 def test_importing_the_sdk_loads_no_server_module() -> None:
-    loaded = modules_loaded_by("import hubbub.sdk")
+    loaded = list_loaded_modules("import hubbub.sdk")
 
     assert "hubbub.sdk" in loaded
     assert {name for name in loaded if name.startswith("hubbub.server")} == set()
 
 
 def test_importing_the_sdk_loads_no_models_of_the_protocol() -> None:
-    loaded = modules_loaded_by("import hubbub.sdk, hubbub.sdk.compat")
+    loaded = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat")
 
     assert "hubbub.protocol.shared_enums" in loaded
     assert {name for name in loaded if name.startswith("hubbub.protocol.resources")} == set()
@@ -58,7 +58,7 @@ def test_importing_the_sdk_loads_no_server_dependency() -> None:
     server_only = server_only_modules()
 
     assert {"psycopg", "uvloop", "nats"} <= server_only
-    assert modules_loaded_by("import hubbub.sdk") & server_only == set()
+    assert list_loaded_modules("import hubbub.sdk") & server_only == set()
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -89,7 +89,7 @@ def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
     voice_files = [path for path in files if path.parent.name == "media"]
     third_party = set().union(*(imported_modules(path) for path in files if path not in voice_files))
     third_party -= sys.stdlib_module_names | {"hubbub"}
-    # aiohttp's URL type.
+    # yarl is the URL type of aiohttp.
     assert third_party == {"aiohttp", "msgspec", "yarl"}
     # The extra `voice`, and PyNaCl where it is installed, are not imported before a call starts.
     third_party = set().union(*map(imported_modules, voice_files)) - sys.stdlib_module_names - {"hubbub"}
@@ -97,7 +97,7 @@ def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
 
 
 def test_voice_dependencies_are_loaded_when_a_call_starts() -> None:
-    loaded = modules_loaded_by("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
+    loaded = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
 
     assert {name for name in loaded if name.startswith("hubbub.sdk.media")} == set()
     assert loaded & {"av", "cryptography", "davey", "nacl"} == set()

@@ -115,7 +115,7 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
         fetched_messages = await new_zoe_client.get_user_messages_with_limit(mary.id, limit)
         assert [message.id for message in fetched_messages] == expected
         new_zoe_client._core.cache.histories.clear()
-        # From received events, without a request.
+        # The connected clients return the messages from received events, without a request.
         for reader, other in ((zoe, mary), (mary, zoe)):
             history = reader.client._core.cache.histories[other.id]
             assert not history.is_complete

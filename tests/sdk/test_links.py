@@ -247,7 +247,7 @@ def test_registering_a_launch_command_writes_a_desktop_entry(tmp_path: Path, mon
     assert client.register_launch_steam_application(100, 480)
     assert re.search(r"^Exec=\S*xdg-open steam://rungameid/480$", read_entry(100), re.MULTILINE)
 
-    # As the Desktop Entry Specification requires: quoted, then escaped like any string, with percent signs doubled.
+    # The Desktop Entry Specification requires arguments that are quoted, then escaped like any string, with doubled percent signs.
     assert client.register_launch_command(101, r"""'./my games/puddle' --luck=50% --say 'a "$HOME" \ `b`' ''""")
     assert (
         f'Exec="{tmp_path}/my games/puddle" --luck=50%% --say '

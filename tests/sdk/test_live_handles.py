@@ -26,8 +26,8 @@ from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
 
 
 @asynccontextmanager
-async def provisional_player(world: World, application: Application) -> AsyncIterator[tuple[Client, int]]:
-    """Create a connected provisional player."""
+async def connect_provisional_player(world: World, application: Application) -> AsyncIterator[tuple[Client, int]]:
+    """Create and connect a provisional player; yield the client and the user ID."""
     token = (await request_provisional_token(application, "hero-1")).ok()["access_token"]
     client = new_client(world)
     await client.update_token(AuthorizationTokenType.BEARER, token)
@@ -62,8 +62,8 @@ class LinkedLobbySetup:
 
 
 @asynccontextmanager
-async def linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
-    """Create a lobby of Mary and Zoe that Mary links to a channel."""
+async def open_linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
+    """Create a lobby of Mary and Zoe that Mary links to a channel; disconnect both players at the end of the block."""
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     guild = await world.guild(mary.user)
@@ -85,7 +85,7 @@ async def linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
 
 
 async def test_unlinking_by_another_member_is_visible(world: World) -> None:
-    async with linked_lobby(world) as setup:
+    async with open_linked_lobby(world) as setup:
         await setup.mary.client.unlink_channel_from_lobby(setup.lobby_id)
 
         await setup.updated.next(lambda _: setup.linked_channel is None)
@@ -95,7 +95,7 @@ async def test_unlinking_by_another_member_is_visible(world: World) -> None:
 
 
 async def test_linking_another_channel_is_visible(world: World) -> None:
-    async with linked_lobby(world) as setup:
+    async with open_linked_lobby(world) as setup:
         other_channel_id = await setup.guild.channel("elsewhere")
 
         await setup.mary.client.link_channel_to_lobby(setup.lobby_id, other_channel_id)
@@ -111,7 +111,7 @@ async def test_linking_another_channel_is_visible(world: World) -> None:
 
 
 async def test_deleting_the_lobby_removes_the_linked_channel(world: World) -> None:
-    async with linked_lobby(world) as setup:
+    async with open_linked_lobby(world) as setup:
         deleted = setup.zoe.record_event("lobby_deleted")
         assert setup.zoe.client.get_channel_handle(setup.guild.general) is not None
 
@@ -124,14 +124,14 @@ async def test_deleting_the_lobby_removes_the_linked_channel(world: World) -> No
 
 
 async def test_unlinking_from_the_guild_side_is_visible(world: World) -> None:
-    async with linked_lobby(world) as setup:
+    async with open_linked_lobby(world) as setup:
         (await setup.mary.user.delete(f"/channels/{setup.guild.general}/linked-lobby")).ok()
 
         await setup.updated.next(lambda _: setup.linked_channel is None)
 
 
 async def test_renaming_and_deleting_the_linked_channel_is_visible(world: World) -> None:
-    async with linked_lobby(world) as setup:
+    async with open_linked_lobby(world) as setup:
         (await setup.mary.user.patch(f"/channels/{setup.guild.general}", json={"name": "pond"})).ok()
 
         await setup.updated.next(lambda _: setup.linked_channel is not None and setup.linked_channel.name == "pond")
@@ -152,7 +152,7 @@ def display_name(viewer: Player, user_id: int) -> str:
     return user.display_name
 
 
-async def rename(player: Player, name: str) -> None:
+async def rename_player(player: Player, name: str) -> None:
     (await player.user.patch("/users/@me", json={"global_name": name})).ok()
 
 
@@ -160,7 +160,7 @@ async def test_a_game_friends_new_name_is_visible(world: World) -> None:
     mary, zoe = await create_friends(world)
     updated, regrouped = zoe.record_event("user_updated"), zoe.record_event("relationship_groups_updated")
 
-    await rename(mary, "Mary the Great")
+    await rename_player(mary, "Mary the Great")
 
     await updated.next(lambda user_id: user_id == mary.id and display_name(zoe, mary.id) == "Mary the Great")
     await regrouped.next(lambda user_id: user_id == mary.id)
@@ -178,7 +178,7 @@ async def test_a_platform_friends_new_name_is_visible(world: World) -> None:
     await accepted.next(lambda user_id, _: is_platform_friend(mary, user_id))
     updated = mary.record_event("user_updated")
 
-    await rename(zoe, "Zoe the Wise")
+    await rename_player(zoe, "Zoe the Wise")
 
     await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
     await mary.client.close()
@@ -199,7 +199,7 @@ async def test_a_lobby_members_new_name_is_visible_to_members_only(world: World)
         rob.record_event("user_updated"),
     )
 
-    await rename(zoe, "Zoe the Wise")
+    await rename_player(zoe, "Zoe the Wise")
 
     await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
     await changed.next(lambda _, user_id: user_id == zoe.id)
@@ -224,11 +224,11 @@ async def test_a_conversation_partners_new_name_is_visible(world: World) -> None
     await messages.next()
     updated, rob_updates = mary.record_event("user_updated"), rob.record_event("user_updated")
 
-    await rename(zoe, "Zoe the Wise")
+    await rename_player(zoe, "Zoe the Wise")
 
     await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
     # A game without access to conversations does not know their recipients. Its next event would follow any about them.
-    await rename(rob, "Rob the Watchful")
+    await rename_player(rob, "Rob the Watchful")
     assert await rob_updates.next() == rob.id
     for player in (mary, zoe, rob):
         await player.client.close()
@@ -242,7 +242,7 @@ async def test_a_blocked_users_new_name_is_visible(world: World) -> None:
     await blocked.next()
     updated = mary.record_event("user_updated")
 
-    await rename(zoe, "Zoe the Wise")
+    await rename_player(zoe, "Zoe the Wise")
 
     await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
     await mary.client.close()
@@ -276,7 +276,7 @@ async def test_group_recipients_joining_and_leaving_are_visible(world: World) ->
 async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary")
-    async with provisional_player(world, application) as (client, provisional_id):
+    async with connect_provisional_player(world, application) as (client, provisional_id):
         requests, accepted = CallbackRecorder(), mary.record_event("relationship_created")
         client.set_relationship_created_callback(requests)
         await mary.client.send_game_friend_request_by_id(provisional_id)
@@ -363,7 +363,7 @@ def application_profiles(viewer: Player, user_id: int) -> list[tuple[str, str]]:
 async def test_a_new_lobby_member_comes_with_the_application_profile(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
-    async with provisional_player(world, application) as (client, provisional_id):
+    async with connect_provisional_player(world, application) as (client, provisional_id):
         added, created = mary.record_event("lobby_member_added"), zoe.record_event("lobby_created")
         lobby_id = await mary.client.create_or_join_lobby("pond")
 
@@ -385,7 +385,7 @@ async def test_a_new_lobby_member_comes_with_the_application_profile(world: Worl
 async def test_a_friend_request_comes_with_the_application_profile(world: World, is_platform_request: bool) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary")
-    async with provisional_player(world, application) as (client, provisional_id):
+    async with connect_provisional_player(world, application) as (client, provisional_id):
         relationships = mary.record_event("relationship_created")
 
         if is_platform_request:
@@ -401,7 +401,7 @@ async def test_a_friend_request_comes_with_the_application_profile(world: World,
 async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None:
     application = await create_game(world)
     mary, zoe, rob = [await create_player(world, application, name) for name in ("mary", "zoe", "rob")]
-    async with provisional_player(world, application) as (client, provisional_id):
+    async with connect_provisional_player(world, application) as (client, provisional_id):
         requests, added = mary.record_event("relationship_created"), zoe.record_event("lobby_member_added")
         await client.send_game_friend_request_by_id(mary.id)
         await requests.next()

@@ -36,7 +36,7 @@ EVENTS = (
 _numbers = itertools.count()
 
 
-async def callbacks_after_session_loss(
+async def record_callbacks_after_session_loss(
     world: World, mary: Player, make_changes: Callable[[], Awaitable[object]]
 ) -> dict[str, list[tuple[object, ...]]]:
     """Return the callbacks of Mary's game for changes made while her session is lost."""
@@ -95,7 +95,7 @@ async def test_friends_added_and_removed_meanwhile_are_reported(world: World) ->
         (await mary.user.delete(f"/users/@me/relationships/{zoe.id}")).ok()
         await rob.client.send_game_friend_request_by_id(mary.id)
 
-    received = await callbacks_after_session_loss(world, mary, make_changes)
+    received = await record_callbacks_after_session_loss(world, mary, make_changes)
 
     assert received["relationship_deleted"] == [(zoe.id, True)]
     assert received["relationship_created"] == [(rob.id, False)]
@@ -122,7 +122,7 @@ async def test_a_friends_new_activity_and_name_are_reported(world: World) -> Non
         )
         (await zoe.user.patch("/users/@me", json={"global_name": "Zoe the Wise"})).ok()
 
-    received = await callbacks_after_session_loss(world, mary, make_changes)
+    received = await record_callbacks_after_session_loss(world, mary, make_changes)
 
     user = mary.client.get_user(zoe.id)
     assert user is not None
@@ -145,7 +145,7 @@ async def test_a_friend_going_offline_invalidates_their_invite(world: World) -> 
         await zoe.client.disconnect()
         await updated.next(lambda _: visible_status(rob, zoe) is StatusType.OFFLINE)
 
-    received = await callbacks_after_session_loss(world, mary, make_changes)
+    received = await record_callbacks_after_session_loss(world, mary, make_changes)
 
     (update,) = received.pop("activity_invite_updated")
     assert (update[0].message_id, update[0].is_valid) == (invite.message_id, False)  # type: ignore[attr-defined]
@@ -167,7 +167,7 @@ async def test_lobby_and_member_changes_are_reported(world: World) -> None:
         await rob.client.create_or_join_lobby_with_metadata("pond", {"depth": "3"}, {})
         await zoe.client.create_or_join_lobby_with_metadata("puddle", {}, {"hat": "red"})
 
-    received = await callbacks_after_session_loss(world, mary, make_changes)
+    received = await record_callbacks_after_session_loss(world, mary, make_changes)
 
     assert received["lobby_updated"] == [(first,)]
     assert received["lobby_member_removed"] == [(first, zoe.id)]
@@ -186,5 +186,5 @@ async def test_no_changes_cause_no_callbacks(world: World) -> None:
     async def make_no_changes() -> None:
         await asyncio.sleep(0)
 
-    assert await callbacks_after_session_loss(world, mary, make_no_changes) == {}
+    assert await record_callbacks_after_session_loss(world, mary, make_no_changes) == {}
     await close_clients(mary, zoe, rob)

@@ -52,33 +52,33 @@ class Tree(Struct, kw_only=True):
 
 @pytest.fixture
 def events() -> Iterator[Events]:
-    """Create the event handlers of a client without a connection."""
+    """The event handlers of a client without a connection."""
     core = Core(ClientCreateOptions(), threaded=True)
     yield Events(core)
     core.close()
 
 
-def samples(hint: Any, *, ids_as_text: bool, depth: int = 0) -> Any:
+def build_sample(hint: Any, *, ids_as_text: bool, depth: int = 0) -> Any:
     """Return JSON for a type, with unknown fields, unknown values of enumerations and all optional parts."""
     if isinstance(hint, NewType):
-        return samples(hint.__supertype__, ids_as_text=ids_as_text, depth=depth)
+        return build_sample(hint.__supertype__, ids_as_text=ids_as_text, depth=depth)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return "unknown value"
     if origin is Annotated:
-        return samples(arguments[0], ids_as_text=ids_as_text, depth=depth)
+        return build_sample(arguments[0], ids_as_text=ids_as_text, depth=depth)
     if origin is dict:
-        return {"5": samples(arguments[1], ids_as_text=ids_as_text, depth=depth)}
+        return {"5": build_sample(arguments[1], ids_as_text=ids_as_text, depth=depth)}
     if (isinstance(origin, type) and issubclass(origin, list)) or (origin is not None and "Sequence" in str(origin)):
-        return [samples(arguments[0], ids_as_text=ids_as_text, depth=depth)]
+        return [build_sample(arguments[0], ids_as_text=ids_as_text, depth=depth)]
     if arguments:
         known = [argument for argument in arguments if argument not in (NoneType, UnsetType)]
-        return samples(known[0], ids_as_text=ids_as_text, depth=depth)
+        return build_sample(known[0], ids_as_text=ids_as_text, depth=depth)
     if not isinstance(hint, type):
         return {"anything": 1}
     if issubclass(hint, Struct):
         fields = {
-            field.encode_name: samples(field.type, ids_as_text=ids_as_text, depth=depth + 1)
+            field.encode_name: build_sample(field.type, ids_as_text=ids_as_text, depth=depth + 1)
             for field in msgspec.structs.fields(hint)
             if depth < 6
         }
@@ -102,7 +102,7 @@ def dispatch(events: Events, event: str, payload: object) -> None:
 @pytest.mark.parametrize("ids_as_text", [True, False], ids=["IDs as strings", "IDs as numbers"])
 def test_events_with_unknown_fields_and_values_are_handled(events: Events, event: str, ids_as_text: bool) -> None:
     model, _ = event_table.handlers[event]
-    payload = samples(model, ids_as_text=ids_as_text)
+    payload = build_sample(model, ids_as_text=ids_as_text)
 
     decoded = decode(msgspec.json.encode(payload), model)
     assert isinstance(decoded, model)
@@ -136,7 +136,7 @@ def test_parts_with_missing_fields_are_handled(events: Events, event: str) -> No
     dispatch(events, "READY", {"user": {"id": "1", "username": "mary"}, "session_id": "s"})
     payload = {
         name: [{"id": "7"}] if isinstance(value, list) else {"id": "7"} if isinstance(value, dict) else value
-        for name, value in samples(model, ids_as_text=True).items()
+        for name, value in build_sample(model, ids_as_text=True).items()
     }
 
     dispatch(events, event, payload)

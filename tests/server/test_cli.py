@@ -320,7 +320,7 @@ def test_every_setting_of_serve_is_documented() -> None:
 
 @pytest.fixture
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the path of a data folder that does not exist yet, in an environment without settings."""
+    """The path of a data folder that does not exist yet, in an environment without settings."""
     for name in [name for name in os.environ if name.startswith("HUBBUB_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)

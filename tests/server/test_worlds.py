@@ -52,7 +52,7 @@ overwrites = { "@everyone" = { deny = ["VIEW_CHANNEL"] }, helper = { allow = ["V
 
 @pytest.fixture
 async def app() -> AsyncIterator[App]:
-    """Run an app in memory, without a world."""
+    """A running app on the in-memory store, without a world."""
     app = App(small_config(), clock=ControlledClock(1_790_000_000_000, running=False))
     await app.start()
     yield app

@@ -11,17 +11,12 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts
 from hubbub.server.places import members
 from tests.server.talk.private_channels import open_dm, send_message
+from tests.server.talk.test_read_states import send_text
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.settings import accessibility_problems
-from tests.world import Actor, Guild
+from tests.world import Guild
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
-
-async def send_text(author: Actor, channel: int | str, content: str) -> str:
-    """Send a message and return its ID."""
-    message = (await author.post(f"/channels/{channel}/messages", json={"content": content})).ok()
-    return str(message["id"])
 
 
 def find_channel_entry(window: ChatWindow, channel: int | str) -> Any:

@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from hubbub.server.core.config_sections import PushConfig
 from tests.push_service import PushService, list_endpoints
-from tests.server.talk.test_read_states import mention
+from tests.server.talk.test_read_states import send_text
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.conftest import OpenPage, run_platform
 from tests.web.settings import accessibility_problems
@@ -156,14 +156,14 @@ async def test_a_subscribed_browser_shows_notifications_and_opens_their_channels
         assert await list_endpoints(nora) == [service.subscription()["endpoint"]]
 
         await wait_active(platform, nora, True)
-        await mention(omar, news, f"<@{nora.id}> while she reads")
+        await send_text(omar, news, f"<@{nora.id}> while she reads")
         assert platform.world.app.worker is not None
         await platform.world.app.worker.run_due()
         assert service.requests == []
 
         await window.page.evaluate("leave()")
         await wait_active(platform, nora, False)
-        message_id = await mention(omar, news, f"<@{nora.id}> look")
+        message_id = await send_text(omar, news, f"<@{nora.id}> look")
         (request,) = await service.wait_for(1)
         # The page in the background has shown the message; the push message does not add a second notification.
         await worker.wait_notifications([["omar (#news, Guild)", "@nora look"]])
@@ -183,7 +183,7 @@ async def test_notifications_of_read_channels_are_closed(push_platform: PushPlat
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
     news = await guild.channel("news")
-    first = await mention(omar, news, "first")
+    first = await send_text(omar, news, "first")
 
     async with platform.open_window(nora, general_path(guild), init_script=subscription_script(service)) as window:
         worker = WorkerControl(window)

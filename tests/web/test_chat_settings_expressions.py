@@ -96,7 +96,7 @@ async def test_emoji_follow_the_permissions_of_the_user(platform: ChatPlatform) 
     role = await guild.role("artists", CREATE)
     await guild.add_role(tom, role)
     await add_emoji(nora, guild, "theirs")
-    await add_emoji(tom, guild, "mine", image=media.data_uri(media.animated(), "image/gif"))
+    await add_emoji(tom, guild, "mine", image=media.data_uri(media.animated_image(), "image/gif"))
     async with platform.open_window(tom, general_path(guild)) as window:
         settings = await open_settings(window, "Emoji")
         await settings.get_by_text("1 of 50 emoji, 1 of 50 animated emoji").wait_for()

@@ -34,7 +34,7 @@ class TokenStore:
 
 @pytest.fixture
 async def store() -> AsyncIterator[TokenStore]:
-    """Run a token store in memory."""
+    """A token store in memory."""
     database = SqliteDatabase(None)
     await database.start()
     yield TokenStore(database)

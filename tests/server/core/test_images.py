@@ -63,7 +63,7 @@ async def test_exif_data_is_removed_after_applying_the_orientation(converter: Im
 
 @pytest.mark.parametrize("image_format", ["GIF", "WEBP"])
 async def test_animations_are_preserved(converter: ImageConverter, image_format: str) -> None:
-    image = ImageData.from_bytes(media.animated(image_format, frames=4, frame_ms=120))
+    image = ImageData.from_bytes(media.animated_image(image_format, frames=4, frame_ms=120))
 
     result = await reencode_and_open(converter, image)
 
@@ -74,14 +74,14 @@ async def test_animations_are_preserved(converter: ImageConverter, image_format:
 
 
 async def test_a_single_frame_is_not_animated(converter: ImageConverter) -> None:
-    image = ImageData.from_bytes(media.animated("GIF", frames=1))
+    image = ImageData.from_bytes(media.animated_image("GIF", frames=1))
     await converter.reencode(image)
     assert not image.is_animated
     assert not image.hash.startswith("a_")
 
 
 async def test_an_animated_png_is_flattened_except_as_a_sticker(converter: ImageConverter) -> None:
-    data = media.animated("PNG", frames=3)
+    data = media.animated_image("PNG", frames=3)
     icon, sticker = ImageData.from_bytes(data), StickerData.from_bytes(data)
 
     assert (await reencode_and_open(converter, icon)).n_frames == 1
@@ -92,7 +92,7 @@ async def test_an_animated_png_is_flattened_except_as_a_sticker(converter: Image
 async def test_an_image_is_resized_to_the_limit_of_its_field(converter: ImageConverter) -> None:
     assert (await reencode_and_open(converter, EmojiImage.from_bytes(media.png(400, 200)))).size == (128, 64)
     assert (
-        await reencode_and_open(converter, StickerData.from_bytes(media.animated("GIF", width=640, height=640)))
+        await reencode_and_open(converter, StickerData.from_bytes(media.animated_image("GIF", width=640, height=640)))
     ).size == (
         320,
         320,
@@ -231,7 +231,7 @@ async def test_an_image_that_stays_too_large_is_rejected(converter: ImageConvert
 
 @pytest.mark.parametrize("content_type", ["image/png", "image/jpeg", "image/webp", "image/gif"])
 async def test_an_image_can_be_converted_to_any_type(converter: ImageConverter, content_type: str) -> None:
-    for data in (media.png(64, 32), media.jpeg(64, 32), media.animated("GIF", width=64, height=32)):
+    for data in (media.png(64, 32), media.jpeg(64, 32), media.animated_image("GIF", width=64, height=32)):
         converted = await converter.convert(data, to=content_type, side=16)
         assert (converted.content_type, converted.width, converted.height, converted.is_animated) == (
             content_type,

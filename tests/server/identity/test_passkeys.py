@@ -17,7 +17,7 @@ PATH = "/users/@me/passkeys"
 
 @pytest.fixture(autouse=True)
 def public_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the server have a public URL that allows passkeys; the tests reach it at an IP address."""
+    """Give the server a public URL that allows passkeys; the tests reach it at an IP address."""
     party = relying_party.RelyingParty(RP_ID, ORIGIN)
     monkeypatch.setattr(relying_party, "find_relying_party", lambda web_url: party)
 

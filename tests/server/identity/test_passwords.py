@@ -12,7 +12,7 @@ from hubbub.server.identity.accounts import passwords
 
 @pytest.fixture
 def passwords_module() -> ModuleType:
-    """Load the module with its production cost."""
+    """The password module, loaded again with its production cost."""
     spec = importlib.util.find_spec(passwords.__name__)
     assert spec is not None
     assert spec.loader is not None

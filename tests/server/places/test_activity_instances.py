@@ -43,7 +43,7 @@ class ActivitySetup:
 
 @pytest.fixture
 async def setup(world: World) -> ActivitySetup:
-    """Create the guild, its two connected users and the application."""
+    """A guild with two connected users, and an application with an activity."""
     users = [await world.user("alice"), await world.user("bob")]
     guild = await world.guild(None, *users)
     bot = await world.bot(guild, flags=ApplicationFlags.EMBEDDED)

@@ -13,7 +13,7 @@ from tests.world import Actor, ApiResponse, Guild, World
 
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
 PNG = media.data_uri(media.png())
-GIF = media.data_uri(media.animated())
+GIF = media.data_uri(media.animated_image())
 
 
 async def create_emoji(actor: Actor, guild: Guild, name: str = "party", image: str = PNG, **body: Any) -> Any:
@@ -78,13 +78,13 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
 
 async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: World) -> None:
     guild = await world.guild()
-    for data in (media.animated("GIF", frames=3), media.animated("WEBP", frames=3)):
+    for data in (media.animated_image("GIF", frames=3), media.animated_image("WEBP", frames=3)):
         emoji = await create_emoji(guild.owner, guild, image=media.data_uri(data))
         assert emoji["animated"] is True
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.gif")).n_frames == 3
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?animated=true")).n_frames == 3
         assert getattr(await open_cdn_image(world, f"/emojis/{emoji['id']}.png"), "n_frames", 1) == 1
-    still_emoji = await create_emoji(guild.owner, guild, image=media.data_uri(media.animated(frames=1)))
+    still_emoji = await create_emoji(guild.owner, guild, image=media.data_uri(media.animated_image(frames=1)))
     assert still_emoji["animated"] is False
 
 

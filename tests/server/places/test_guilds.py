@@ -16,7 +16,7 @@ from tests import media
 from tests.world import World, small_config
 
 PNG = media.data_uri(media.png())
-GIF = media.data_uri(media.animated())
+GIF = media.data_uri(media.animated_image())
 
 
 # Creating

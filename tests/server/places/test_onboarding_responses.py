@@ -63,7 +63,7 @@ class OnboardingGuild:
 
 @pytest.fixture
 async def onboarding(world: World) -> OnboardingGuild:
-    """Create a guild with onboarding enabled."""
+    """A guild with onboarding enabled."""
     guild = await world.guild()
     channels = [str(await guild.channel(f"room-{number}")) for number in range(9)]
     roles = {title: await guild.role(title) for title in ("white", "black", "chess", "go", "more")}

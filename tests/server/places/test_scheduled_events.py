@@ -32,7 +32,7 @@ def event_path(guild: Guild, event: Any, *segments: object) -> str:
 
 @pytest.fixture
 async def guild(world: World) -> Guild:
-    """Create a guild with a stage channel and a voice channel."""
+    """A guild with a stage channel and a voice channel."""
     guild = await world.guild()
     await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
     await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)

@@ -18,7 +18,7 @@ async def create_stage(actor: Actor, channel: int, **body: Any) -> Any:
 
 @pytest.fixture
 async def guild(world: World) -> Guild:
-    """Create a guild with a stage channel."""
+    """A guild with a stage channel."""
     guild = await world.guild()
     await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
     return guild
@@ -26,7 +26,7 @@ async def guild(world: World) -> Guild:
 
 @pytest.fixture
 def stage(guild: Guild) -> int:
-    """Return the ID of the stage channel."""
+    """The ID of the stage channel."""
     return guild.channels["stage"]
 
 
@@ -166,7 +166,7 @@ async def test_a_speaker_who_joins_in_time_keeps_the_stage_open(world: World, gu
 
 @pytest.fixture
 async def bob(world: World, guild: Guild) -> Actor:
-    """Create a member without permissions."""
+    """A member without permissions."""
     bob = await world.user("bob")
     await world.write(lambda call: members.membership.add(call, guild.id, bob.id), actor=guild.owner.id)
     return bob

@@ -50,7 +50,7 @@ async def test_a_new_sticker_is_stored_published_audited_and_served(world: World
 
 @pytest.mark.parametrize(
     ("file", "format_type", "extension"),
-    [(media.png(), 1, "png"), (media.animated("PNG"), 2, "png"), (media.animated("GIF"), 4, "gif")],
+    [(media.png(), 1, "png"), (media.animated_image("PNG"), 2, "png"), (media.animated_image("GIF"), 4, "gif")],
     ids=["png", "apng", "gif"],
 )
 async def test_the_format_is_detected_from_the_bytes(
@@ -105,7 +105,7 @@ async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     owner = guild.owner
     (await upload_sticker(owner, guild, media.jpeg())).rejected(400, 50123)
     (await upload_sticker(owner, guild, b"hello")).rejected(400, 50123)
-    (await upload_sticker(owner, guild, media.animated("GIF", frames=51, frame_ms=100))).rejected(400, 170007)
+    (await upload_sticker(owner, guild, media.animated_image("GIF", frames=51, frame_ms=100))).rejected(400, 170007)
     assert (await upload_sticker(owner, guild, b"")).errors("file") == ["BASE_TYPE_REQUIRED"]
     assert (await upload_sticker(owner, guild, media.png()[:50])).errors("file") == ["IMAGE_INVALID"]
     assert (await upload_sticker(owner, guild, media.decompression_bomb(30_000))).errors("file") == ["IMAGE_INVALID"]

@@ -44,13 +44,13 @@ async def list_status_entries(world: World, guild: Guild) -> list[tuple[int, int
 
 @pytest.fixture
 async def bob(world: World) -> Actor:
-    """Create the user who joins voice channels."""
+    """The user who joins voice channels."""
     return await world.user("bob")
 
 
 @pytest.fixture
 async def guild(world: World, bob: Actor) -> Guild:
-    """Create a guild with bob and two voice channels."""
+    """A guild with Bob and two voice channels."""
     guild = await world.guild(await world.user("alice"), bob)
     await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     await guild.channel("Den", type=ChannelType.GUILD_VOICE)

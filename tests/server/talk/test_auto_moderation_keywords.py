@@ -117,7 +117,7 @@ def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
 
 
 class CountingList(list[Any]):
-    """A list that counts its lookup_count."""
+    """A list that counts the lookups of its items."""
 
     lookup_count = 0
 

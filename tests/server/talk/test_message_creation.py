@@ -121,7 +121,7 @@ class CreationSetup:
 
 @pytest.fixture
 async def setup(world: World) -> CreationSetup:
-    """Create the guild with its member, role, bot, thread and message."""
+    """A guild with a member who has a role, a bot, a thread and a message to reply to."""
     member = await world.user()
     guild = await world.guild(None, member)
     bot = await world.bot(guild)

@@ -73,7 +73,7 @@ def strip_content(message: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 async def setup(world: World) -> RedactionSetup:
-    """Create the guild and connect both bots."""
+    """A guild with an author, and connected sessions of two bots."""
     author = await world.user("alice")
     guild = await world.guild(author)
     bot, bot_without_intent = await world.bot(guild), await world.bot(guild, flags=0)

@@ -9,7 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.private_channels import open_dm, send_message
-from tests.server.talk.test_read_states import fetch_counts, mention
+from tests.server.talk.test_read_states import fetch_counts, send_text
 from tests.world import Actor, Guild, World
 
 DEFAULTS: dict[str, Any] = {
@@ -79,7 +79,7 @@ async def test_overrides_of_channels_have_their_own_levels_and_mutes(world: Worl
 async def test_a_mute_with_a_length_ends_by_itself(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    await mention(alice, guild.general, "@everyone")
+    await send_text(alice, guild.general, "@everyone")
 
     settings = await change(bob, guild, muted=True, mute_config={"selected_time_window": 900})
 
@@ -111,7 +111,7 @@ async def test_settings_of_a_guild_decide_which_mentions_count(
     role = await guild.role("crew", mentionable=True)
     await guild.add_role(bob, role)
     for content in ("@everyone", f"<@&{role}>", f"<@{bob.id}>"):
-        await mention(alice, guild.general, content)
+        await send_text(alice, guild.general, content)
 
     await change(bob, guild, **settings)
 
@@ -125,7 +125,7 @@ async def test_threads_inherit_from_channel_and_category(world: World) -> None:
     channel = await guild.channel("inside", parent_id=str(category))
     thread = await alice.create_thread(channel)
     for channel_id in (channel, thread):
-        await mention(alice, channel_id, f"<@{bob.id}>")
+        await send_text(alice, channel_id, f"<@{bob.id}>")
     assert await fetch_counts(bob) == {channel: 1, thread: 1}
 
     await change(bob, guild, channel_overrides={str(category): {"message_notifications": NOTHING}})
@@ -138,7 +138,7 @@ async def test_a_muted_conversation_counts_only_mentions(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     private = (await open_dm(alice, bob))["id"]
     await send_message(bob, private)
-    await mention(bob, private, f"<@{alice.id}>")
+    await send_text(bob, private, f"<@{alice.id}>")
     assert await fetch_counts(alice) == {int(private): 2}
 
     settings = await change(alice, None, channel_overrides={private: {"muted": True}})

@@ -19,7 +19,7 @@ from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.message_search import run_due_jobs
 from tests.server.talk.private_channels import create_group, open_dm
 from tests.server.talk.test_notification_settings import ALL, MENTIONS, NOTHING, change
-from tests.server.talk.test_read_states import mention
+from tests.server.talk.test_read_states import send_text
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, Session, World, befriend
 
 SECOND_MS = 1_000
@@ -27,20 +27,20 @@ SECOND_MS = 1_000
 
 @pytest.fixture
 async def service() -> AsyncIterator[PushService]:
-    """Return a push service on loopback."""
+    """A push service on loopback."""
     async with PushService() as push_service:
         yield push_service
 
 
 @pytest.fixture
 async def alice(private_targets_world: World) -> Actor:
-    """Return the author of messages."""
+    """The author of messages."""
     return await private_targets_world.user("alice")
 
 
 @pytest.fixture
 async def bob(private_targets_world: World, service: PushService) -> Actor:
-    """Return a user whose browser is subscribed."""
+    """A user whose browser is subscribed."""
     user = await private_targets_world.user("bob")
     await service.subscribe(user)
     return user
@@ -48,17 +48,17 @@ async def bob(private_targets_world: World, service: PushService) -> Actor:
 
 @pytest.fixture
 async def guild(private_targets_world: World, alice: Actor, bob: Actor) -> Guild:
-    """Return a guild of both users."""
+    """A guild of both users."""
     return await private_targets_world.guild(alice, bob)
 
 
 @pytest.fixture
-async def private(alice: Actor, bob: Actor) -> str:
-    """Return the ID of the direct message channel of both users."""
+async def private_channel_id(alice: Actor, bob: Actor) -> str:
+    """The ID of the direct message channel of both users."""
     return str((await open_dm(alice, bob))["id"])
 
 
-async def deliver(world: World, service: PushService) -> list[str]:
+async def deliver_notifications(world: World, service: PushService) -> list[str]:
     """Run all jobs that are due; return the texts of the new notifications.
 
     Only notifications of the same channel have an order."""
@@ -85,7 +85,7 @@ async def test_a_mention_is_sent_encrypted_and_authorized(
 ) -> None:
     public_key = (await bob.get(PUSH_SUBSCRIPTIONS_PATH)).ok()["public_key"]
 
-    message_id = await mention(alice, guild.general, f"<@{bob.id}>  hello\n<#{guild.general}> <:wave:1> ||secret||")
+    message_id = await send_text(alice, guild.general, f"<@{bob.id}>  hello\n<#{guild.general}> <:wave:1> ||secret||")
 
     await run_due_jobs(private_targets_world)
     (request,) = service.requests
@@ -108,11 +108,11 @@ async def test_a_mention_is_sent_encrypted_and_authorized(
 
 
 async def test_the_size_of_a_request_does_not_depend_on_the_length_of_a_short_text(
-    private_targets_world: World, service: PushService, alice: Actor, private: str
+    private_targets_world: World, service: PushService, alice: Actor, private_channel_id: str
 ) -> None:
-    await mention(alice, private, "a")
-    await mention(alice, private, "b" * 300)
-    await mention(alice, private, "𝄞" * 2000)
+    await send_text(alice, private_channel_id, "a")
+    await send_text(alice, private_channel_id, "b" * 300)
+    await send_text(alice, private_channel_id, "𝄞" * 2000)
 
     await run_due_jobs(private_targets_world)
 
@@ -123,23 +123,23 @@ async def test_the_size_of_a_request_does_not_depend_on_the_length_of_a_short_te
 
 
 async def test_notifications_of_a_channel_have_the_same_topic_which_does_not_reveal_the_channel(
-    private_targets_world: World, service: PushService, alice: Actor, guild: Guild, private: str
+    private_targets_world: World, service: PushService, alice: Actor, guild: Guild, private_channel_id: str
 ) -> None:
-    for channel in (guild.general, guild.general, private):
-        await mention(alice, channel, "hello")
+    for channel in (guild.general, guild.general, private_channel_id):
+        await send_text(alice, channel, "hello")
 
     await run_due_jobs(private_targets_world)
 
     topics = {request.notification["channel_id"]: request.headers["Topic"] for request in service.requests}
     assert [request.headers["Topic"] for request in service.requests].count(topics[str(guild.general)]) == 2
-    assert topics[private] != topics[str(guild.general)]
+    assert topics[private_channel_id] != topics[str(guild.general)]
     for channel_id, topic in topics.items():
         assert len(topic) == 32
         assert channel_id not in topic
 
 
 async def test_titles_name_the_place_and_bodies_describe_messages_without_text(
-    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild, private: str
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild, private_channel_id: str
 ) -> None:
     carol = await private_targets_world.user("carol")
     await befriend(alice, bob)
@@ -147,11 +147,14 @@ async def test_titles_name_the_place_and_bodies_describe_messages_without_text(
     group = (await create_group(alice, bob, carol))["id"]
     (await alice.patch(f"/channels/{group}", json={"name": "Trip"})).ok()
     (await alice.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "Al"})).ok()
-    await mention(alice, guild.general, "one")
-    await mention(alice, private, "two")
-    await mention(alice, group, "three")
-    await mention(
-        alice, private, "", poll={"question": {"text": "When?"}, "answers": [{"poll_media": {"text": "Now"}}]}
+    await send_text(alice, guild.general, "one")
+    await send_text(alice, private_channel_id, "two")
+    await send_text(alice, group, "three")
+    await send_text(
+        alice,
+        private_channel_id,
+        "",
+        poll={"question": {"text": "When?"}, "answers": [{"poll_media": {"text": "Now"}}]},
     )
 
     await run_due_jobs(private_targets_world)
@@ -174,67 +177,67 @@ async def test_names_of_hidden_channels_are_not_revealed(
     hidden = await guild.channel("hidden")
     await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
 
-    await mention(alice, guild.general, f"see <#{hidden}>")
+    await send_text(alice, guild.general, f"see <#{hidden}>")
 
-    assert await deliver(private_targets_world, service) == ["see #unknown"]
+    assert await deliver_notifications(private_targets_world, service) == ["see #unknown"]
 
 
-# Who is notified
+# Recipients
 
 
 async def test_settings_decide_which_messages_notify(
-    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild, private: str
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild, private_channel_id: str
 ) -> None:
     await change(bob, guild, message_notifications=NOTHING)
-    await mention(alice, guild.general, "@everyone not sent")
+    await send_text(alice, guild.general, "@everyone not sent")
     await run_due_jobs(private_targets_world)
     await change(bob, guild, message_notifications=MENTIONS)
-    await mention(alice, guild.general, "not a mention")
+    await send_text(alice, guild.general, "not a mention")
     await run_due_jobs(private_targets_world)
     await change(bob, guild, mobile_push=False)
-    await mention(alice, guild.general, "@everyone not pushed")
+    await send_text(alice, guild.general, "@everyone not pushed")
     await run_due_jobs(private_targets_world)
     await change(bob, guild, mobile_push=True, muted=True)
-    await mention(alice, guild.general, f"<@{bob.id}> muted")
-    await mention(bob, private, "own message")
-    await mention(alice, private, "silent", flags=1 << 12)
-    assert await deliver(private_targets_world, service) == []
+    await send_text(alice, guild.general, f"<@{bob.id}> muted")
+    await send_text(bob, private_channel_id, "own message")
+    await send_text(alice, private_channel_id, "silent", flags=1 << 12)
+    assert await deliver_notifications(private_targets_world, service) == []
 
-    await mention(alice, private, "private")
+    await send_text(alice, private_channel_id, "private")
     await change(bob, guild, muted=False, message_notifications=ALL)
-    await mention(alice, guild.general, "all messages")
-    assert sorted(await deliver(private_targets_world, service)) == ["all messages", "private"]
+    await send_text(alice, guild.general, "all messages")
+    assert sorted(await deliver_notifications(private_targets_world, service)) == ["all messages", "private"]
 
 
 async def test_users_who_block_the_author_or_do_not_want_to_be_disturbed_are_not_notified(
     private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild
 ) -> None:
     (await bob.patch("/users/@me/settings", json={"status": "dnd"})).ok()
-    await mention(alice, guild.general, "not disturbed")
-    assert await deliver(private_targets_world, service) == []
+    await send_text(alice, guild.general, "not disturbed")
+    assert await deliver_notifications(private_targets_world, service) == []
     (await bob.patch("/users/@me/settings", json={"status": "online"})).ok()
     (await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": 2})).ok()
-    await mention(alice, guild.general, f"<@{bob.id}> blocked")
-    assert await deliver(private_targets_world, service) == []
+    await send_text(alice, guild.general, f"<@{bob.id}> blocked")
+    assert await deliver_notifications(private_targets_world, service) == []
 
 
 async def test_an_active_user_is_not_notified_on_other_devices(
-    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private_channel_id: str
 ) -> None:
     session = await bob.connect()
-    await mention(alice, private, "unknown whether active")
-    assert await deliver(private_targets_world, service) == ["unknown whether active"]
+    await send_text(alice, private_channel_id, "unknown whether active")
+    assert await deliver_notifications(private_targets_world, service) == ["unknown whether active"]
 
     await set_afk(session, False)
-    await mention(alice, private, "at the keyboard")
-    assert await deliver(private_targets_world, service) == []
+    await send_text(alice, private_channel_id, "at the keyboard")
+    assert await deliver_notifications(private_targets_world, service) == []
 
     await set_afk(session, True)
-    await mention(alice, private, "away")
-    assert await deliver(private_targets_world, service) == ["away"]
+    await send_text(alice, private_channel_id, "away")
+    assert await deliver_notifications(private_targets_world, service) == ["away"]
 
 
-# What may have changed before the delivery
+# Changes before the delivery
 
 
 async def test_a_retried_notification_shows_only_what_the_user_can_still_read(
@@ -243,7 +246,7 @@ async def test_a_retried_notification_shows_only_what_the_user_can_still_read(
     channels = [await guild.channel(name) for name in ("edited", "deleted", "hidden", "unreadable", "read")]
     edited, deleted, hidden, unreadable, read = channels
     service.statuses = [503]
-    ids = {channel: await mention(alice, channel, f"secret {channel}") for channel in channels}
+    ids = {channel: await send_text(alice, channel, f"secret {channel}") for channel in channels}
     await run_due_jobs(private_targets_world)
     service.requests.clear()
 
@@ -254,7 +257,7 @@ async def test_a_retried_notification_shows_only_what_the_user_can_still_read(
     (await bob.post(f"/channels/{read}/messages/{ids[read]}/ack", json={"token": None})).ok()
     await private_targets_world.clock.run_for(jobs.RETRY_DELAY_MS)
 
-    assert sorted(await deliver(private_targets_world, service)) == ["New message", "new text"]
+    assert sorted(await deliver_notifications(private_targets_world, service)) == ["New message", "new text"]
 
 
 async def test_a_private_thread_notifies_only_its_members(
@@ -263,9 +266,9 @@ async def test_a_private_thread_notifies_only_its_members(
     body = {"name": "plans", "type": ChannelType.PRIVATE_THREAD}
     thread = (await alice.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"]
 
-    await mention(alice, thread, "@everyone secret")
+    await send_text(alice, thread, "@everyone secret")
 
-    assert await deliver(private_targets_world, service) == []
+    assert await deliver_notifications(private_targets_world, service) == []
 
 
 # Errors of the push service
@@ -273,76 +276,76 @@ async def test_a_private_thread_notifies_only_its_members(
 
 @pytest.mark.parametrize("status", [404, 410])
 async def test_a_subscription_that_is_gone_is_deleted(
-    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str, status: int
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private_channel_id: str, status: int
 ) -> None:
     service.statuses = [status]
 
-    await mention(alice, private, "hello")
+    await send_text(alice, private_channel_id, "hello")
 
-    assert await deliver(private_targets_world, service) == ["hello"]
+    assert await deliver_notifications(private_targets_world, service) == ["hello"]
     assert await list_endpoints(bob) == []
 
 
 async def test_a_failed_notification_is_retried_in_order_until_it_is_too_old(
-    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private_channel_id: str
 ) -> None:
     service.statuses = [503]
-    await mention(alice, private, "first")
-    await mention(alice, private, "second")
-    assert await deliver(private_targets_world, service) == ["first"]
+    await send_text(alice, private_channel_id, "first")
+    await send_text(alice, private_channel_id, "second")
+    assert await deliver_notifications(private_targets_world, service) == ["first"]
 
     await private_targets_world.clock.run_for(jobs.RETRY_DELAY_MS)
-    assert await deliver(private_targets_world, service) == ["first", "second"]
+    assert await deliver_notifications(private_targets_world, service) == ["first", "second"]
 
     service.statuses = [500] * 100
-    await mention(alice, private, "third")
+    await send_text(alice, private_channel_id, "third")
     await run_due_jobs(private_targets_world)
     await private_targets_world.clock.run_for(jobs.RETRY_PERIOD_MS + jobs.RETRY_DELAY_MAX_MS)
-    assert 5 < len(await deliver(private_targets_world, service)) < 20
+    assert 5 < len(await deliver_notifications(private_targets_world, service)) < 20
     service.statuses = []
     await private_targets_world.clock.run_for(jobs.RETRY_PERIOD_MS)
-    assert await deliver(private_targets_world, service) == []
+    assert await deliver_notifications(private_targets_world, service) == []
     assert len(await list_endpoints(bob)) == 1
 
 
 async def test_retry_after_of_the_push_service_is_honored(
-    private_targets_world: World, service: PushService, alice: Actor, private: str
+    private_targets_world: World, service: PushService, alice: Actor, private_channel_id: str
 ) -> None:
     service.statuses, service.response_headers = [429], {"Retry-After": "60"}
-    await mention(alice, private, "hello")
-    assert await deliver(private_targets_world, service) == ["hello"]
+    await send_text(alice, private_channel_id, "hello")
+    assert await deliver_notifications(private_targets_world, service) == ["hello"]
     await private_targets_world.clock.run_for(59 * SECOND_MS)
-    assert await deliver(private_targets_world, service) == []
+    assert await deliver_notifications(private_targets_world, service) == []
     await private_targets_world.clock.run_for(SECOND_MS)
-    assert await deliver(private_targets_world, service) == ["hello"]
+    assert await deliver_notifications(private_targets_world, service) == ["hello"]
 
 
 async def test_a_notification_that_is_too_large_is_sent_without_text(
-    private_targets_world: World, service: PushService, alice: Actor, private: str
+    private_targets_world: World, service: PushService, alice: Actor, private_channel_id: str
 ) -> None:
     service.statuses = [413]
-    await mention(alice, private, "hello")
-    assert await deliver(private_targets_world, service) == ["hello", "New message"]
+    await send_text(alice, private_channel_id, "hello")
+    assert await deliver_notifications(private_targets_world, service) == ["hello", "New message"]
 
 
 async def test_a_rejected_notification_is_not_retried(
-    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private: str
+    private_targets_world: World, service: PushService, alice: Actor, bob: Actor, private_channel_id: str
 ) -> None:
     service.statuses = [403]
-    await mention(alice, private, "hello")
+    await send_text(alice, private_channel_id, "hello")
     await run_due_jobs(private_targets_world)
     await private_targets_world.clock.run_for(3600 * SECOND_MS)
-    assert await deliver(private_targets_world, service) == ["hello"]
+    assert await deliver_notifications(private_targets_world, service) == ["hello"]
     assert len(await list_endpoints(bob)) == 1
 
 
 async def test_a_push_service_with_a_private_address_is_never_called(world: World, service: PushService) -> None:
     alice, bob = await world.user(), await world.user()
-    private = (await open_dm(alice, bob))["id"]
+    private_channel_id = (await open_dm(alice, bob))["id"]
     subscription = {**service.subscription(), "endpoint": "https://localhost/1"}
     (await bob.post(PUSH_SUBSCRIPTIONS_PATH, json=subscription)).ok()
 
-    await mention(alice, private, "hello")
+    await send_text(alice, private_channel_id, "hello")
     await run_due_jobs(world)
 
     assert await list_endpoints(bob) == []
@@ -355,10 +358,10 @@ async def test_a_logged_out_browser_is_not_notified(
     private_targets_world: World, service: PushService, alice: Actor
 ) -> None:
     bob = await register_user(private_targets_world, "bob")
-    private = (await open_dm(alice, bob))["id"]
+    private_channel_id = (await open_dm(alice, bob))["id"]
     await service.subscribe(bob, "old")
     service.statuses = [503]
-    await mention(alice, private, "hello")
+    await send_text(alice, private_channel_id, "hello")
     await run_due_jobs(private_targets_world)
     service.requests.clear()
     (await bob.post("/auth/logout")).ok()
@@ -369,7 +372,7 @@ async def test_a_logged_out_browser_is_not_notified(
     await service.subscribe(bob, "new")
 
     await private_targets_world.clock.run_for(3600 * SECOND_MS)
-    await mention(alice, private, "hello again")
+    await send_text(alice, private_channel_id, "hello again")
     await run_due_jobs(private_targets_world)
 
     assert [request.path for request in service.requests] == ["/new"]
@@ -389,7 +392,7 @@ async def test_a_login_session_sees_and_deletes_only_its_own_subscriptions(
     assert await list_endpoints(other) == []
     (await other.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).rejected(404, 0)
     assert (await bob.get(PUSH_SUBSCRIPTIONS_PATH)).ok()["subscriptions"] == [subscription]
-    # The same browser after another login.
+    # The same browser subscribes after another login.
     assert await service.subscribe(other) == subscription
     assert (await list_endpoints(bob), await list_endpoints(other)) == ([], [subscription["endpoint"]])
     (await other.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).ok()
@@ -451,16 +454,16 @@ class TestLimitedNotifications:
         private_targets_world: World,
         service: PushService,
         alice: Actor,
-        private: str,
+        private_channel_id: str,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(wire, "PUSH_NOTIFICATION_LIMIT", RateLimit(2, 60))
         for number in range(3):
-            await mention(alice, private, str(number))
-        assert await deliver(private_targets_world, service) == ["0", "1"]
+            await send_text(alice, private_channel_id, str(number))
+        assert await deliver_notifications(private_targets_world, service) == ["0", "1"]
         await private_targets_world.clock.run_for(60 * SECOND_MS)
-        await mention(alice, private, "later")
-        assert await deliver(private_targets_world, service) == ["later"]
+        await send_text(alice, private_channel_id, "later")
+        assert await deliver_notifications(private_targets_world, service) == ["later"]
 
 
 class TestDisabledNotifications:

@@ -133,7 +133,7 @@ async def fetch_counts(user: Actor) -> dict[int, int]:
 
 
 async def send_text(author: Actor, channel: int | str, content: str, **fields: object) -> str:
-    """Send a message and return its ID."""
+    """Send a message with this content and further fields, and return its ID."""
     message = (await author.post(f"/channels/{channel}/messages", json={"content": content, **fields})).ok()
     return str(message["id"])
 

@@ -762,7 +762,7 @@ class TestLimits:
 
     @pytest.fixture
     def store_config(self) -> Config:
-        """Return a configuration with enforced rate limits; the store does not matter."""
+        """A configuration with enforced rate limits; the store does not matter."""
         return small_config(rate_limits="real")
 
     async def test_a_webhook_sends_5_messages_per_2_seconds_across_all_formats(self, world: World) -> None:

@@ -48,12 +48,14 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await files.put(cdn_urls.attachment_key(3), b"<script>alert(1)</script>", "text/html")
     await files.put(cdn_urls.attachment_key(4), b"", "text/html")
     await files.put(cdn_urls.attachment_key(5), media.png(600, 300), "image/png")
-    await files.put(cdn_urls.attachment_key(6), media.animated("GIF", width=64, height=32), "image/gif")
+    await files.put(cdn_urls.attachment_key(6), media.animated_image("GIF", width=64, height=32), "image/gif")
     await files.put(cdn_urls.attachment_key(7), media.decompression_bomb(60_000), "image/png")
     await files.put(cdn_urls.attachment_key(8), media.large_canvas_gif(4_000, 400), "image/gif")
     await files.put(cdn_urls.image_key(IMAGE_HASH), AVATAR, "image/png")
-    await files.put(cdn_urls.image_key(ANIMATED_IMAGE_HASH), media.animated("GIF", width=64, height=64), "image/gif")
-    await files.put(cdn_urls.image_key(STICKER_HASH), media.animated("PNG", width=64, height=64), "image/png")
+    await files.put(
+        cdn_urls.image_key(ANIMATED_IMAGE_HASH), media.animated_image("GIF", width=64, height=64), "image/gif"
+    )
+    await files.put(cdn_urls.image_key(STICKER_HASH), media.animated_image("PNG", width=64, height=64), "image/png")
     await files.put(cdn_urls.image_key(LOTTIE_HASH), b'{"v": "5.5.2"}', "application/json")
     await files.put(cdn_urls.sound_key("b4" * 16), media.mp3(), "audio/mpeg")
     await files.put("secret", b"x")
