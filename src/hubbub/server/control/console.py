@@ -7,12 +7,13 @@ also need a header that pages of other sites cannot send (decisions/0139).
 import hmac
 import re
 import secrets
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from hubbub.protocol import errors
+from hubbub.server.control.snapshots import ControlledPlatform
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.transports.web.local_requests import is_local_request
@@ -20,9 +21,6 @@ from hubbub.server.transports.web.page_requests import page_headers
 from hubbub.server.transports.web.sessions import SESSION_SECONDS, Cookies
 from hubbub.server.transports.web.static_files import load_static_files
 from hubbub.server.transports.web.templating import template_environment
-
-if TYPE_CHECKING:
-    from hubbub.server.control.server import ControlApi
 
 CONSOLE_PATH: Final = "/console"
 CONSOLE_HEADER: Final = "X-Hubbub-Console"
@@ -43,7 +41,7 @@ _POLICY: Final = (
 class Console:
     """The page of the console and the access of browsers to it."""
 
-    def __init__(self, control: "ControlApi") -> None:
+    def __init__(self, control: ControlledPlatform) -> None:
         self._control = control
         self._app = control.app
         self._link_keys: dict[str, str | None] = {}
@@ -155,7 +153,7 @@ class Console:
         return self._grant_access(_redirect(CONSOLE_PATH))
 
     def _render(self, template: str, status: int, **context: bool) -> web.Response:
-        assets, client_files = load_static_files()
+        assets, client_files, _ = load_static_files()
         text = (
             template_environment(assets, client_files)
             .get_template(template)

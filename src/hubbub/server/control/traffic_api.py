@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import aiohttp
 import msgspec
@@ -12,10 +12,12 @@ from aiohttp import web
 
 from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
-from hubbub.server.control import request_copies
+from hubbub.server.control import bodies, request_copies
 from hubbub.server.control import traffic_operations as models
+from hubbub.server.control.console import Console
 from hubbub.server.control.request_copies import Sender
 from hubbub.server.control.secret_masks import Masker
+from hubbub.server.control.snapshots import ControlledPlatform, Snapshots
 from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import RejectedRequest
 from hubbub.server.core.trace_outcomes import Outcome
@@ -23,9 +25,6 @@ from hubbub.server.core.traffic import BODY_BYTES_MAX, TrafficContent, TrafficEn
 from hubbub.server.places import channels, guilds, members
 from hubbub.server.transports.http import decoding
 from hubbub.server.transports.http.request_trace import REPLAY_HEADER
-
-if TYPE_CHECKING:
-    from hubbub.server.control.server import ControlApi
 
 STREAM_PATH: Final = "/control/traffic/stream"
 KEEP_ALIVE_SECONDS: Final = 15.0
@@ -44,10 +43,29 @@ _STREAM_HEADERS: Final = {
 }
 
 
+class TrafficPlatform(ControlledPlatform, Protocol):
+    """The control API of a platform, as far as the operations on traffic need it."""
+
+    console: Console
+    snapshots: Snapshots
+
+    def refuse(self, request: web.Request) -> web.StreamResponse | None:
+        """Return the response to a request without a valid token, or None for an authorized request."""
+
+    def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
+        """Return the response with an error."""
+
+    async def list_sessions(self) -> list[bodies.SessionState]:
+        """List gateway sessions."""
+
+    async def explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
+        """Return rejected requests with their causes."""
+
+
 class TrafficApi:
     """The traffic, the world and the dated changes of one platform."""
 
-    def __init__(self, control: "ControlApi") -> None:
+    def __init__(self, control: TrafficPlatform) -> None:
         self._control = control
         self._app = control.app
         self._traffic = control.app.trace.traffic
