@@ -84,13 +84,14 @@ class ChatPlatform:
         *,
         width: int = DESKTOP_WIDTH,
         scheme: str = "light",
+        locale: str = "en-US",
         init_script: str | None = None,
     ) -> AsyncIterator[ChatWindow]:
         """Open the chat client as a user; on exit, assert that the console has no unexpected error.
 
         `init_script` runs before the scripts of the page.
         """
-        async with self.open_page(width) as page:
+        async with self.open_page(width, locale=locale) as page:
             window = ChatWindow(page, self, user)
             if init_script is not None:
                 await page.add_init_script(init_script)

@@ -133,7 +133,7 @@ async def test_appearance_applies_at_once_on_all_devices_and_before_the_first_pa
         )
 
 
-async def test_privacy_blocked_people_and_language_are_stored(platform: ChatPlatform) -> None:
+async def test_privacy_blocked_people_and_nicknames_are_stored(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(tom, nora)
     (await nora.put(f"/users/@me/relationships/{tom.id}", json={"type": 2})).ok()
@@ -151,11 +151,6 @@ async def test_privacy_blocked_people_and_language_are_stored(platform: ChatPlat
         await settings.get_by_role("button", name="Unblock tom").click()
         await settings.get_by_text("You have not blocked anyone.").wait_for()
         assert (await nora.get("/users/@me/relationships")).ok() == []
-
-        await open_screen(settings, "Language")
-        await settings.get_by_role("combobox", name="Language").select_option(label="German")
-        await save_changes(settings)
-        assert (await nora.get("/users/@me")).ok()["locale"] == "de"
 
         await open_screen(settings, "Nicknames")
         await settings.get_by_role("button", name="Change nickname in Guild").click()

@@ -35,10 +35,11 @@ def transform(tag: str, text: str) -> str:
     """Return the text of a pseudo-locale for an English text."""
     parts = _KEPT.split(text)
     if tag == RIGHT_TO_LEFT:
-        # Each word is displayed from right to left, between the marks of an override.
-        return "".join(
+        # The first mark makes the text one from right to left; each word is between the marks of an override.
+        words = (
             re.sub(r"\S+", "\u202e\\g<0>\u202c", part) if index % 2 == 0 else part for index, part in enumerate(parts)
         )
+        return "\u200f" + "".join(words)
     accented = "".join(part.translate(_ACCENTS) if index % 2 == 0 else part for index, part in enumerate(parts))
     return f"[{accented}{'·' * round(len(text) * _EXTRA_LENGTH)}]"
 

@@ -60,7 +60,7 @@ function build(view) {
           ? h("span", { class: "avatar" }, h("img", { src: values.avatar, alt: "" }))
           : userAvatar({ ...me, avatar: values.avatar }, name),
         h("p", { class: "profile-card-name", dir: "auto" }, name),
-        h("p", { class: "muted small" }, `@${me.username}`),
+        h("p", { class: "muted small", dir: "auto" }, `@${me.username}`),
         values.bio ? h("p", { class: "profile-card-bio", dir: "auto" }, values.bio) : null,
       ),
     );

@@ -1,0 +1,189 @@
+"""Languages of pages and chat client in a real browser. Pseudo-locales show texts without translation and wrong layouts."""
+
+import re
+from typing import Any
+
+import pytest
+
+from hubbub.server.core import pseudo_locales
+from tests.web.chat import ChatPlatform, ChatWindow, general_path
+from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
+from tests.web.settings import open_screen
+from tests.world import Guild, befriend
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+
+ALLOWED_TEXTS = (
+    *("nora", "tom", "Guild", "general", "General", "Text Channels", "Voice Channels", "@everyone", "Ahoy"),
+    *("Hubbub", "API", "Gateway"),
+    "November 18, 2026",
+)
+"""Names of the guild and its users, channels and roles, names of products, and the date of the first message."""
+
+PLAIN_TEXTS = r"""allowed => {
+  const found = new Set();
+  const check = text => {
+    const rest = allowed.reduce((rest, name) => rest.replaceAll(name, ""), text);
+    if (/[A-Za-z]{3}/.test(rest) && !/[ÅÉÎÖÛÝÇÐĜÑŠŢåéîöûýçðĝñšţ\[\]·]/.test(rest)) found.add(text.trim());
+  };
+  const isShown = element => !element.closest("script, style, time, code, kbd, noscript") && element.checkVisibility();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    if (isShown(node.parentElement)) check(node.data);
+  for (const name of ["aria-label", "placeholder", "title", "alt"])
+    for (const element of document.querySelectorAll(`[${name}]`))
+      if (isShown(element)) check(element.getAttribute(name));
+  check(document.title);
+  return [...found];
+}"""
+"""Script that returns the visible texts and labels of a page that the pseudo-locale with accents did not change."""
+
+OVERFLOW = r"""() => {
+  const width = document.documentElement.clientWidth;
+  return [...document.querySelectorAll("body *")].filter(element => {
+    if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return false;
+    const box = element.getBoundingClientRect();
+    // Texts for screen readers have the size of a pixel.
+    return box.width > 1 && (box.left < -1 || box.right > width + 1) && !element.closest(".visually-hidden, [inert], .skip");
+  }).map(element => element.outerHTML.slice(0, 120));
+}"""
+"""Script that returns visible elements outside of the window."""
+
+
+def accented(text: str) -> str:
+    """Return the text of the pseudo-locale with accents."""
+    return pseudo_locales.transform(pseudo_locales.ACCENTED, text)
+
+
+def mirrored(text: str) -> str:
+    """Return the text of the pseudo-locale that is written from right to left."""
+    return pseudo_locales.transform(pseudo_locales.RIGHT_TO_LEFT, text)
+
+
+async def prepare_guild(platform: ChatPlatform) -> tuple[Any, Guild]:
+    """Create two friends in a guild with a message; return one of them and the guild."""
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    await befriend(nora, tom)
+    guild = await platform.world.guild(nora, tom)
+    await guild.send_message(tom, "Ahoy")
+    return nora, guild
+
+
+async def plain_texts(page: Any) -> list[str]:
+    """Return the visible texts and labels of a page that are not translated."""
+    texts: list[str] = await page.evaluate(PLAIN_TEXTS, list(ALLOWED_TEXTS))
+    return texts
+
+
+async def plain_texts_of_settings(window: ChatWindow) -> dict[str, list[str]]:
+    """Open all screens of the open settings, and return the texts of each that are not translated."""
+    settings = window.page.locator("dialog[open]")
+    await settings.wait_for()
+    found = {}
+    for screen in await settings.get_by_role("navigation").get_by_role("button").all_inner_texts():
+        await open_screen(settings, screen)
+        found[screen] = await plain_texts(window.page)
+    await window.page.keyboard.press("Escape")
+    await settings.wait_for(state="detached")
+    return found
+
+
+async def test_all_texts_of_the_chat_client_are_translated(platform: ChatPlatform) -> None:
+    nora, guild = await prepare_guild(platform)
+    async with platform.open_window(nora, general_path(guild), locale=pseudo_locales.ACCENTED) as window:
+        page = window.page
+        # Some screens read settings that the guild does not have.
+        window.expected_errors = ("Failed to load resource",)
+        await window.wait_message("Ahoy")
+        found = {"channel": await plain_texts(page)}
+        await page.get_by_role("button", name=accented("User settings"), exact=True).click()
+        found |= await plain_texts_of_settings(window)
+        await page.get_by_role("button", name=accented("Menu of {guild}").format(guild="Guild")).click()
+        found["guild menu"] = await plain_texts(page)
+        await page.get_by_role("menuitem", name=accented("Guild settings")).click()
+        found |= await plain_texts_of_settings(window)
+        await window.open("/app")
+        found["friends"] = await plain_texts(page)
+
+    assert len(found) > 30
+    assert {screen: texts for screen, texts in found.items() if texts} == {}
+
+
+async def test_all_texts_of_pages_are_translated(platform: ChatPlatform) -> None:
+    nora, _ = await prepare_guild(platform)
+    found = {}
+    async with platform.open_page(script=False, locale=pseudo_locales.ACCENTED) as page:
+        for path in ("/", "/login", "/register", "/forgot-password", "/no-such-page"):
+            await page.goto(platform.url + path)
+            found[path] = await plain_texts(page)
+        await page.context.add_cookies([{"name": "hubbub_session", "value": nora.token, "url": platform.url}])
+        for path in (
+            "/settings/account",
+            "/settings/apps",
+            "/settings/subscriptions",
+            "/settings/account/email",
+            "/app",
+        ):
+            await page.goto(platform.url + path)
+            found[path] = await plain_texts(page)
+
+    assert {path: texts for path, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize("width", [PHONE_WIDTH, 1024, DESKTOP_WIDTH])
+async def test_the_layout_is_mirrored_from_right_to_left(platform: ChatPlatform, width: int) -> None:
+    nora, guild = await prepare_guild(platform)
+    async with platform.open_window(
+        nora, general_path(guild), width=width, locale=pseudo_locales.RIGHT_TO_LEFT
+    ) as window:
+        page = window.page
+        message = await window.wait_message("Ahoy")
+        avatar, text = [await message.locator(part).first.bounding_box() for part in (".avatar", ".message-text")]
+
+        assert avatar["x"] > text["x"]
+        assert await page.evaluate(OVERFLOW) == []
+        if width == DESKTOP_WIDTH:
+            rail = await page.locator(".rail-area").bounding_box()
+            assert rail["x"] + rail["width"] == width
+            await page.get_by_role("button", name=mirrored("User settings"), exact=True).click()
+            await page.locator("dialog[open]").wait_for()
+            assert await page.evaluate(OVERFLOW) == []
+
+
+async def test_longer_texts_stay_in_the_window(platform: ChatPlatform) -> None:
+    nora, guild = await prepare_guild(platform)
+    for width in (PHONE_WIDTH, DESKTOP_WIDTH):
+        async with platform.open_window(
+            nora, general_path(guild), width=width, locale=pseudo_locales.ACCENTED
+        ) as window:
+            await window.wait_message("Ahoy")
+            assert await window.page.evaluate(OVERFLOW) == []
+
+
+async def test_the_client_is_in_english_if_the_catalogue_cannot_be_loaded(platform: ChatPlatform) -> None:
+    nora, guild = await prepare_guild(platform)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        window.expected_errors = ("translation could not be loaded", "Failed to load resource")
+        await nora.patch("/users/@me", json={"locale": "de"})
+        await window.page.route("**/static/messages/*", lambda route: route.fulfill(status=503))
+        await window.open(general_path(guild))
+
+        await window.page.get_by_role("button", name="User settings", exact=True).wait_for()
+        assert await window.page.evaluate("document.documentElement.lang") == "de"
+
+
+async def test_a_chosen_language_reloads_the_page_and_formats_dates(platform: ChatPlatform) -> None:
+    nora, guild = await prepare_guild(platform)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        await page.get_by_role("button", name="User settings", exact=True).click()
+        settings = page.locator("dialog[open]")
+        await open_screen(settings, "Language")
+        await settings.get_by_role("combobox", name="Language").select_option(label="Deutsch (German)")
+        async with page.expect_navigation():
+            await settings.get_by_role("button", name="Save changes").click()
+        await window.wait_message("Ahoy")
+
+        assert (await nora.get("/users/@me")).ok()["locale"] == "de"
+        assert await page.evaluate("document.documentElement.lang") == "de"
+        assert re.search(r"\d+\. November \d{4}", await page.locator(".day").first.inner_text())
