@@ -100,6 +100,28 @@ async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
     assert (me["email"], me["verified"]) == (MARY, True)
 
 
+async def test_mail_is_in_the_language_of_its_recipient(mail_world: World) -> None:
+    body = {"username": "mary", "password": PASSWORD, "email": MARY, "locale": "de"}
+    session = (await mail_world.request("POST", "/auth/register", json=body)).ok()
+    mail = await newest_mail(mail_world, MARY, "Bestätige")
+
+    assert "mary" in mail.text
+    assert '<html lang="de" dir="ltr">' in mail.html
+    assert (await mail_world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).status == 204
+    mary = Actor(mail_world, int(session["user_id"]), session["token"], "mary")
+    (await mary.patch("/users/@me", json={"locale": "es-419"})).ok()
+    (await request_reset(mail_world)).ok()
+    assert '<html lang="es-419" dir="ltr">' in (await mails(mail_world))[-1].html
+
+
+async def test_a_registration_with_an_unknown_locale_is_rejected(mail_world: World) -> None:
+    body = {"username": "mary", "password": PASSWORD, "locale": "xx"}
+    response = await mail_world.request("POST", "/auth/register", json=body)
+
+    assert response.status == 400
+    assert list(response.json["errors"]) == ["locale"]
+
+
 async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
     first = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)

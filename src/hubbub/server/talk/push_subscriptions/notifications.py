@@ -8,7 +8,10 @@ from msgspec import UNSET
 
 from hubbub.protocol.enums import USER_MESSAGE_TYPES, ChannelType, MessageType
 from hubbub.protocol.resources import messages as wire_messages
+from hubbub.server.core import translation
 from hubbub.server.core.call import Call
+from hubbub.server.core.translation import gettext, gettext_noop, ngettext
+from hubbub.server.identity import users
 from hubbub.server.places import channels, guilds, members, roles
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
@@ -21,7 +24,7 @@ BODY_MAX: Final = 300
 """Maximum length of the text in characters. With the title it stays far below the 4096 bytes that push services accept."""
 NOTIFYING_TYPES: Final = frozenset({*USER_MESSAGE_TYPES, MessageType.CALL})
 """Types of messages that are sent as notifications."""
-HIDDEN_TEXT: Final = "New message"
+HIDDEN_TEXT: Final = gettext_noop("New message")
 """Text of a notification whose message the user cannot read again, or that is too large for the push service."""
 
 _MENTION_PATTERN: Final = re.compile(r"<(@!?|@&|#)(\d{1,19})>", re.ASCII)
@@ -42,7 +45,14 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, with_text: bool) -> Notification:
-    """Return the notification about a message for a user; `with_text` includes the text of the message."""
+    """Return the notification about a message in the user's language; `with_text` includes the text of the message."""
+    user = users.find(call.tx, user_id)
+    language = None if user is None else translation.find_language(user.locale)
+    with translation.use_language(language or translation.ENGLISH):
+        return _build(call, channel, row, user_id, with_text=with_text)
+
+
+def _build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, with_text: bool) -> Notification:
     user_call = recipients.acting_as(call, user_id)
     message = messages.views.message(user_call, row, guild_id=channel.guild_id)
     author = _display_name(call, channel, message)
@@ -56,7 +66,7 @@ def build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, wit
     guild_path = "@me" if channel.guild_id is None else str(int(channel.guild_id))
     return Notification(
         title=title[:TITLE_MAX],
-        body=_summarize(user_call, channel, message) if with_text else HIDDEN_TEXT,
+        body=_summarize(user_call, channel, message) if with_text else gettext(HIDDEN_TEXT),
         channel_id=str(int(channel.id)),
         message_id=str(int(row.id)),
         path=f"/app/channels/{guild_path}/{int(channel.id)}/{int(row.id)}",
@@ -76,22 +86,27 @@ def _display_name(call: Call, channel: ChannelRef, message: wire_messages.Messag
 def _summarize(call: Call, channel: ChannelRef, message: wire_messages.Message) -> str:
     """Return the text of a message in one line, or a description of its other contents."""
     if message.type == MessageType.CALL:
-        return "Started a call"
+        return gettext("Started a call")
     text = " ".join(_plain_text(call, channel, message).split())
     if text:
         return text[:BODY_MAX]
     if message.attachments:
         count = len(message.attachments)
-        return message.attachments[0].filename[:BODY_MAX] if count == 1 else f"{count} files"
+        return (
+            message.attachments[0].filename[:BODY_MAX]
+            if count == 1
+            else ngettext("{count} file", "{count} files", count)
+        )
     if message.sticker_items is not UNSET and message.sticker_items:
-        return f"Sticker: {message.sticker_items[0].name}"
+        return gettext("Sticker: {name}", name=message.sticker_items[0].name)
     if message.poll is not UNSET:
-        return f"Poll: {message.poll.question.text or ''}"[:BODY_MAX]
-    return HIDDEN_TEXT
+        return gettext("Poll: {question}", question=message.poll.question.text or "")[:BODY_MAX]
+    return gettext(HIDDEN_TEXT)
 
 
 def _plain_text(call: Call, channel: ChannelRef, message: wire_messages.Message) -> str:
     """Return the content with names in place of mentions and emoji, and without the text of spoilers."""
+    unknown = gettext("unknown")
     names = {int(user.id): user.global_name or user.username for user in message.mentions}
 
     def name_of(match: re.Match[str]) -> str:
@@ -100,11 +115,12 @@ def _plain_text(call: Call, channel: ChannelRef, message: wire_messages.Message)
             # The name of a channel that the user cannot see is not revealed.
             is_visible = recipients.find_access(call, id_, call.user_id) is not None
             mentioned = channels.find(call.tx, id_) if is_visible else None
-            return f"#{mentioned.name if mentioned is not None else 'unknown'}"
+            return f"#{unknown if mentioned is None else mentioned.name}"
         if prefix == "@&":
             role = None if channel.guild_id is None else roles.find(call.tx, channel.guild_id, id_)
-            return f"@{role.name if role is not None else 'unknown'}"
-        return f"@{names.get(id_, 'unknown')}"
+            return f"@{unknown if role is None else role.name}"
+        return f"@{names.get(id_, unknown)}"
 
-    text = _SPOILER_PATTERN.sub("(spoiler)", message.content)
+    spoiler = gettext("(spoiler)")
+    text = _SPOILER_PATTERN.sub(lambda _: spoiler, message.content)
     return _EMOJI_PATTERN.sub(r":\1:", _MENTION_PATTERN.sub(name_of, text))
