@@ -1,7 +1,7 @@
 /** The commands that the user can run in a channel, localized (decisions/0036). */
 
 import { CommandOptionType, CommandType } from "../generated/enums.js";
-import { t } from "../ui/translation.js";
+import { LOCALE, t } from "../ui/translation.js";
 
 export const { USER: USER_COMMAND, MESSAGE: MESSAGE_COMMAND, PRIMARY_ENTRY_POINT: ENTRY_POINT_COMMAND } = CommandType;
 
@@ -101,7 +101,7 @@ export function findMatches(entries, typed) {
       entry =>
         (entry.command.type === CHAT_INPUT || entry.command.type === ENTRY_POINT_COMMAND) && rank(entry) < NO_MATCH,
     )
-    .sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
+    .sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name, LOCALE));
 }
 
 /**

@@ -3,7 +3,7 @@
 import { ComponentType } from "../generated/enums.js";
 import { ChannelType, isThread } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
-import { t } from "../ui/translation.js";
+import { LOCALE, t } from "../ui/translation.js";
 import { userAvatar, channelIconName } from "../content/avatars.js";
 
 const { ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
@@ -83,7 +83,7 @@ async function findUsers(context, query) {
   }
   return [...usersById.values()]
     .map(user => userChoice(user, context))
-    .sort((one, other) => one.label.localeCompare(other.label));
+    .sort((one, other) => one.label.localeCompare(other.label, LOCALE));
 }
 
 function matches(user, text, { state, guildId }) {

@@ -1,6 +1,6 @@
 /** Names and prices of SKUs, cached. */
 
-import { t } from "../ui/translation.js";
+import { LOCALE, t } from "../ui/translation.js";
 
 const CACHED_LABELS_MAX = 100;
 const cache = new Map();
@@ -27,7 +27,7 @@ function formatLabel({ name, price, currency }) {
 /** Format an amount in the smallest unit of a currency; return an empty text for an unknown currency. */
 export function formatPrice(amount, currency) {
   try {
-    const format = new Intl.NumberFormat(navigator.language, { style: "currency", currency });
+    const format = new Intl.NumberFormat(LOCALE, { style: "currency", currency });
     return format.format(amount / 10 ** format.resolvedOptions().maximumFractionDigits);
   } catch {
     return "";

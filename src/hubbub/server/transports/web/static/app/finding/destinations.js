@@ -17,7 +17,7 @@ import {
 } from "../network/enums.js";
 import { icon } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
-import { t } from "../ui/translation.js";
+import { LOCALE, t } from "../ui/translation.js";
 import { channelIconName, channelTitle, conversationIcon, guildIcon, userAvatar } from "../content/avatars.js";
 import { openDirectMessage } from "../users/profile.js";
 import { foldText, matchScore } from "./fuzzy_match.js";
@@ -140,7 +140,7 @@ export function rankDestinations({ state, visits, channelId }, destinations, que
       return { destination, match, score: match + bonus };
     })
     .filter(({ match, score }) => (typed ? match > 0 : score > 0 || Boolean(kind)))
-    .sort((a, b) => b.score - a.score || a.destination.label.localeCompare(b.destination.label))
+    .sort((a, b) => b.score - a.score || a.destination.label.localeCompare(b.destination.label, LOCALE))
     .map(({ destination }) => destination);
 }
 

@@ -1,6 +1,7 @@
 /** Completion in the search field: names of filters and their values. */
 
 import { icon } from "../ui/dom.js";
+import { LOCALE } from "../ui/translation.js";
 import { channelIconName, userAvatar } from "../content/avatars.js";
 import { SUGGESTED_DATES, parseDateRange } from "./search_dates.js";
 import {
@@ -68,7 +69,7 @@ function valueFilters(context, key, typed) {
 /** Return the days that a relative date means, so that the user can check it. */
 function dateHint(key, value) {
   if (!SUGGESTED_DATES.includes(value) || key === "has") return undefined;
-  return new Date(parseDateRange(value).startMs).toLocaleDateString();
+  return new Date(parseDateRange(value).startMs).toLocaleDateString(LOCALE);
 }
 
 function userOptions(context, key, typed) {

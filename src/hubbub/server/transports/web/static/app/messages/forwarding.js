@@ -8,7 +8,7 @@ import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
-import { t } from "../ui/translation.js";
+import { LOCALE, t } from "../ui/translation.js";
 import { channelIconName, channelTitle, conversationIcon } from "../content/avatars.js";
 import { summarizeMessage } from "../content/message_text.js";
 
@@ -34,7 +34,7 @@ function findTargets({ state, guildId }) {
         (!isThread(channel) || (channel.member && !channel.thread_metadata?.archived)) &&
         state.can(channel.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES),
     )
-    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, LOCALE));
   return guildId === null ? [...conversations, ...channels] : [...channels, ...conversations];
 }
 

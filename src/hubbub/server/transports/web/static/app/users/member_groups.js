@@ -1,8 +1,8 @@
 /** The members of a guild by hoisted role and presence, with the number of members that are not loaded. */
 
-import { t } from "../ui/translation.js";
+import { LOCALE, t } from "../ui/translation.js";
 
-const collator = new Intl.Collator(undefined, { sensitivity: "base" });
+const collator = new Intl.Collator(LOCALE, { sensitivity: "base" });
 
 /**
  * A group of the member list.
