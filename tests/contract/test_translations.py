@@ -10,7 +10,7 @@ from babel.messages.pofile import read_po
 from hubbub.server.core import translation
 from tools import javascript_texts, translations
 
-INCOMPLETE: frozenset[str] = frozenset({"es"})
+INCOMPLETE: frozenset[str] = frozenset()
 """Languages whose translation is being written."""
 
 _PLACEHOLDER = re.compile(r"\{\w+\}|%\(\w+\)s|%%")
