@@ -1,11 +1,12 @@
 """Command line of the fuzzer: `python -m tests.fuzz --requests 100000 --seed 7 --parts http,gateway`."""
 
 import argparse
-import asyncio
 import json
 import logging
 import sys
 from pathlib import Path
+
+import uvloop
 
 from tests.fuzz.monitor import Monitor
 from tests.fuzz.platform import run_platform
@@ -26,10 +27,10 @@ def main() -> int:
     # Logs reach the monitor only; the report contains them.
     logging.getLogger().addHandler(logging.NullHandler())
     if arguments.replay is not None:
-        return asyncio.run(_replay(arguments.replay or sorted(SEEDS.glob("*.json"))))
+        return uvloop.run(_replay(arguments.replay or sorted(SEEDS.glob("*.json"))))
     parts = arguments.parts.split(",")
     runner = Runner(seed=arguments.seed, parts=parts, requests=arguments.requests, seconds=arguments.seconds)
-    report = asyncio.run(runner.run())
+    report = uvloop.run(runner.run())
     report.print_summary()
     if arguments.store_seeds:
         for file in report.store_seeds(SEEDS):

@@ -146,8 +146,8 @@ class HttpPart(Part):
         self._is_mutated = False
         try:
             valid = await build_request(self.platform, endpoint)
-        except AssertionError:
-            # Earlier requests changed an object that the recipe needs, or a limit is reached.
+        except (AssertionError, ConnectionError):
+            # Earlier requests changed an object or closed a session that the recipe needs, or a limit is reached.
             self.report.outcomes["http recipe failed"] += 1
             return
         self._valid[endpoint.name] = valid
@@ -235,7 +235,6 @@ class HttpPart(Part):
 
     async def _send(self, endpoint: Endpoint, wire: WireRequest, context: dict[str, Any]) -> WireResponse:
         self._last = endpoint, wire, context
-        self.last_input = self._serialize(endpoint, wire, context)
         self.report.attempted[endpoint.name] += 1
         response = await self._client.send(wire)
         self.report.count(self.name, str(response.status or "closed"))
@@ -272,6 +271,11 @@ class HttpPart(Part):
                 self._pool.add(parameter, body[key])
 
     # Seeds
+
+    @property
+    def last_input(self) -> Any:  # type: ignore[override]
+        """The request that was sent last."""
+        return None if self._last is None else self._serialize(*self._last)
 
     def _serialize(self, endpoint: Endpoint, wire: WireRequest, context: dict[str, Any]) -> dict[str, Any]:
         names = {value: name for name, value in self.platform.prepared.object_ids.items() if len(value) > 6}

@@ -79,7 +79,9 @@ class PagesPart(Part):
         victim = await world.user()
         await application.request_tokens(user)
         for name, value in self.platform.prepared.object_ids.items():
-            self._pool.add(name, value)
+            # Forms must not delete or suspend the objects of the other parts.
+            if name not in ("guild_id", "user_id", "application_id"):
+                self._pool.add(name, value)
         for name, value in {
             "guild_id": guild.id,
             "guild_path": guild.id,
@@ -88,8 +90,7 @@ class PagesPart(Part):
             "integration_id": application.id,
             "user_id": victim.id,
         }.items():
-            for _ in range(3):
-                self._pool.add(name, str(value))
+            self._pool.add(name, str(value))
         for name, actor in (("user", user), ("operator", operator), ("anonymous", None)):
             browser = self._browsers[name] = Browser(world)
             if actor is not None:
@@ -105,7 +106,11 @@ class PagesPart(Part):
 
     def _learn(self, page: Page, login: str) -> None:
         """Remember the forms of a page and the token that forms of this login need."""
+        shared = [str(caller.id) for caller in self.platform.callers.values() if caller is not None]
+        shared += [self.platform.prepared.object_ids[name] for name in ("guild_id", "user_id", "application_id")]
         for form in page.forms:
+            if any(value in form.action for value in shared):
+                continue
             self._forms.setdefault((form.action, login), form.names)
             for name, value in form.values:
                 if name == "form_token":

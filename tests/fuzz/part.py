@@ -12,10 +12,11 @@ class Part:
 
     name = ""
 
+    last_input: Any = None
+    """The input that was sent last, as JSON values with which `replay` repeats it."""
+
     def __init__(self, platform: Platform, source: random.Random, report: Report) -> None:
         self.platform, self.random, self.report = platform, source, report
-        self.last_input: Any = None
-        """The input that was sent last, as JSON values with which `replay` repeats it."""
 
     async def start(self) -> None:
         """Prepare the objects and connections of the part."""

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import random
+import re
 import time
 import traceback
 from pathlib import Path
@@ -31,6 +32,9 @@ PARTS: dict[str, tuple[type[Part], int]] = {
 
 EPOCH_INPUTS = 20_000
 """Number of inputs after which a new platform replaces the old one."""
+
+CHECK_INPUTS = 500
+"""Number of inputs after which the shared callers are checked."""
 
 STEP_SECONDS_MAX = 20.0
 """Deadline of one input. An input without an outcome is a hang."""
@@ -68,6 +72,7 @@ class Runner:
         parts = {name: PARTS[name][0](platform, source, self.report) for name in self._parts}
         weights = [PARTS[name][1] for name in self._parts]
         first = self.report.total
+        next_check = first + CHECK_INPUTS
         self._monitor.take()
         try:
             for part in parts.values():
@@ -76,8 +81,10 @@ class Runner:
                 part = parts[source.choices(self._parts, weights)[0]]
                 await self._guard(part, part.step())
                 self._print_progress()
-                if self.report.total % 500 == 0 and not await _is_usable(platform):
-                    break
+                if self.report.total >= next_check:
+                    next_check = self.report.total + CHECK_INPUTS
+                    if not await self._is_usable(platform):
+                        break
         finally:
             for part in parts.values():
                 await part.close()
@@ -111,21 +118,24 @@ class Runner:
         self._monitor.take()
         self.report.longest_pause_seconds = max(self.report.longest_pause_seconds, self._monitor.longest_pause_seconds)
 
+    async def _is_usable(self, platform: Platform) -> bool:
+        """Return whether the shared callers still have access to the shared objects."""
+        for caller, path in (
+            (platform.owner, f"/guilds/{platform.guild.id}"),
+            (platform.bot, f"/channels/{platform.guild.general}"),
+            (platform.operator, "/admin/operators/@me"),
+        ):
+            response = await caller.get(path)
+            if response.status != 200:
+                self.report.outcomes[f"epoch ended: {re.sub('[0-9]+', '0', path)} {response.body[:80]!r}"] += 1
+                return False
+        return True
+
     def _print_progress(self) -> None:
         now = time.monotonic()
         if now - self._printed >= PROGRESS_SECONDS:
             self._printed = now
             self.report.print_progress()
-
-
-async def _is_usable(platform: Platform) -> bool:
-    """Return whether the shared callers and the prepared guild still exist."""
-    checks = [
-        await platform.owner.get(f"/guilds/{platform.guild.id}"),
-        await platform.bot.get(f"/channels/{platform.guild.general}"),
-        await platform.operator.get("/admin/operators/@me"),
-    ]
-    return all(check.status == 200 for check in checks)
 
 
 async def replay(platform: Platform, data: Any, monitor: Monitor) -> list[str]:

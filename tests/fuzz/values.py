@@ -103,7 +103,7 @@ def random_hostile(source: random.Random) -> Any:
         return source.choice(([], [[]], [None], {}, {"": None}, {"a": {"a": {}}}, [1, "1", {}], [[[[[[]]]]]]))
     if choice == 7:
         return source.choice(IDS)
-    return [source.choice(TEXTS)] * source.choice((1, 2, 11, 101, 1001))
+    return [source.choice(TEXTS)[:50]] * source.choice((1, 2, 11, 101, 101, 1001))
 
 
 class ValueSource:

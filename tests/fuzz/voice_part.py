@@ -9,6 +9,7 @@ import socket
 import struct
 from typing import Any
 
+from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.voice import VoiceOpcode
 from tests.fuzz.mutations import encode_json, flip_bytes, mutate_value
@@ -18,7 +19,7 @@ from tests.fuzz.report import Report
 from tests.fuzz.values import random_hostile
 from tests.server.voice.caller import Caller, encrypt_packet
 from tests.server.voice.webrtc.browser import binding_request
-from tests.world import Actor
+from tests.world import Actor, Guild
 
 DATAGRAMS = 8
 """Number of datagrams of one input."""
@@ -42,6 +43,8 @@ class VoicePart(Part):
 
     def __init__(self, platform: Platform, source: random.Random, report: Report) -> None:
         super().__init__(platform, source, report)
+        self._guild: Guild | None = None
+        self._channel_id = 0
         self._actor: Actor | None = None
         self._caller: Caller | None = None
         self._frames: list[dict[str, Any]] = []
@@ -49,8 +52,11 @@ class VoicePart(Part):
         self._udp.setblocking(False)
 
     async def start(self) -> None:
-        """Create the bot that joins the call."""
-        self._actor = await self.platform.world.bot(self.platform.guild, permissions=int(Permissions.ADMINISTRATOR))
+        """Create a guild that the other parts do not change, with a bot that joins the call."""
+        world = self.platform.world
+        self._guild = await world.guild()
+        self._channel_id = await self._guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+        self._actor = await world.bot(self._guild, permissions=int(Permissions.ADMINISTRATOR))
 
     async def _connect(self) -> Caller:
         """Return the caller; join with a new session if the last input ended the connection."""
@@ -60,8 +66,9 @@ class VoicePart(Part):
             await self._leave(self._caller)
         self._frames = []
         assert self._actor is not None
-        self._caller = Caller(self.platform.world, await self._actor.connect(), self.platform.guild)
-        await self._caller.join_and_connect(int(self.platform.prepared.voice_channel_id))
+        assert self._guild is not None
+        self._caller = Caller(self.platform.world, await self._actor.connect(), self._guild)
+        await self._caller.join_and_connect(self._channel_id)
         return self._caller
 
     async def _leave(self, caller: Caller) -> None:
