@@ -198,7 +198,7 @@ PORTS: tuple[Binding, ...] = (
     oauth2.ports.check_webhook_channel.bind(installations.check_webhook_channel),
     oauth2.ports.create_webhook.bind(installations.create_webhook),
     guild_administration.ports.count_contents.bind(messages.history.count_guild_contents),
-    imports.ports.take_membership.bind(members.membership.take_membership),
+    imports.ports.transfer_membership.bind(members.membership.transfer_membership),
     imports.ports.list_authored.bind(messages.changes.list_authored),
     imports.ports.reassign_messages.bind(
         messages.changes.reassign_messages,

@@ -49,7 +49,7 @@ class AdministeredApplication(Struct, kw_only=True):
 
 
 class AdministeredApplicationDetails(AdministeredApplication, kw_only=True):
-    """An application with the amount of its use."""
+    """An application with its usage counts."""
 
     description: str
     """Description of the application; may be empty."""

@@ -133,7 +133,7 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
 
     With mail, the address is pending until it is confirmed. Without mail, it changes immediately."""
     if not call.config.mail.is_enabled:
-        if accounts.is_email_registered(call, email) and email != row.email:
+        if accounts.is_email_rejected(call, email) and email != row.email:
             raise errors.invalid("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
         return users.profiles.set_email(call, row, email, is_verified=False)
     limits.consume(call, limits.for_account(row.id), limits.for_address(email), limits.for_ip(call.ip))

@@ -13,13 +13,13 @@ from hubbub.server.identity.account_emails import store
 WINDOW_MS: Final = 3_600_000
 """Time after its first use at which a counter expires, in milliseconds."""
 ADDRESS_MAILS_MAX: Final = 5
-"""Requested mails per recipient address in one window."""
+"""Maximum number of requested mails per recipient address in one window."""
 ACCOUNT_MAILS_MAX: Final = 5
-"""Mails that one account may request in one window."""
+"""Maximum number of mails that one account may request in one window."""
 IP_MAILS_MAX: Final = 20
-"""Mails that clients of one IP address may request in one window."""
+"""Maximum number of mails that clients of one IP address may request in one window."""
 NOTICES_MAX: Final = 20
-"""Notices to one account in one window; further ones are not sent."""
+"""Maximum number of notices to one account in one window; further notices are not sent."""
 
 
 class MailCounter(NamedTuple):

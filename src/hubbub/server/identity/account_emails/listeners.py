@@ -11,8 +11,9 @@ from hubbub.server.identity.accounts.signals import AccountRegistered, PasswordC
 from hubbub.server.identity.users.signals import UserDeleted
 
 _IPV4_PREFIX_LENGTH: Final = 24
+"""Number of leading bits of an IPv4 address that identify the network of a client."""
 _IPV6_PREFIX_LENGTH: Final = 48
-"""Number of leading bits of an IP address that identify the network of a client."""
+"""Number of leading bits of an IPv6 address that identify the network of a client."""
 
 
 def on_account_registered(call: Call, signal: AccountRegistered) -> None:

@@ -6,7 +6,7 @@ from hubbub.server.identity.accounts import management, passwords, ports, routes
 from hubbub.server.identity.accounts.actions import (
     ban,
     create_user,
-    is_email_registered,
+    is_email_rejected,
     require_not_banned,
     reset_password,
     set_password,
@@ -29,7 +29,7 @@ __all__ = [
     "ban",
     "create_user",
     "is_banned",
-    "is_email_registered",
+    "is_email_rejected",
     "management",
     "passwords",
     "ports",

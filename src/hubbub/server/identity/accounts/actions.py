@@ -45,7 +45,7 @@ def create_user(
     if users.names.find_by_username(call.tx, name) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
     email_address = email.lower() if isinstance(email, str) else None
-    if email_address is not None and is_email_registered(call, email_address):
+    if email_address is not None and is_email_rejected(call, email_address):
         form.add("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
     form.raise_if_any()
     row = UserRow(
@@ -60,8 +60,8 @@ def create_user(
     return row
 
 
-def is_email_registered(call: Call, email: str) -> bool:
-    """Return whether another account has this address, so that it is rejected on a server that sends no mail.
+def is_email_rejected(call: Call, email: str) -> bool:
+    """Return whether a server that sends no mail rejects an address because an account has it.
 
     On a server that sends mail, the result is always False: a rejection would reveal which addresses have accounts, and
     only the owner of an address can confirm it."""

@@ -198,7 +198,7 @@ async def require_password(operation: AsyncOperation, password: str) -> UserId:
 def create_totp_secret(call: Call) -> wire.TotpSecret:
     """Create a secret for two-factor authentication."""
     secret = totp.new_secret()
-    url = totp.otpauth_url(secret, _require_own_user(call).username, host=urlsplit(call.config.web_url).netloc)
+    url = totp.build_otpauth_url(secret, _require_own_user(call).username, host=urlsplit(call.config.web_url).netloc)
     return wire.TotpSecret(secret=secret, otpauth_url=url, qr_code=totp.draw_qr_code(url))
 
 

@@ -6,7 +6,7 @@ from hubbub.protocol.ids import UserId
 
 
 class AccountBanned(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator banned an account; listeners end everything that acts for it."""
+    """An operator banned an account; listeners revoke the tokens of its bots and of the applications that it authorized."""
 
     user_id: UserId
     ends_ms: int | None

@@ -25,12 +25,12 @@ class FailureCounter(NamedTuple):
     key: str
     """Kind and hash of the counted username, user ID or IP address."""
     failures_max: int
-    """Maximum number of failures in one window at which further attempts are rejected."""
+    """Number of failures in one window from which on further attempts are rejected."""
     is_shared: bool = False
     """Whether several users share the counter, so that the success of one user must not reset it."""
 
 
-# The first parts of the keys ("name", "person", …) are stored, so they do not change.
+# The kinds in the keys ("name", "person", …) are stored, so they do not change.
 
 
 def for_login(login: str, user_id: int | None) -> FailureCounter:

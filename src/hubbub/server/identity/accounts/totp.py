@@ -33,7 +33,7 @@ def new_secret() -> str:
     return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def otpauth_url(secret: str, username: str, *, host: str) -> str:
+def build_otpauth_url(secret: str, username: str, *, host: str) -> str:
     """Return the URL that adds a secret to an authenticator app, labeled with the username and the server's host."""
     query = urlencode(
         {"secret": secret, "issuer": f"Hubbub ({host})", "digits": TOTP_DIGITS, "period": TOTP_STEP_SECONDS},

@@ -58,7 +58,7 @@ def end(call: Call, row: AnnouncementRow, *, reason: str | None = None) -> bool:
     return True
 
 
-def state(call: Call, row: AnnouncementRow) -> AnnouncementState:
+def derive_state(call: Call, row: AnnouncementRow) -> AnnouncementState:
     """Return whether an announcement is scheduled, shown or over."""
     if row.ends_ms <= call.now_ms:
         return AnnouncementState.ENDED
@@ -73,7 +73,7 @@ def view(call: Call, row: AnnouncementRow) -> wire.AdministeredAnnouncement:
         content=row.content,
         starts_at=codec.timestamp(row.starts_ms),
         ends_at=codec.timestamp(row.ends_ms),
-        state=state(call, row),
+        state=derive_state(call, row),
         dismissal_count=store.count_dismissals(call.tx, row.id),
     )
 

@@ -4,14 +4,14 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.identity.administration import audit
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.identity.applications.operation import DisabledRow
+from hubbub.server.identity.applications.administration import DisabledRow
 
 
 def disable(call: Call, row: ApplicationRow, *, reason: str) -> None:
     """Disable an application, or change the reason."""
     actor = call.actor_or_none
     operator_id = None if actor is None else actor.user_id
-    applications.operation.disable(call, row, DisabledRow(row.id, operator_id, reason, call.now_ms))
+    applications.administration.disable(call, row, DisabledRow(row.id, operator_id, reason, call.now_ms))
     _record(call, "application.disable", row, reason=reason)
 
 
@@ -19,7 +19,7 @@ def enable(call: Call, row: ApplicationRow, *, reason: str | None = None) -> boo
     """Enable an application. Return False if it is not disabled."""
     if not row.disabled:
         return False
-    applications.operation.enable(call, row)
+    applications.administration.enable(call, row)
     _record(call, "application.enable", row, reason=reason)
     return True
 

@@ -21,14 +21,14 @@ def search_applications(call: Call, query: wire.SearchApplications) -> list[wire
 
 def search(call: Call, query: wire.SearchApplications) -> list[ApplicationRow]:
     """Return applications by ascending ID."""
-    return applications.operation.search(
+    return applications.administration.search(
         call.tx, query.query.strip(), is_disabled=query.disabled, after_id=query.after or 0, limit=query.limit
     )
 
 
 @handles(wire.GET_ADMINISTERED_APPLICATION, long=True)
 def get_administered_application(call: Call, application_id: ApplicationId) -> wire.AdministeredApplicationDetails:
-    """Get an application with the amount of its use."""
+    """Get an application with its usage counts."""
     rules.require_operator(call)
     return views.application_details(call, _require_application(call, application_id))
 

@@ -24,22 +24,22 @@ def application_list(call: Call, rows: Sequence[ApplicationRow]) -> list[wire.Ad
 
 
 def application_details(call: Call, row: ApplicationRow) -> wire.AdministeredApplicationDetails:
-    """Build the wire model of an application with the amount of its use."""
+    """Build the wire model of an application with its usage counts."""
     listed = application(call, row)
     fields = {name: getattr(listed, name) for name in listed.__struct_fields__}
     return wire.AdministeredApplicationDetails(
         **fields,
         description=row.description,
-        guild_count=0 if row.bot_id is None else applications.operation.count_guilds(call.tx, row.bot_id),
-        user_install_count=applications.operation.count_user_installs(call.tx, row.id),
-        user_authorization_count=applications.operation.count_user_authorizations(call.tx, row.id),
+        guild_count=0 if row.bot_id is None else applications.administration.count_guilds(call.tx, row.bot_id),
+        user_install_count=applications.administration.count_user_installs(call.tx, row.id),
+        user_authorization_count=applications.administration.count_user_authorizations(call.tx, row.id),
         command_count=ports.count_commands(call, row.id),
         token_count=auth.count_application_tokens(call.tx, row.id, call.now_ms),
     )
 
 
 def _application(call: Call, row: ApplicationRow, owner: users.UserRow | None) -> wire.AdministeredApplication:
-    disabled = applications.operation.find_disabled(call.tx, row.id) if row.disabled else None
+    disabled = applications.administration.find_disabled(call.tx, row.id) if row.disabled else None
     return wire.AdministeredApplication(
         id=ApplicationId(row.id),
         name=row.name,

@@ -5,9 +5,9 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import (
+    administration,
     families,
     management,
-    operation,
     ports,
     routes,
     settings,
@@ -42,7 +42,7 @@ __all__ = [
     "find_by_bot",
     "find_many",
     "management",
-    "operation",
+    "administration",
     "ports",
     "reject_application_owner",
     "require_manager",

@@ -106,7 +106,7 @@ def reset_client_secret(call: Call, row: ApplicationRow) -> str:
 def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
 
-    Listeners of `ApplicationDeleting` delete what depends on the application."""
+    Listeners of `ApplicationDeleting` delete the rows of other slices that belong to the application."""
     if len(store.list_family_ids(call.tx, row.id)) > 1 and row.parent_id is None:
         raise errors.invalid(
             "application_id",

@@ -87,11 +87,11 @@ async def accepts_events(client: OutboundClient, url: str, signer: EndpointSigne
 
 async def accepts_interactions(client: OutboundClient, url: str, signer: EndpointSigner) -> bool:
     """Return whether a URL can be used as an application's `interactions_endpoint_url`."""
-    ping = interactions_ping(signer.application_id, signer.now_ms)
+    ping = build_interactions_ping(signer.application_id, signer.now_ms)
     return await payload_signatures.verifies_signatures(client, url, signer.key, signer.now_ms, ping, _is_pong)
 
 
-def interactions_ping(application_id: int, now_ms: int) -> bytes:
+def build_interactions_ping(application_id: int, now_ms: int) -> bytes:
     """Build the JSON of a PING interaction."""
     return codec.encode(
         {

@@ -139,7 +139,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         row = row._replace(integration_types_config=codec.encode(stored_configurations).decode())
     if body.flags is not UNSET and body.flags is not None:
         previous_flags = row.flags
-        row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
+        row = row._replace(flags=rules.apply_requested_flags(call, row, body.flags))
         if row.flags & ~previous_flags:
             call.notify(IntentsEnabled(ApplicationId(row.id)))
     actions.update(call, row)

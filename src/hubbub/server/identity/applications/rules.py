@@ -77,8 +77,8 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
     return row
 
 
-def allowed_flags(call: Call, row: ApplicationRow, requested_flags: int) -> int:
-    """Return the flags after an edit that requested the flags `requested_flags`.
+def apply_requested_flags(call: Call, row: ApplicationRow, requested_flags: int) -> int:
+    """Return the flags of an application after an edit that requested `requested_flags`.
 
     Only the three bits of limited intents change. Setting one raises a form error unless `ApplicationSize.is_free`."""
     flags = row.flags & ~ApplicationFlags.EDITABLE | requested_flags & ApplicationFlags.EDITABLE

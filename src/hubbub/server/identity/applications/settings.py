@@ -1,13 +1,13 @@
 """Settings of applications: endpoints and redirect URIs."""
 
 from hubbub.server.identity.applications.actions import update_settings
-from hubbub.server.identity.applications.endpoints import interactions_ping, require_event_endpoint
+from hubbub.server.identity.applications.endpoints import build_interactions_ping, require_event_endpoint
 from hubbub.server.identity.applications.redirects import is_valid_redirect, standard_redirect
 from hubbub.server.identity.applications.views import decode_settings
 
 __all__ = [
     "decode_settings",
-    "interactions_ping",
+    "build_interactions_ping",
     "is_valid_redirect",
     "require_event_endpoint",
     "standard_redirect",

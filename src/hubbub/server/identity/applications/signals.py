@@ -31,6 +31,6 @@ class ActivitiesToggled(msgspec.Struct, frozen=True):
 
 
 class ApplicationDeleting(msgspec.Struct, frozen=True):
-    """An application is about to be deleted and its row still exists. Listeners delete what belongs to it."""
+    """An application is about to be deleted and its row still exists. Listeners delete the rows that belong to it."""
 
     row: ApplicationRow

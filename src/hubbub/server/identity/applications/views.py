@@ -24,7 +24,7 @@ ACTIVITY_TYPES: Final = (ActivityType.PLAYING, ActivityType.LISTENING, ActivityT
 class ApplicationSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Settings of an application that no query needs as columns.
 
-    Stored as JSON: add fields with a default, never rename."""
+    The settings are stored as JSON: add fields with a default, never rename a field."""
 
     custom_install_url: str | None = None
     install_params: wire.InstallParams | None = None

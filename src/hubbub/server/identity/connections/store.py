@@ -32,7 +32,7 @@ class ConnectionRow(NamedTuple):
     """Value of `ConnectionVisibility`."""
     revoked: int = 0
     publisher_scheme: str = SCHEME_LEGACY
-    """The publisher scheme under which the connection was created. Relevant only to publisher connection types."""
+    """The publisher scheme under which the connection was created; only publisher connection types use it."""
     created_ms: int = 0
 
 

@@ -96,7 +96,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
 
 
 def expire_grant(call: Call, application_id: int, name: str) -> None:
-    """Expire a granted intent: a small application keeps it as its own toggle, a large one loses it."""
+    """Expire the grant of an intent: a small application keeps the intent without a grant, a large application loses it."""
     row = applications.find(call.tx, application_id)
     grant = store.find_approval(call.tx, application_id, "intent", name)
     if row is None or grant is None or grant.ends_ms is None or grant.ends_ms > call.now_ms:

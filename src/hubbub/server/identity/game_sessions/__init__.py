@@ -1,8 +1,8 @@
 """OAuth2 sessions: the connections of users to games.
 
 A gateway session opened with a user's OAuth2 token has a row from READY until it ends, so that every node and every
-operation can look up which users are playing. Lobbies count connected members with it, and direct messages check whether both
-users are in the game.
+operation can look up which users are playing. Lobbies use these rows to count connected members, and direct messages use
+them to check whether both users are in the game.
 """
 
 import msgspec

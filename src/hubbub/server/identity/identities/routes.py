@@ -45,7 +45,7 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
         with_refresh_token = is_oidc and not oauth2.credentials.is_public_client(application)
         return _issue_with_claims(call, application, row, with_refresh_token=with_refresh_token)
 
-    return await _signed_response(operation, await operation.write(issue_token))
+    return await _sign_response(operation, await operation.write(issue_token))
 
 
 @handles(wire.BOT_PARTNER_SDK_TOKEN)
@@ -64,7 +64,7 @@ async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateProv
             row = actions.find_or_create_provisional(call, application, verified)
         return _issue_with_claims(call, application, row)
 
-    return await _signed_response(operation, await operation.write(issue_token))
+    return await _sign_response(operation, await operation.write(issue_token))
 
 
 async def _verify_credential(operation: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
@@ -93,7 +93,7 @@ def _issue_with_claims(
     return response, claims
 
 
-async def _signed_response(operation: AsyncOperation, issued: TokenWithClaims) -> Response:
+async def _sign_response(operation: AsyncOperation, issued: TokenWithClaims) -> Response:
     response, claims = issued
     response.id_token = await oauth2.credentials.sign_id_token(operation, claims)
     return Response(200, response, NO_STORE)

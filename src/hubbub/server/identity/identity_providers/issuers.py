@@ -26,9 +26,9 @@ class IssuerValidation(IntEnum):
     LAX = 0
     """Rules before the date of `changes.OIDC_STRICT_ISSUER`: any host, and redirects are followed."""
     STRICT = 1
-    """Rules since that date: https, public host names, no redirects."""
+    """Rules since the date of `changes.OIDC_STRICT_ISSUER`: https, public host names, no redirects."""
     ANY_HOST = 2
-    """Rules since that date for world files and with the setting `identity.allow_any_issuer`: any host, but no redirects."""
+    """Rules for world files and with the setting `identity.allow_any_issuer`, since the same date: any host, no redirects."""
 
     @classmethod
     def choose(cls, now_ms: int, *, allows_any_host: bool) -> "IssuerValidation":
@@ -48,7 +48,7 @@ class IssuerValidation(IntEnum):
         return outbound.redirecting_cache if self is IssuerValidation.LAX else outbound.cache
 
 
-def issuer_url(config: Config, issuer: str) -> str:
+def resolve_issuer_url(config: Config, issuer: str) -> str:
     """Return the URL of a stored issuer. The URL of the built-in issuer is derived from the server's own URL."""
     if issuer == BUILT_IN and config.control:
         return f"{config.web_url}/control/issuers/oidc"

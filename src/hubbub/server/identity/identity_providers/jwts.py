@@ -18,11 +18,11 @@ from hubbub.server.core.outbound_http import UnreachableError
 SKEW_SECONDS: Final = 60
 """Accepted clock skew of the provider, in seconds."""
 KEYS_MAX: Final = 100
-"""Largest accepted number of keys in a provider's key set."""
+"""Maximum number of keys in a provider's key set."""
 RSA_BITS_MIN: Final = 2048
-"""Smallest accepted RSA key, in bits."""
+"""Minimum size of an RSA key, in bits."""
 RSA_BITS_MAX: Final = 16_384
-"""Largest accepted RSA key, in bits."""
+"""Size from which on an RSA key is rejected, in bits."""
 
 _REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
 # Key types by the first two letters of the algorithm.

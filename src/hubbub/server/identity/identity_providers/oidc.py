@@ -13,7 +13,7 @@ from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 
 
 class Discovery(msgspec.Struct, frozen=True):
-    """The parts of a discovery document that are used."""
+    """The fields of a discovery document that the verification uses."""
 
     issuer: str
     jwks_uri: str
@@ -47,7 +47,9 @@ async def find_keys_url(
 
 
 async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation) -> None:
-    """Raise OIDC_KEYS_UNREACHABLE unless the discovery document and the keys of an issuer can be fetched now."""
+    """Raise an error unless the discovery document and the keys of an issuer are valid and can be fetched now.
+
+    The error is OIDC_DISCOVERY_UNREACHABLE or OIDC_KEYS_UNREACHABLE."""
     url = await find_keys_url(operation, issuer, now_ms, validation, ignores_cached=True)
     try:
         await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignores_cached=True)

@@ -68,7 +68,8 @@ class OidcVerifier:
         token = jwts.parse_token(query.credential)
         settings = query.settings
         issuer_urls = {
-            client.id: issuers.issuer_url(query.config, settings.issuer_of(client)) for client in settings.clients
+            client.id: issuers.resolve_issuer_url(query.config, settings.issuer_of(client))
+            for client in settings.clients
         }
         if token.issuer not in issuer_urls.values():
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
@@ -111,7 +112,7 @@ class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time."""
         token = jwts.parse_token(query.credential)
-        base_url = provider_url(query.config, self.config_name, self.default_url)
+        base_url = find_provider_url(query.config, self.config_name, self.default_url)
         keys_by_issuer = {
             f"{base_url}{issuer_path}": f"{base_url}{keys_path}" for issuer_path, keys_path in self.key_paths.items()
         }
@@ -136,7 +137,7 @@ class SteamTicketVerifier:
 
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify the ticket with each of the application's Steam app IDs until one accepts it."""
-        base_url = provider_url(query.config, "steam", "https://partner.steam-api.com")
+        base_url = find_provider_url(query.config, "steam", "https://partner.steam-api.com")
         key = query.config.identity.steam_key or ("rehearsal" if query.config.control else "")
         if not key:
             raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
@@ -181,7 +182,7 @@ class EpicAccessTokenVerifier:
 
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Look the token up, and check that it was issued to one of the application's clients."""
-        base_url = provider_url(query.config, "epic", EPIC_URL)
+        base_url = find_provider_url(query.config, "epic", EPIC_URL)
         body = urlencode({"token": query.credential}).encode()
         token_info = await _request_json(operation, "POST", f"{base_url}/epic/oauth/v2/tokenInfo", body=body)
         account_id = token_info.get("account_id")
@@ -233,7 +234,7 @@ PROVIDERS: Final[dict[str, CredentialVerifier]] = {
 """Verifiers by type of credential."""
 
 
-def provider_url(config: Config, config_name: str, default_url: str) -> str:
+def find_provider_url(config: Config, config_name: str, default_url: str) -> str:
     """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default.
 
     `config_name` is the name of the provider in the configuration, and `default_url` the default URL."""
@@ -265,7 +266,7 @@ def _get_object(document: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _find_name(claims: dict[str, Any], names: tuple[str, ...]) -> str | None:
-    """Return the first of the named claims that is a text, or None."""
+    """Return the first of the named claims that is a string with visible characters, or None."""
     for name in names:
         value = claims.get(name)
         if isinstance(value, str) and value.strip():

@@ -108,7 +108,7 @@ def _check_issuer(
     strict: bool,
 ) -> None:
     """Add the URL of a valid issuer to `issuer_urls`, or add a form error."""
-    issuer_url = issuers.issuer_url(config, url)
+    issuer_url = issuers.resolve_issuer_url(config, url)
     problem = issuers.find_issuer_problem(issuer_url, strict=strict)
     if problem is None:
         issuer_urls[issuer_url] = None
@@ -122,5 +122,5 @@ def _configuration_view(config: Config, row: ProviderRow) -> wire.ProviderConfig
     return wire.ProviderConfiguration(
         type=row.type,
         clients=settings.clients,
-        oidc_issuer_url=None if issuer is None else issuers.issuer_url(config, issuer),
+        oidc_issuer_url=None if issuer is None else issuers.resolve_issuer_url(config, issuer),
     )

@@ -63,7 +63,7 @@ def claim(call: Call, code: str) -> PlaceholderRow:
         raise errors.invalid("code", "CLAIM_CODE_USED", "The account was claimed already.")
     placeholder_id = UserId(row.user_id)
     store.claim(call.tx, row.user_id, call.user_id, call.now_ms)
-    ports.take_membership(call, row.guild_id, placeholder_id, call.user_id)
+    ports.transfer_membership(call, row.guild_id, placeholder_id, call.user_id)
     payload = Claim(row.guild_id, placeholder_id, call.user_id)
     call.tx.enqueue(REASSIGN_JOB, payload, key=f"{REASSIGN_JOB}:{int(placeholder_id)}")
     return row

@@ -9,7 +9,7 @@ from hubbub.server.identity.imports.store import ImportedMessageKey
 
 
 @port
-def take_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
+def transfer_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
     """Give a user the membership of a placeholder account, with its roles and its nickname.
 
     Raise an error if the user may not join the guild."""
@@ -17,11 +17,11 @@ def take_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: 
 
 @port
 def list_authored(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[int, int]]:
-    """Return channel and ID of some messages of a placeholder account."""
+    """Return the channel ID and message ID of at most `limit` messages whose author is a placeholder account."""
 
 
 @multi_port
 def reassign_messages(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
-    """Replace a placeholder account by a user in messages, and in what belongs to them."""
+    """Replace a placeholder account by a user in messages, or in the reactions or poll votes of these messages."""

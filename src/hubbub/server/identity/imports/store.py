@@ -187,7 +187,7 @@ def insert_messages(tx: Tx, rows: Sequence[tuple[int, int, int]]) -> None:
 
 
 def list_messages(tx: Tx, user_id: int, limit: int) -> list[ImportedMessageKey]:
-    """Return some of the messages that name a placeholder account."""
+    """Return at most `limit` messages that name a placeholder account, oldest first."""
     return tx.fetch(
         ImportedMessageKey,
         "SELECT channel_id, message_id FROM placeholder_messages WHERE user_id = ? ORDER BY message_id LIMIT ?",

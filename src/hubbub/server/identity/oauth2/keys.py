@@ -44,8 +44,8 @@ def sign(kid: str, jwk: str, claims: dict[str, Any]) -> str:
     return jwt.encode({"alg": algorithm, "kid": kid}, claims, _load_key(jwk), algorithms=[algorithm])
 
 
-def public_key(kid: str, jwk: str) -> wire.PublicKey:
-    """Return the public part of a key."""
+def build_public_key(kid: str, jwk: str) -> wire.PublicKey:
+    """Return the public key of a private key, given as its ID and the JSON of a JSON Web Key."""
     parameters = _load_key(jwk).as_dict(private=False)
     key = wire.PublicKey(kty=str(parameters["kty"]), use="sig", kid=kid, alg=str(parameters["alg"]))
     for name in ("n", "e", "crv", "x", "y"):

@@ -25,7 +25,7 @@ from hubbub.server.identity.oauth2.store import AuthorizationRow
 def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire.AuthorizationPreview:
     """Preview an OAuth2 authorization.
 
-    The response contains what the consent page shows: the application, its owner, the scopes and possible guilds."""
+    The response contains the content of the consent page: the application, its owner, the scopes and possible guilds."""
     request = rules.require_request(call, query)
     user = users.find(call.tx, call.user_id)
     if user is None:
@@ -35,7 +35,7 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
         application=views.public_applications(call.tx, [request.application], call.now_ms)[0],
         owner=views.owner(call.tx, request.application),
         user=users.user_view(user),
-        scopes=rules.scope_descriptions(request.scopes),
+        scopes=rules.describe_scopes(request.scopes),
         redirect_uri=request.redirect_uri,
         authorized=authorization is not None and rules.are_scopes_granted(authorization.scopes, request.scopes),
         prompt=query.prompt if isinstance(query.prompt, str) else "consent",
@@ -145,7 +145,7 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
         client_id=ApplicationId(application.id),
         application=views.public_applications(call.tx, [application], call.now_ms)[0],
         owner=views.owner(call.tx, application),
-        scopes=rules.scope_descriptions(parse_scopes(row.scopes)),
+        scopes=rules.describe_scopes(parse_scopes(row.scopes)),
         type=row.state,
     )
 
@@ -179,7 +179,7 @@ def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
     row = None if actor.application_id is None else applications.find(call.tx, actor.application_id)
     if row is None:
         raise errors.UNAUTHORIZED()
-    expires_ms = store.access_token_expiry(call.tx, actor.token_id, actor.user_id) or call.now_ms
+    expires_ms = store.find_access_token_expiry(call.tx, actor.token_id, actor.user_id) or call.now_ms
     user = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
     return wire.CurrentAuthorization(
         application=views.authorized_application(call.tx, row, call.now_ms),
@@ -208,7 +208,7 @@ async def get_public_keys(operation: AsyncOperation) -> wire.PublicKeys:
     The first key is created on the first request."""
     await id_token_signatures.find_or_create_signing_key(operation)
     rows = await operation.read(lambda call: store.list_keys(call.tx, call.now_ms - keys.PUBLICATION_PERIOD_MS))
-    return wire.PublicKeys(keys=[keys.public_key(row.kid, row.jwk) for row in rows])
+    return wire.PublicKeys(keys=[keys.build_public_key(row.kid, row.jwk) for row in rows])
 
 
 # Authorizations of the current user

@@ -188,7 +188,7 @@ def require_family_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
         raise OAuthError(wire.UNAUTHORIZED_CLIENT, "Users must authorize the publisher's application instead")
 
 
-def scope_descriptions(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
+def describe_scopes(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
     """Return the scopes with descriptions for the consent page."""
     return [wire.ScopeDescription(name=scope, description=SCOPES[scope].description) for scope in scopes]
 
@@ -196,11 +196,11 @@ def scope_descriptions(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
 def _requested_scopes(
     query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
 ) -> tuple[tuple[str, ...], int]:
-    """Return the requested scopes and bot permissions. The application's settings replace what the query lacks."""
+    """Return the requested scopes and bot permissions; a query without scopes requests those of the application's settings."""
     permissions = int(query.permissions) if query.permissions is not UNSET else 0
     if isinstance(query.scope, str) and query.scope.strip():
         return parse_scopes(query.scope), permissions
-    install_params = _install_params(row, integration_type)
+    install_params = _find_install_params(row, integration_type)
     if install_params is None:
         raise invalid_scope("scope is required")
     if query.permissions is UNSET:
@@ -208,14 +208,14 @@ def _requested_scopes(
     return parse_scopes(" ".join(install_params.scopes)), permissions
 
 
-def installation_types(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
+def decode_installation_types(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
     """Return the settings of the installation types that an application supports, by installation type."""
     configurations = codec.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
     return {int(key): value for key, value in configurations.items()}
 
 
-def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> InstallParams | None:
-    configurations = installation_types(row)
+def _find_install_params(row: ApplicationRow, integration_type: int | UnsetType) -> InstallParams | None:
+    configurations = decode_installation_types(row)
     selected_type = integration_type if isinstance(integration_type, int) else min(configurations, default=0)
     configuration = configurations.get(selected_type)
     if configuration is not None and configuration.oauth2_install_params is not UNSET:
@@ -284,7 +284,7 @@ def _require_integration_type(
 ) -> int | None:
     if not INSTALL_SCOPES.intersection(scopes):
         return None
-    supported_types = installation_types(row)
+    supported_types = decode_installation_types(row)
     if isinstance(requested_type, int):
         if requested_type not in supported_types:
             raise invalid_request("The application does not support this installation type")

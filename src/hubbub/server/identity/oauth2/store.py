@@ -324,7 +324,7 @@ def find_valid_access_token(tx: Tx, token: str, now_ms: int) -> AccessTokenRow |
     )
 
 
-def access_token_expiry(tx: Tx, token_id: int, user_id: int) -> int | None:
+def find_access_token_expiry(tx: Tx, token_id: int, user_id: int) -> int | None:
     """Return the expiry time of an access token in Unix milliseconds; None if it is unknown or does not expire."""
     expires_ms: int | None = tx.value(
         "SELECT expires_ms FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id

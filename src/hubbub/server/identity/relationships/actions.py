@@ -177,8 +177,8 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
 def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
     """Copy relationships from a full account to the provisional account that replaces it in a game (spec/sdk.md#8.6).
 
-    Copied are the game friends, the platform friends who use the application, and the blocks. An account that a ban
-    restricts to the game has no friends on the platform."""
+    Game friends, platform friends who use the application, and blocks are copied. An account that a ban restricts to
+    the game gets no platform friends."""
     full_id, provisional_id, unmerged_family_id = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
     rows = store.list_all(call.tx, full_id)
     relationships = RelationshipSet(
@@ -256,7 +256,7 @@ def _set_pair(
     previous_pair = relationships.find_pair(acting_id, family_id, target_id)
     if previous_pair == pair:
         return
-    # In the order of IDs: both users may change their relationship at the same time.
+    # Write the sides in the order of user IDs, because both users may change their relationship at the same time.
     sides = sorted(((acting_id, target_id, pair.first), (target_id, acting_id, pair.second)))
     for user_id, other_id, type in sides:
         previous_side = relationships.find_side(user_id, family_id, other_id)
@@ -323,7 +323,7 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
         views.added_relationship(row, other, should_notify=should_notify),
         UserAudience.of(row.user_id),
         oauth2_payloads={
-            # The default, for games that the other user does not play.
+            # Key 0 is the payload for games that the other user does not play.
             0: views.added_relationship(row, other, should_notify=should_notify, has_played_game=False),
             **{
                 family_id: views.added_relationship(

@@ -11,7 +11,7 @@ from hubbub.server.core.store import Tx, placeholders
 TABLES: Final = ("user_settings",)
 """Tables that only this slice writes."""
 READS: Final = {
-    "members": "settings keep only guilds of which the user is a member",
+    "members": "settings accept only new guilds of which the user is a member",
 }
 """Tables of other slices that this slice reads, with the reason."""
 

@@ -1,4 +1,4 @@
-"""Ports of the users slice: checks before the deletion of an account, and its data export. Several slices implement each."""
+"""Ports of the users slice, each implemented by several slices: checks before the deletion of an account, and data export."""
 
 from typing import Any
 

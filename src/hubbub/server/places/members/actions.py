@@ -311,7 +311,7 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
             remove(call, guild_id, user_id)
 
 
-def take_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
+def transfer_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
     """Give a user the membership of a placeholder account, with its roles and its nickname.
 
     A member only gets the roles. No join message is posted. If the account is not a member, nothing changes."""

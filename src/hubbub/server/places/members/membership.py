@@ -8,7 +8,7 @@ from hubbub.server.places.members.actions import (
     insert_owner,
     remove,
     remove_many,
-    take_membership,
+    transfer_membership,
     update,
 )
 from hubbub.server.places.members.rules import require_can_join, require_roles
@@ -28,6 +28,6 @@ __all__ = [
     "remove_many",
     "require_can_join",
     "require_roles",
-    "take_membership",
+    "transfer_membership",
     "update",
 ]

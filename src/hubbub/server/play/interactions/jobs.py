@@ -99,7 +99,7 @@ async def probe(operation: AsyncOperation, job: Job) -> None:
     target = await operation.read(lambda call: endpoints.find_target(call, application_id))
     if target is None:
         return
-    ping = applications.settings.interactions_ping(application_id, target.now_ms)
+    ping = applications.settings.build_interactions_ping(application_id, target.now_ms)
     if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now_ms, ping):
         await operation.write(lambda call: endpoints.remove_endpoint(call, application_id))
     else:
