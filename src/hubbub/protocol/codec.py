@@ -49,7 +49,7 @@ def decode(data: bytes | str, kind: type[T]) -> T:
 
     Raise msgspec.ValidationError or msgspec.DecodeError for any invalid input, however malformed.
     """
-    # Typed as Any, because type checkers do not regard every type as hashable.
+    # The variable is typed as Any, because type checkers do not regard every type as hashable.
     hashable: Any = kind
     try:
         result: T = decoder(hashable).decode(data)
@@ -88,5 +88,5 @@ def milliseconds(time: datetime) -> int:
     """Return the Unix milliseconds of a timestamp; without an offset it is UTC."""
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
-    # Integer arithmetic: a float of seconds can be off by a millisecond.
+    # Use integer arithmetic, because a float of seconds can be off by a millisecond.
     return (time - _UNIX_EPOCH) // timedelta(milliseconds=1)

@@ -56,7 +56,7 @@ class Status(StrEnum):
     IDLE = "idle"
     DND = "dnd"
     INVISIBLE = "invisible"
-    """Shown to others as offline; used in requests only."""
+    """Status that other users see as offline; used in requests only."""
     OFFLINE = "offline"
 
 

@@ -9,17 +9,17 @@ class ApplicationFlags:
     AUTO_MODERATION_RULE_CREATE_BADGE: Final = 1 << 6
     """The application uses auto moderation in many guilds."""
     PUBLIC_OAUTH2_CLIENT: Final = 1 << 8
-    """Exchanges authorization codes without a client secret."""
+    """The application exchanges authorization codes without a client secret."""
     SOCIAL_LAYER_INTEGRATION_LIMITED: Final = 1 << 10
     """The application uses the social layer with development limits."""
     GATEWAY_PRESENCE: Final = 1 << 12
     """The application was granted the GUILD_PRESENCES intent."""
     GATEWAY_PRESENCE_LIMITED: Final = 1 << 13
-    """Enabled the GUILD_PRESENCES intent itself, below the size that requires approval."""
+    """The application enabled the GUILD_PRESENCES intent itself, below the size that requires approval."""
     GATEWAY_GUILD_MEMBERS: Final = 1 << 14
     """The application was granted the GUILD_MEMBERS intent."""
     GATEWAY_GUILD_MEMBERS_LIMITED: Final = 1 << 15
-    """Enabled the GUILD_MEMBERS intent itself, below the size that requires approval."""
+    """The application enabled the GUILD_MEMBERS intent itself, below the size that requires approval."""
     VERIFICATION_PENDING_GUILD_LIMIT: Final = 1 << 16
     """The application shows unusual growth that prevents verification."""
     EMBEDDED: Final = 1 << 17
@@ -27,7 +27,7 @@ class ApplicationFlags:
     GATEWAY_MESSAGE_CONTENT: Final = 1 << 18
     """The application was granted the MESSAGE_CONTENT intent."""
     GATEWAY_MESSAGE_CONTENT_LIMITED: Final = 1 << 19
-    """Enabled the MESSAGE_CONTENT intent itself, below the size that requires approval."""
+    """The application enabled the MESSAGE_CONTENT intent itself, below the size that requires approval."""
     APPLICATION_COMMAND_BADGE: Final = 1 << 23
     """The application has global commands."""
     IFRAME_MODAL: Final = 1 << 26
@@ -138,17 +138,17 @@ class MessageFlags:
     IS_CROSSPOST: Final = 1 << 1
     """The message was published from a followed channel."""
     SUPPRESS_EMBEDS: Final = 1 << 2
-    """Displays no embeds."""
+    """The message is delivered without its embeds."""
     SOURCE_MESSAGE_DELETED: Final = 1 << 3
     """The message that this crosspost was copied from was deleted."""
     URGENT: Final = 1 << 4
-    """Comes from the platform's urgent message system."""
+    """The message comes from the platform's urgent message system."""
     HAS_THREAD: Final = 1 << 5
     """The message has a thread with the same ID."""
     EPHEMERAL: Final = 1 << 6
-    """Visible only to the user who triggered the interaction."""
+    """The message is visible only to the user who triggered the interaction."""
     LOADING: Final = 1 << 7
-    """Deferred interaction response whose content is not available yet."""
+    """The message is a deferred interaction response whose content is not available yet."""
     FAILED_TO_MENTION_SOME_ROLES_IN_THREAD: Final = 1 << 8
     """Some mentioned roles and their members could not be added to the thread."""
     SUPPRESS_NOTIFICATIONS: Final = 1 << 12
@@ -158,7 +158,7 @@ class MessageFlags:
     HAS_SNAPSHOT: Final = 1 << 14
     """The message is a forward and contains a snapshot of the original."""
     IS_COMPONENTS_V2: Final = 1 << 15
-    """Consists of components only; cannot be removed once set."""
+    """The message consists of components only; the flag cannot be removed once set."""
     SENT_BY_SOCIAL_LAYER_INTEGRATION: Final = 1 << 16
     """The message was sent from a game."""
 
@@ -204,17 +204,17 @@ class MemberFlags:
     STARTED_ONBOARDING: Final = 1 << 3
     """The member started onboarding."""
     IS_GUEST: Final = 1 << 4
-    """Guest who may only use the voice channel of their invite."""
+    """The member is a guest, who may only use the voice channel of their invite."""
     STARTED_HOME_ACTIONS: Final = 1 << 5
     """The member started the new member actions of the server guide."""
     COMPLETED_HOME_ACTIONS: Final = 1 << 6
     """The member completed the new member actions of the server guide."""
     AUTOMOD_QUARANTINED_USERNAME: Final = 1 << 7
-    """Quarantined by auto moderation because of a username, display name or nickname."""
+    """Auto moderation quarantined the member because of a username, display name or nickname."""
     DM_SETTINGS_UPSELL_ACKNOWLEDGED: Final = 1 << 9
-    """Dismissed the notice about direct message settings."""
+    """The member dismissed the notice about direct message settings."""
     AUTOMOD_QUARANTINED_GUILD_TAG: Final = 1 << 10
-    """Quarantined by auto moderation because of a guild tag."""
+    """Auto moderation quarantined the member because of a guild tag."""
 
     AUTOMOD_QUARANTINED: Final = AUTOMOD_QUARANTINED_USERNAME | AUTOMOD_QUARANTINED_GUILD_TAG
     """Bits of members who may only read until their profile changes."""
@@ -234,7 +234,7 @@ class InviteFlags:
     """Flags of an invite."""
 
     IS_GUEST_INVITE: Final = 1 << 0
-    """Invites to a voice channel as a guest."""
+    """The invite is for guests of a voice channel."""
 
 
 class SystemChannelFlags:
@@ -266,7 +266,7 @@ class ActivityFlags:
     SPECTATE: Final = 1 << 2
     """The activity can be spectated."""
     JOIN_REQUEST: Final = 1 << 3
-    """Accepts requests to join."""
+    """The activity accepts requests to join."""
     SYNC: Final = 1 << 4
     """The activity can be listened to together."""
     PLAY: Final = 1 << 5
@@ -276,7 +276,7 @@ class ActivityFlags:
     PARTY_PRIVACY_VOICE_CHANNEL: Final = 1 << 7
     """Users in the same voice channel may join the party."""
     EMBEDDED: Final = 1 << 8
-    """Runs inside the chat client."""
+    """The activity runs inside the chat client."""
 
 
 class SkuFlags:

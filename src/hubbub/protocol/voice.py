@@ -76,11 +76,11 @@ class SpeakingFlags(IntFlag):
     """Flags of a client's speaking state."""
 
     MICROPHONE = 1 << 0
-    """Transmits audio of the microphone."""
+    """The client transmits audio of the microphone."""
     SOUNDSHARE = 1 << 1
-    """Transmits the sound of a program, without a speaking indicator."""
+    """The client transmits the sound of a program, without a speaking indicator."""
     PRIORITY = 1 << 2
-    """Priority speaker; lowers the volume of others."""
+    """The user is a priority speaker: clients lower the volume of other users."""
 
 
 class ClientFrame(Struct):

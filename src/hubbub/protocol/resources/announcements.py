@@ -33,7 +33,7 @@ class AnnouncementLevel(StrEnum):
 
 
 class AnnouncementState(StrEnum):
-    """Time of an announcement relative to now."""
+    """State of an announcement: before, in or after the period in which it is shown."""
 
     SCHEDULED = "scheduled"
     ACTIVE = "active"

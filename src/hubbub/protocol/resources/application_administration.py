@@ -116,7 +116,7 @@ DISABLE_APPLICATION = Operation(
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Refuses every token of the application until it is enabled. It receives no interactions and no webhook events."""
+"""Until the application is enabled, the server rejects its tokens and sends it no interactions and no webhook events."""
 
 ENABLE_APPLICATION = Operation(
     "POST",

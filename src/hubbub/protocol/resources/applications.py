@@ -327,7 +327,7 @@ GET_APPLICATION_RPC = Operation(
     result=RpcApplication,
     auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_APPLICATION,),
-    # Requested at each start of a game, possibly by many users behind one IP address.
+    # Agents request the application at each start of a game, possibly for many users behind one IP address.
     limit=RateLimit(100, 10.0),
 )
 

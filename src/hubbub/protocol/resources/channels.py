@@ -131,7 +131,7 @@ class AnyChannel(Struct, kw_only=True):
     permissions: Permissions | UnsetType = UNSET
     """Permissions of the invoking user in the channel; interaction data only."""
     default_auto_archive_duration: int | UnsetType = UNSET
-    """Default `auto_archive_duration` of new threads, in minutes; 1440 if absent or null."""
+    """Default `auto_archive_duration` of new threads, in minutes; 1440 if absent."""
     default_thread_rate_limit_per_user: int | UnsetType = UNSET
     """Slowmode interval in seconds with which a new thread starts."""
     available_tags: list[ForumTag] | UnsetType = UNSET
@@ -235,7 +235,7 @@ class ChannelRecipient(Struct, kw_only=True):
 
 
 class PartialChannel(Struct, kw_only=True):
-    """The part of a channel that invites and followed channels contain."""
+    """The fields of a channel that invites and followed channels contain."""
 
     id: ChannelId
     """ID of the channel."""

@@ -84,7 +84,7 @@ class CommandChoice(Struct, kw_only=True, omit_defaults=True):
 class CommandOption(Struct, kw_only=True, omit_defaults=True):
     """A parameter or subcommand of a command; fields without a value are absent."""
 
-    # Stored as JSON: add fields with a default only, and never rename a field.
+    # The option is stored as JSON: add fields with a default only, and never rename a field.
 
     type: int
     """Type of the option; a `CommandOptionType`."""
@@ -393,7 +393,8 @@ GET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     raises=(*_GUILD_ERRORS, errors.UNKNOWN_APPLICATION_COMMAND_PERMISSIONS),
 )
 
-# For users only, with a user token or an OAuth2 access token; bots are rejected with BOTS_CANNOT_USE_ENDPOINT (spec/http.md#4.1).
+# Only users can call this operation, with a user token or an OAuth2 access token (spec/http.md#4.1).
+# Bots are rejected with BOTS_CANNOT_USE_ENDPOINT.
 SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions",
@@ -430,7 +431,7 @@ LIST_GUILD_INTEGRATION_COMMANDS = Operation(
     headers=LOCALE_HEADERS,
 )
 
-# Set the permissions of all commands at once; disabled for every caller (spec/http.md#5).
+# This operation, which set the permissions of all commands at once, is disabled for every caller (spec/http.md#5).
 BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/permissions",

@@ -84,7 +84,7 @@ CREATE_DM = Operation(
     limit=RateLimit(10, 600.0, bucket="direct messages", code=errors.OPENING_DMS_TOO_FAST),
 )
 
-# Older path of CREATE_DM with the caller's own user ID, for users only (spec/http.md#5).
+# This operation has the older path of CREATE_DM, with the caller's own user ID, for users only (spec/http.md#5).
 CREATE_DM_BY_USER = Operation(
     "POST",
     "/users/{user_id}/channels",
@@ -96,7 +96,7 @@ CREATE_DM_BY_USER = Operation(
     limit=CREATE_DM.limit,
 )
 
-# Not in the public API description; bots receive an empty list (spec/http.md#5).
+# The public API description does not contain this operation; bots receive an empty list (spec/http.md#5).
 LIST_MY_CHANNELS = Operation("GET", "/users/@me/channels", result=list[PrivateChannel])
 
 # The status is 201 with the channel for a new recipient, and 204 for a user who is already in the group (spec/http.md#4.2).

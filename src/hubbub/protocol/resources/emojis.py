@@ -137,7 +137,7 @@ GET_GUILD_EMOJI = Operation(
     "GET", "/guilds/{guild_id}/emojis/{emoji_id}", result=Emoji, raises=(*_GUILD_ERRORS, errors.UNKNOWN_EMOJI)
 )
 
-# Requires CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
+# The caller needs CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
 CREATE_GUILD_EMOJI = Operation(
     "POST",
     "/guilds/{guild_id}/emojis",

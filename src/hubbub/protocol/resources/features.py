@@ -15,7 +15,7 @@ FEATURE_MESSAGE_MAX: Final = 200
 
 
 class Feature(StrEnum):
-    """A part of the server that an operator can switch off."""
+    """A feature of the server that an operator can switch off."""
 
     REGISTRATION = "registration"
     """Registration of new users."""
@@ -43,7 +43,7 @@ class FeatureState(Struct, kw_only=True):
 
 
 class AdministeredFeature(FeatureState, kw_only=True):
-    """A feature with the time of its last change."""
+    """A feature with the time at which it was switched off."""
 
     changed_at: Timestamp | None
     """Time at which the feature was switched off; null if it is on."""

@@ -96,7 +96,7 @@ class ListFiles(Struct, kw_only=True):
     guild_id: GuildId | None = None
     """Return files of this guild only."""
     owner_id: UserId | None = None
-    """Return files that this user, bot or webhook uploaded only."""
+    """Return only files that this user, bot or webhook uploaded."""
     after: Snowflake | None = None
     """ID of the last file of the previous page."""
     limit: PageLimit = PAGE_LIMIT_DEFAULT

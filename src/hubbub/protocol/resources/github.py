@@ -1,4 +1,4 @@
-"""GitHub webhooks: the parts of GitHub's event payloads that are turned into messages."""
+"""GitHub webhooks: the fields of GitHub's event payloads from which messages are created."""
 
 from typing import Any, Final
 

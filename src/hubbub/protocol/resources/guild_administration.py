@@ -63,7 +63,7 @@ class AdministeredGuild(Struct, kw_only=True):
 
 
 class AdministeredGuildDetails(AdministeredGuild, kw_only=True):
-    """A guild with the amount of its data."""
+    """A guild with its description, features and usage counts."""
 
     description: str | None
     """Description of the guild; null if not set."""

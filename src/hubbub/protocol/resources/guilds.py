@@ -425,7 +425,7 @@ DELETE_GUILD = Operation(
     emits=(GUILD_DELETE,),
 )
 
-# For the owner only, who must have two-factor authentication enabled.
+# Only the owner can call this operation, and must have two-factor authentication enabled.
 SET_GUILD_MFA_LEVEL = Operation(
     "POST",
     "/guilds/{guild_id}/mfa",
@@ -443,7 +443,7 @@ SET_GUILD_MFA_LEVEL = Operation(
     audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
-# Available to members, and to every user if the guild is DISCOVERABLE.
+# Members can call this operation, and every user can if the guild is DISCOVERABLE.
 GET_GUILD_PREVIEW = Operation(
     "GET", "/guilds/{guild_id}/preview", result=GuildPreview, raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 )

@@ -28,7 +28,7 @@ class IntegrationAccount(Struct, kw_only=True):
 
 
 class IntegrationApplication(Struct, kw_only=True):
-    """The public part of an integration's application."""
+    """The public fields of an integration's application."""
 
     id: ApplicationId
     """ID of the application."""

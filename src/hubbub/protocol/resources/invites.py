@@ -227,7 +227,7 @@ INVITE_DELETE = Event(
     "INVITE_DELETE", InviteDeleted, "Sent when an invite is revoked, used up or expires.", intents=Intents.GUILD_INVITES
 )
 
-# Requires MANAGE_GUILD, which returns all fields, or VIEW_AUDIT_LOG, which omits the metadata; the handler checks both.
+# The handler checks the permissions: MANAGE_GUILD returns all fields, and VIEW_AUDIT_LOG omits the metadata.
 LIST_GUILD_INVITES = Operation(
     "GET",
     "/guilds/{guild_id}/invites",
@@ -276,8 +276,8 @@ INVITE_RESOLVE = Operation(
     raises=(errors.UNKNOWN_INVITE,),
 )
 
-# Requires MANAGE_GUILD, or MANAGE_CHANNELS in the invite's channel. The path contains no guild or channel, so the handler
-# checks both.
+# The caller needs MANAGE_GUILD, or MANAGE_CHANNELS in the invite's channel. The path contains no guild or channel, so the
+# handler checks both.
 INVITE_REVOKE = Operation(
     "DELETE",
     "/invites/{code}",
@@ -287,7 +287,7 @@ INVITE_REVOKE = Operation(
     audits=(AuditLogAction.INVITE_DELETE,),
 )
 
-# For users only; bots are rejected with BOTS_CANNOT_USE_ENDPOINT.
+# Only users can accept invites; bots are rejected with BOTS_CANNOT_USE_ENDPOINT.
 ACCEPT_INVITE = Operation(
     "POST",
     "/invites/{code}",
@@ -314,7 +314,7 @@ ACCEPT_INVITE = Operation(
     audits=(AuditLogAction.MEMBER_ROLE_UPDATE,),
 )
 
-# Available to the inviter, and to members with MANAGE_GUILD or VIEW_AUDIT_LOG.
+# The inviter, and members with MANAGE_GUILD or VIEW_AUDIT_LOG, can call this operation.
 GET_INVITE_TARGET_USERS = Operation(
     "GET",
     "/invites/{code}/target-users",

@@ -36,7 +36,7 @@ FormText = Annotated[str, Meta(max_length=FORM_LABEL_MAX)]
 class FormField(Struct, kw_only=True):
     """A field of the verification form."""
 
-    # Stored as JSON: add fields with a default only, and never rename a field.
+    # The field is stored as JSON: add fields with a default only, and never rename a field.
 
     field_type: FormFieldType
     """Type of the field."""
@@ -199,7 +199,7 @@ GUILD_JOIN_REQUEST_DELETE = Event(
 
 _GUILD_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS)
 
-# Available to members, and to every user if the guild is DISCOVERABLE.
+# Members can call this operation, and every user can if the guild is DISCOVERABLE.
 GET_GUILD_MEMBER_VERIFICATION = Operation(
     "GET",
     "/guilds/{guild_id}/member-verification",

@@ -164,7 +164,7 @@ class ScopeDescription(Struct, kw_only=True):
 
 
 class AuthorizationPreview(Struct, kw_only=True):
-    """The data of a consent page."""
+    """The content of a consent page."""
 
     application: PublicApplication
     """Application that requests the authorization."""
@@ -247,7 +247,7 @@ class TokenRequest(Struct, kw_only=True):
     refresh_token: str | UnsetType = UNSET
     """Refresh token to exchange; it is replaced by a new one."""
     scope: str | UnsetType = UNSET
-    """Requested scopes, separated by spaces; only for `client_credentials`."""
+    """Requested scopes, separated by spaces, for `client_credentials`; for `refresh_token`, a subset of the granted scopes."""
     device_code: str | UnsetType = UNSET
     """Device code; for the grant type of the device flow."""
     external_auth_type: str | UnsetType = UNSET
@@ -295,7 +295,8 @@ class RevokeResult(Struct, kw_only=True):
     """The empty response of the revocation endpoint."""
 
 
-# Counted per IP address, and generous: a studio's backend requests the tokens of all its players from one address.
+# The limit is counted per IP address, and is high, because a studio's backend requests the tokens of all its players from
+# one address.
 TOKEN_LIMIT: Final = RateLimit(500, 10.0)
 
 EXCHANGE_OAUTH2_TOKEN = Operation(
@@ -433,7 +434,7 @@ class DeviceDecision(Struct, kw_only=True):
     """Decision: `granted` or `denied`."""
 
 
-# RFC 8628 5.1: strict enough that a code of eight letters cannot be guessed; a user needs one or two attempts.
+# RFC 8628 5.1: the limit is so low that a code of eight characters cannot be guessed; a user needs one or two attempts.
 DEVICE_LIMIT: Final = RateLimit(10, 60.0, bucket="device_codes")
 
 AUTHORIZE_OAUTH2_DEVICE = Operation(

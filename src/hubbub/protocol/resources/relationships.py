@@ -14,7 +14,7 @@ from hubbub.protocol.resources.presence import PRESENCE_UPDATE
 from hubbub.protocol.resources.users import User
 
 FRIENDS_MAX = 1000
-"""Maximum number of friends and pending requests on the platform; friends in games are not limited."""
+"""Maximum number of friends and outgoing requests on the platform; friends in games are not limited."""
 BLOCKED_MAX = 5000
 """Maximum number of blocked users."""
 NICKNAME_MAX = 32

@@ -47,7 +47,7 @@ EventDescription = Annotated[str, Meta(max_length=EVENT_DESCRIPTION_MAX)]
 
 
 class EntityMetadata(Struct, kw_only=True):
-    """Additional data of an event outside the platform."""
+    """The location of an event outside the platform."""
 
     location: Annotated[str, Meta(min_length=1, max_length=EVENT_LOCATION_MAX)] | None | UnsetType = UNSET
     """Location of the event; required if `entity_type` is 3, external."""
@@ -177,7 +177,7 @@ class ScheduledEvent(Struct, kw_only=True):
     entity_id: Snowflake | None
     """ID of the stage instance while the event takes place on a stage; null otherwise."""
     entity_metadata: EntityMetadata | None
-    """Additional data of an external event; null otherwise."""
+    """Location of an external event; null otherwise."""
     recurrence_rule: RecurrenceRule | None
     """Recurrence of the event; null if it does not repeat."""
     user_count: int | UnsetType = UNSET
@@ -303,7 +303,7 @@ class RespondToScheduledEvent(Struct, kw_only=True):
 
 
 class GetScheduledEvent(Struct, kw_only=True):
-    """Optional parts of an event to include."""
+    """Query parameters for getting a scheduled event."""
 
     with_user_count: bool = False
     """Whether to include the number of interested users."""
@@ -387,7 +387,7 @@ _READ_ERRORS: Final = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNO
 _WRITE_ERRORS: Final = (*_READ_ERRORS, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED)
 _EDIT_ERRORS: Final = (*_WRITE_ERRORS, errors.CANNOT_UPDATE_FINISHED_EVENT)
 
-# Returns only events in channels that the caller can view, and external events.
+# The response contains only events in channels that the caller can view, and external events.
 LIST_GUILD_SCHEDULED_EVENTS = Operation(
     "GET",
     "/guilds/{guild_id}/scheduled-events",
@@ -396,7 +396,8 @@ LIST_GUILD_SCHEDULED_EVENTS = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
 )
 
-# Requires CREATE_EVENTS (before changes.PERMISSION_SPLITS, MANAGE_EVENTS is also sufficient), and permissions in the channel.
+# The caller needs CREATE_EVENTS (before changes.PERMISSION_SPLITS, MANAGE_EVENTS is also sufficient), and permissions in
+# the channel.
 CREATE_GUILD_SCHEDULED_EVENT = Operation(
     "POST",
     "/guilds/{guild_id}/scheduled-events",

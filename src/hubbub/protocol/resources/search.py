@@ -249,7 +249,7 @@ GUILD_SEARCH = Operation(
     other_statuses=(202,),
 )
 
-# Not part of the public API: the chat client searches direct messages and groups with it (decisions/0123).
+# First-party: the chat client searches direct messages and groups with this operation (decisions/0123).
 CHANNEL_SEARCH = Operation(
     "GET",
     "/channels/{channel_id}/messages/search",

@@ -180,7 +180,7 @@ GET_GUILD_SOUNDBOARD_SOUND = Operation(
     raises=(*_GUILD_ERRORS, errors.UNKNOWN_SOUND),
 )
 
-# Requires CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
+# The caller needs CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
 CREATE_GUILD_SOUNDBOARD_SOUND = Operation(
     "POST",
     "/guilds/{guild_id}/soundboard-sounds",

@@ -73,7 +73,7 @@ STAGE_INSTANCE_DELETE = Event(
     "STAGE_INSTANCE_DELETE", StageInstance, "Sent when a stage closes.", intents=Intents.GUILDS
 )
 
-# Requires STAGE_MODERATOR_PERMISSIONS in the channel that the body names, and MENTION_EVERYONE for the notification.
+# The caller needs STAGE_MODERATOR_PERMISSIONS in the channel that the body names, and MENTION_EVERYONE for the notification.
 CREATE_STAGE_INSTANCE = Operation(
     "POST",
     "/stage-instances",

@@ -180,7 +180,7 @@ GET_GUILD_STICKER = Operation(
     "GET", "/guilds/{guild_id}/stickers/{sticker_id}", result=Sticker, raises=(*_GUILD_ERRORS, errors.UNKNOWN_STICKER)
 )
 
-# Requires CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
+# The caller needs CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
 CREATE_GUILD_STICKER = Operation(
     "POST",
     "/guilds/{guild_id}/stickers",

@@ -109,7 +109,7 @@ class TemplateChannel(Struct, kw_only=True):
 class TemplateGuild(Struct, kw_only=True):
     """A snapshot of the source guild."""
 
-    # Stored as JSON: add fields with a default only, and never rename a field.
+    # The snapshot is stored as JSON: add fields with a default only, and never rename a field.
 
     name: str
     """Name of the guild."""
@@ -211,7 +211,7 @@ GET_GUILD_TEMPLATE = Operation(
     raises=(errors.UNKNOWN_GUILD_TEMPLATE,),
 )
 
-# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, only users can use it, as with POST /guilds.
+# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, only users can call this operation, as with POST /guilds.
 CREATE_GUILD_FROM_TEMPLATE = Operation(
     "POST",
     "/guilds/templates/{code}",

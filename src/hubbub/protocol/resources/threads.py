@@ -93,7 +93,7 @@ class ListMyArchivedThreads(Struct, kw_only=True):
 
 
 class GetThreadMember(Struct, kw_only=True):
-    """Optional parts of a thread member to include."""
+    """Query parameters for getting a thread member."""
 
     with_member: bool = False
     """Whether to include the guild member."""

@@ -165,7 +165,7 @@ class UpdateUserSettings(Struct, kw_only=True):
     formatting_toolbar: bool | UnsetType = UNSET
     """Whether the composer of the chat client shows buttons that format text."""
     guild_folders: Annotated[list[GuildFolder], Meta(max_length=GUILD_FOLDERS_MAX)] | UnsetType = UNSET
-    """All folders and guilds in their order. Each guild must be one of the user, and be listed once."""
+    """All folders and guilds in their order. Each guild must be a guild of the user, or listed already, and be listed once."""
 
 
 USER_SETTINGS_UPDATE = Event(

@@ -10,13 +10,13 @@ from hubbub.protocol.images import ImageData
 from hubbub.protocol.numbers import COLOR_MAX
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 
-# Lengths in characters.
+# All lengths are in characters.
 USERNAME_MIN = 2
 USERNAME_MAX = 32
 GLOBAL_NAME_MAX = 32
 BIO_MAX = 190
 NO_DISCRIMINATOR = "0"
-"""Value of `discriminator`, which has no effect, because usernames are unique."""
+"""Value of `discriminator` for users, whose usernames are unique."""
 
 USERNAME_LIMIT = RateLimit(2, 3600.0, bucket="username")
 """Limit on username changes, counted by the handler. Other changes follow the operation's own bucket."""
@@ -72,9 +72,9 @@ class User(Struct, kw_only=True):
     id: UserId
     """ID of the user."""
     username: str
-    """Unique username."""
+    """Username, which is unique except for bots."""
     discriminator: str = NO_DISCRIMINATOR
-    """Always "0"; usernames were not unique when the field was in use."""
+    """Four digits for a bot, whose username need not be unique; otherwise "0"."""
     global_name: str | None = None
     """Display name; null if the username is shown."""
     avatar: str | None = None
@@ -105,9 +105,9 @@ class PartialUser(Struct, kw_only=True):
     id: UserId
     """ID of the user."""
     username: str | UnsetType = UNSET
-    """Unique username."""
+    """Username, which is unique except for bots."""
     discriminator: str | UnsetType = UNSET
-    """Always "0"; usernames were not unique when the field was in use."""
+    """Four digits for a bot, whose username need not be unique; otherwise "0"."""
     global_name: str | None | UnsetType = UNSET
     """Display name; null if the username is shown."""
     avatar: str | None | UnsetType = UNSET

@@ -205,7 +205,8 @@ GET_VOICE_STATE = Operation(
     ),
 )
 
-# On a stage only. Speaking requires MUTE_MEMBERS, a request to speak REQUEST_TO_SPEAK, both in the user's channel.
+# The operation works only on a stage. In the user's channel, speaking requires MUTE_MEMBERS, and a request to speak
+# requires REQUEST_TO_SPEAK.
 UPDATE_SELF_VOICE_STATE = Operation(
     "PATCH",
     "/guilds/{guild_id}/voice-states/@me",
@@ -220,7 +221,7 @@ UPDATE_SELF_VOICE_STATE = Operation(
     emits=(VOICE_STATE_UPDATE,),
 )
 
-# On a stage only. Requires MUTE_MEMBERS in the channel.
+# The operation works only on a stage, and requires MUTE_MEMBERS in the channel.
 UPDATE_VOICE_STATE = Operation(
     "PATCH",
     "/guilds/{guild_id}/voice-states/{user_id}",

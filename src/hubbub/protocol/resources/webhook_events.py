@@ -84,7 +84,7 @@ EVENT_DATA_TYPES: Final[dict[WebhookEventType, Any]] = {
     WebhookEventType.ENTITLEMENT_CREATE: entitlements.ENTITLEMENT_CREATE.payload,
     WebhookEventType.ENTITLEMENT_UPDATE: entitlements.ENTITLEMENT_UPDATE.payload,
     WebhookEventType.ENTITLEMENT_DELETE: entitlements.ENTITLEMENT_DELETE.payload,
-    # Never sent, because there are no quests.
+    # This event is never sent, because there are no quests.
     WebhookEventType.QUEST_USER_ENROLLMENT: None,
     WebhookEventType.LOBBY_MESSAGE_CREATE: lobbies.LOBBY_MESSAGE_CREATE.payload,
     WebhookEventType.LOBBY_MESSAGE_UPDATE: lobbies.LOBBY_MESSAGE_UPDATE.payload,

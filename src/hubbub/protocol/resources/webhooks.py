@@ -34,7 +34,7 @@ EXECUTE_LIMIT: Final = RateLimit(5, 2.0, bucket="execute_webhook")
 """Limit on messages of one webhook, shared by all formats."""
 CHANNEL_EXECUTE_LIMIT: Final = RateLimit(30, 60.0, bucket="channel_webhooks")
 """Limit on messages of all webhooks in one channel.
-Counted by the handler, because the path does not contain the channel.
+The handler counts these messages, because the path does not contain the channel.
 """
 
 GITHUB_EVENT_HEADER: Final = "X-GitHub-Event"
@@ -364,7 +364,7 @@ GET_GUILD_WEBHOOKS = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
 )
 
-# spec/http.md#4.11: requires MANAGE_WEBHOOKS and VIEW_CHANNEL in the webhook's channel, or the application that owns it.
+# spec/http.md#4.11: the caller needs MANAGE_WEBHOOKS and VIEW_CHANNEL in the webhook's channel, or is the owning application.
 GET_WEBHOOK = Operation(
     "GET",
     "/webhooks/{webhook_id}",
@@ -497,7 +497,7 @@ DELETE_WEBHOOK_MESSAGE = Operation(
     emits=(messages.MESSAGE_DELETE,),
 )
 
-# Requires MANAGE_WEBHOOKS in the channel that the body names.
+# The caller needs MANAGE_WEBHOOKS in the channel that the body names.
 FOLLOW_CHANNEL = Operation(
     "POST",
     "/channels/{channel_id}/followers",

@@ -134,7 +134,7 @@ class ResourceChannel(Struct, kw_only=True):
 class SetNewMemberWelcome(Struct, kw_only=True):
     """The new member guide of a guild, as stored and as sent in requests."""
 
-    # Stored as JSON: add fields with a default only, and never rename a field.
+    # The guide is stored as JSON: add fields with a default only, and never rename a field.
 
     enabled: bool = False
     """Whether the new member guide is enabled."""
@@ -153,7 +153,7 @@ class NewMemberWelcome(SetNewMemberWelcome, kw_only=True):
     """ID of the guild."""
 
 
-# Available to every user while the welcome screen is enabled, otherwise only to holders of MANAGE_GUILD.
+# Every user can call this operation while the welcome screen is enabled, otherwise only members with MANAGE_GUILD can.
 GET_GUILD_WELCOME_SCREEN = Operation(
     "GET",
     "/guilds/{guild_id}/welcome-screen",
