@@ -1,4 +1,4 @@
-"""`hubbub export`: a guild with everything in it as an archive."""
+"""`hubbub export` writes a guild with its content and files to an archive."""
 
 import hashlib
 import json

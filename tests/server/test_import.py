@@ -45,7 +45,7 @@ async def test_an_imported_guild_shows_the_same_to_its_owner(world: World, tmp_p
 
 
 def describe_message(message: dict[str, Any]) -> Any:
-    """Return what a message shows, without IDs."""
+    """Return the visible properties of a message, without IDs."""
     return (
         message["timestamp"],
         message["type"],

@@ -38,7 +38,7 @@ async def test_other_processes_handle_a_stored_change_before_it_is_settled(datab
         for dispatch in (MESSAGE, ROLE_UPDATE, ROLE_UPDATE, LOGOUT):
             cut.record(dispatch)
         await cut.settle()
-        # One gap for the guild; the internal event on each of its subjects; no message.
+        # The guild has one gap, the internal event arrives on each of its subjects, and the message is not relayed.
         assert [dispatch.event for dispatch in received] == [GUILD_GAP, ACTOR_CHANGED.name, ACTOR_CHANGED.name]
         assert received[1].body == LOGOUT.body
         received.clear()

@@ -128,11 +128,14 @@ def test_paths_match_literals_before_ids_and_ids_before_text() -> None:
 
 
 def test_two_handlers_for_one_path_raise_at_startup() -> None:
-    def one(call: Call, user_id: UserId) -> None: ...
-    def two(call: Call, other_id: UserId) -> None: ...
+    def first_handler(call: Call, user_id: UserId) -> None: ...
+    def second_handler(call: Call, other_id: UserId) -> None: ...
 
     with pytest.raises(TypeError, match="twice"):
-        make_table((Operation("GET", "/users/{user_id}"), one), (Operation("GET", "/users/{other_id}"), two))
+        make_table(
+            (Operation("GET", "/users/{user_id}"), first_handler),
+            (Operation("GET", "/users/{other_id}"), second_handler),
+        )
 
 
 def test_a_module_of_a_slice_can_have_its_own_tag() -> None:

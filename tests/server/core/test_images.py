@@ -50,7 +50,7 @@ async def test_an_image_is_re_encoded_without_metadata(converter: ImageConverter
 
 async def test_exif_data_is_removed_after_applying_the_orientation(converter: ImageConverter) -> None:
     exif = Image.Exif()
-    exif[ExifTags.Base.Orientation] = 6  # Rotated by 90 degrees.
+    exif[ExifTags.Base.Orientation] = 6  # The image is rotated by 90 degrees.
     exif[ExifTags.Base.ImageDescription] = "a private description"
     image = ImageData.from_bytes(media.jpeg(30, 10, exif=exif))
 

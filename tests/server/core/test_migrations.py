@@ -184,7 +184,7 @@ def wait_for_lock(database_url: str) -> None:
             assert time.monotonic() < deadline
 
 
-def test_a_migration_that_gets_no_lock_says_why(
+def test_a_migration_that_gets_no_lock_names_the_reason(
     postgres_database: str, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrations, "LOCK_SECONDS_MAX", 0)

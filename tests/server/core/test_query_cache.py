@@ -18,7 +18,7 @@ from hubbub.server.core.sqlite_tx import SqliteTx
 from hubbub.server.core.store import Tx
 
 COUNT_NOTES = CachedQuery("SELECT COUNT(*) FROM notes WHERE word = ?")
-COUNT_TAGS = CachedQuery("SELECT n.id, t.tag FROM notes n JOIN tags t ON t.note_id = n.id WHERE n.word = ?")
+SELECT_TAGS = CachedQuery("SELECT n.id, t.tag FROM notes n JOIN tags t ON t.note_id = n.id WHERE n.word = ?")
 CREATE_TABLES = (
     "CREATE TABLE notes (id INTEGER PRIMARY KEY, word TEXT NOT NULL)",
     "CREATE TABLE tags (note_id INTEGER NOT NULL, tag TEXT NOT NULL)",
@@ -59,12 +59,12 @@ def test_a_cached_result_equals_the_result_of_the_query(actions: list[tuple[str,
             cursor.execute("BEGIN")
         else:
             tx.run(sql, *parameters)
-        for query in (COUNT_NOTES, COUNT_TAGS):
+        for query in (COUNT_NOTES, SELECT_TAGS):
             for word in ("red", "green"):
                 assert tx.all(query, word) == connection.execute(str(query), (word,)).fetchall()
 
 
-async def count(database: SqliteDatabase, word: str) -> int:
+async def count_notes(database: SqliteDatabase, word: str) -> int:
     """Return the number of notes with a word, in a unit of work that may use the cache."""
     return int(await database.write(lambda tx: tx.value(COUNT_NOTES, word)))
 
@@ -84,7 +84,7 @@ async def notes() -> Any:
     await database.close()
 
 
-def insert(word: str, *, is_rejected: bool = False) -> Callable[[Tx], None]:
+def insert_note(word: str, *, is_rejected: bool = False) -> Callable[[Tx], None]:
     """Return a unit of work that inserts a note, counts it, and is then rejected if `is_rejected`."""
 
     def unit(tx: Tx) -> None:
@@ -97,22 +97,22 @@ def insert(word: str, *, is_rejected: bool = False) -> Callable[[Tx], None]:
 
 
 async def test_a_rejected_unit_leaves_no_result_in_the_cache(notes: SqliteDatabase) -> None:
-    await notes.write(insert("red"))
+    await notes.write(insert_note("red"))
 
     with pytest.raises(ValueError, match="red"):
-        await notes.write(insert("red", is_rejected=True))
+        await notes.write(insert_note("red", is_rejected=True))
 
-    assert await count(notes, "red") == 1
+    assert await count_notes(notes, "red") == 1
 
 
 async def test_a_restored_database_empties_the_cache(notes: SqliteDatabase) -> None:
     image = await notes.serialize()
-    await notes.write(insert("red"))
-    assert await count(notes, "red") == 1
+    await notes.write(insert_note("red"))
+    assert await count_notes(notes, "red") == 1
 
     await notes.restore(image)
 
-    assert await count(notes, "red") == 0
+    assert await count_notes(notes, "red") == 0
 
 
 async def test_a_finished_transaction_returns_no_cached_result(notes: SqliteDatabase) -> None:

@@ -30,7 +30,7 @@ def test_an_id_has_the_requested_type_and_the_time_of_the_clock() -> None:
     created = ids.new(MessageId)
     assert type(created) is MessageId
     assert created.created_ms == START_MS
-    # Worker, process and sequence number.
+    # The lower bits are the worker, the process and the sequence number.
     assert (created >> 17 & 31, created >> 12 & 31, created & 4095) == (3, 5, 0)
     assert type(ids.new(ChannelId)) is ChannelId
 

@@ -41,17 +41,17 @@ async def mail_world(store_config: Config, response_monitor: ResponseMonitor) ->
     await app.stop()
 
 
-async def mails(world: World) -> list[ReceivedMail]:
-    """Return the mails in the mailbox after all due jobs have run."""
+async def read_mails(world: World) -> list[ReceivedMail]:
+    """Run all due jobs, and return the mails in the mailbox."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
     assert isinstance(world.app.mailer, Mailbox)
     return list(world.app.mailer)
 
 
-async def newest_mail(world: World, to: str, subject: str) -> ReceivedMail:
-    """Return the newest mail and assert its recipient and a part of its subject."""
-    mail = (await mails(world))[-1]
+async def read_newest_mail(world: World, to: str, subject: str) -> ReceivedMail:
+    """Run all due jobs, assert recipient and a part of the subject of the newest mail, and return the mail."""
+    mail = (await read_mails(world))[-1]
     assert mail.to == to
     assert subject in mail.subject
     return mail
@@ -68,7 +68,7 @@ async def register_with_email(world: World, username: str = "mary", email: str =
 async def register_confirmed(world: World, username: str = "mary", email: str = MARY) -> Actor:
     """Register a user and confirm the email address."""
     user = await register_with_email(world, username, email)
-    mail = await newest_mail(world, email, "Confirm")
+    mail = await read_newest_mail(world, email, "Confirm")
     (await world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).ok()
     return user
 
@@ -84,7 +84,7 @@ async def request_reset(world: World, email: str = MARY) -> Any:
 async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
     session = await mary.connect()
-    mail = await newest_mail(mail_world, MARY, "Confirm")
+    mail = await read_newest_mail(mail_world, MARY, "Confirm")
     assert token_in(mail.text) == token_in(mail.html)
 
     assert (await mary.get("/users/@me/email")).ok() == {
@@ -124,9 +124,9 @@ async def test_a_registration_with_an_unknown_locale_is_rejected(mail_world: Wor
 
 async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
-    first = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
+    first = token_in((await read_newest_mail(mail_world, MARY, "Confirm")).text)
     (await mary.post("/auth/verify/resend")).ok()
-    second = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
+    second = token_in((await read_newest_mail(mail_world, MARY, "Confirm")).text)
 
     replaced = await mail_world.request("POST", "/auth/verify", json={"token": first})
     assert replaced.errors("token") == ["EMAIL_TOKEN_INVALID"]
@@ -135,7 +135,7 @@ async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
     assert expired.errors("token") == ["EMAIL_TOKEN_INVALID"]
 
     (await mary.post("/auth/verify/resend")).ok()
-    third = token_in((await newest_mail(mail_world, MARY, "Confirm")).text)
+    third = token_in((await read_newest_mail(mail_world, MARY, "Confirm")).text)
     (await mail_world.request("POST", "/auth/verify", json={"token": third})).ok()
     used = await mail_world.request("POST", "/auth/verify", json={"token": third})
     assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
@@ -148,7 +148,7 @@ async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mai
     other = await register_with_email(mail_world, "eve")
 
     assert (await other.get("/users/@me")).ok()["email"] == MARY
-    mail = await newest_mail(mail_world, MARY, "already have an account")
+    mail = await read_newest_mail(mail_world, MARY, "already have an account")
     assert "eve" not in mail.text
     assert "token=" not in mail.text
     # The confirmed account keeps the address.
@@ -157,7 +157,7 @@ async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mai
 
 async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World) -> None:
     mary, eve = await register_with_email(mail_world), await register_with_email(mail_world, "eve")
-    first, second = [token_in(mail.text) for mail in await mails(mail_world)]
+    first, second = [token_in(mail.text) for mail in await read_mails(mail_world)]
 
     (await mail_world.request("POST", "/auth/verify", json={"token": first})).ok()
 
@@ -186,11 +186,11 @@ async def test_a_new_address_replaces_the_old_one_after_its_confirmation(mail_wo
     settings = (await mary.post("/users/@me/email", json=body)).ok()
 
     assert (settings["email"], settings["pending_email"]) == (MARY, "new@example.org")
-    token = token_in((await newest_mail(mail_world, "new@example.org", "Confirm")).text)
+    token = token_in((await read_newest_mail(mail_world, "new@example.org", "Confirm")).text)
     (await mail_world.request("POST", "/auth/verify", json={"token": token})).ok()
     settings = (await mary.get("/users/@me/email")).ok()
     assert (settings["email"], settings["verified"], settings["pending_email"]) == ("new@example.org", True, None)
-    await newest_mail(mail_world, MARY, "email address at")
+    await read_newest_mail(mail_world, MARY, "email address at")
 
 
 async def test_changing_the_address_requires_the_password(mail_world: World) -> None:
@@ -204,7 +204,7 @@ async def test_changing_the_address_requires_the_password(mail_world: World) -> 
 async def test_a_link_to_an_abandoned_address_is_invalid(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
     (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "first@example.org"})).ok()
-    token = token_in((await newest_mail(mail_world, "first@example.org", "Confirm")).text)
+    token = token_in((await read_newest_mail(mail_world, "first@example.org", "Confirm")).text)
     (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "second@example.org"})).ok()
 
     response = await mail_world.request("POST", "/auth/verify", json={"token": token})
@@ -219,13 +219,13 @@ async def test_a_user_resets_a_forgotten_password(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
 
     assert (await request_reset(mail_world, "Mary@Example.org")).status == 204
-    token = token_in((await newest_mail(mail_world, MARY, "Reset your password")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY, "Reset your password")).text)
     (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
 
     (await mary.get("/users/@me")).rejected(401, 0)
     assert (await log_in(mail_world, "mary")).errors("login") == ["INVALID_LOGIN"]
     (await log_in(mail_world, "mary", "new password", user_agent="phone/1")).ok()
-    await newest_mail(mail_world, MARY, "password at")
+    await read_newest_mail(mail_world, MARY, "password at")
     used = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "other password"})
     assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
 
@@ -233,7 +233,7 @@ async def test_a_user_resets_a_forgotten_password(mail_world: World) -> None:
 async def test_a_reset_link_expires_after_an_hour(mail_world: World) -> None:
     await register_confirmed(mail_world)
     await request_reset(mail_world)
-    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
     mail_world.clock.advance(HOUR_MS)
 
     response = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})
@@ -245,7 +245,7 @@ async def test_a_reset_keeps_the_second_factor(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
     secret, _ = await enable_totp(mail_world, mary)
     await request_reset(mail_world)
-    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
 
     (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
 
@@ -258,7 +258,7 @@ async def test_a_reset_keeps_the_second_factor(mail_world: World) -> None:
 async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_world: World) -> None:
     await register_confirmed(mail_world)
     await register_with_email(mail_world, "eve", "unconfirmed@example.org")
-    before = len(await mails(mail_world))
+    before = len(await read_mails(mail_world))
 
     known, unknown, unconfirmed = [
         await request_reset(mail_world, address) for address in (MARY, "nobody@example.org", "unconfirmed@example.org")
@@ -267,13 +267,13 @@ async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_wo
     responses = [(response.status, response.body) for response in (known, unknown, unconfirmed)]
     assert responses == [(204, b"")] * 3
     # Every request stores one job and reads nothing about the address, so its duration is the same.
-    assert [mail.to for mail in (await mails(mail_world))[before:]] == [MARY]
+    assert [mail.to for mail in (await read_mails(mail_world))[before:]] == [MARY]
 
 
 async def test_a_changed_password_invalidates_reset_links(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
     await request_reset(mail_world)
-    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
     (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": "another password"})).ok()
 
     response = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})
@@ -285,7 +285,7 @@ async def test_links_are_stored_as_hashes_and_not_in_jobs(mail_world: World) -> 
     await register_confirmed(mail_world)
     await request_reset(mail_world)
     assert "token" not in str(await mail_world.app.database.read(lambda tx: tx.all("SELECT payload FROM jobs")))
-    token = token_in((await newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
 
     rows = await mail_world.app.database.read(lambda tx: tx.all("SELECT * FROM email_tokens"))
 
@@ -330,7 +330,7 @@ async def test_registrations_above_the_limit_succeed_without_mail(mail_world: Wo
     for number in range(limits.ADDRESS_MAILS_MAX + 1):
         await register_with_email(mail_world, f"user{number}")
 
-    assert len(await mails(mail_world)) == limits.ADDRESS_MAILS_MAX
+    assert len(await read_mails(mail_world)) == limits.ADDRESS_MAILS_MAX
 
 
 # Notices
@@ -338,44 +338,44 @@ async def test_registrations_above_the_limit_succeed_without_mail(mail_world: Wo
 
 async def test_a_login_from_a_new_client_is_reported(mail_world: World) -> None:
     await register_confirmed(mail_world)
-    before = len(await mails(mail_world))
+    before = len(await read_mails(mail_world))
 
     (await log_in(mail_world, "mary", user_agent="phone/1")).ok()
-    assert len(await mails(mail_world)) == before
+    assert len(await read_mails(mail_world)) == before
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
 
-    mail = await newest_mail(mail_world, MARY, "New login")
+    mail = await read_newest_mail(mail_world, MARY, "New login")
     assert "desktop/2" in mail.text
     assert "127.0.0.1" in mail.text
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
-    assert len(await mails(mail_world)) == before + 1
+    assert len(await read_mails(mail_world)) == before + 1
 
 
 async def test_account_changes_are_reported(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
 
     (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": PASSWORD})).ok()
-    await newest_mail(mail_world, MARY, "password at")
+    await read_newest_mail(mail_world, MARY, "password at")
     secret, _ = await enable_totp(mail_world, mary)
-    await newest_mail(mail_world, MARY, "Two-factor authentication is on")
+    await read_newest_mail(mail_world, MARY, "Two-factor authentication is on")
     body = {"password": PASSWORD, "code": totp_code(mail_world, secret)}
     (await mary.post("/users/@me/mfa/totp/disable", json=body)).ok()
-    await newest_mail(mail_world, MARY, "Two-factor authentication is off")
+    await read_newest_mail(mail_world, MARY, "Two-factor authentication is off")
 
 
 async def test_an_unconfirmed_address_receives_no_notices(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
-    before = len(await mails(mail_world))
+    before = len(await read_mails(mail_world))
 
     (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": PASSWORD})).ok()
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
 
-    assert len(await mails(mail_world)) == before
+    assert len(await read_mails(mail_world)) == before
 
 
 async def test_deleting_an_account_deletes_its_links_and_clients(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
-    await mails(mail_world)
+    await read_mails(mail_world)
     (await mary.post("/users/@me/delete", json={"password": PASSWORD})).ok()
 
     def count(tx: Any) -> int:

@@ -288,7 +288,7 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
     )
     linked_bearer = await link_account(client, alice, first_player.token)
 
-    # Not a token, a token of another application, and the revoked token of an account that was merged.
+    # Rejected: a text that is not a token, a token of another application, and the revoked token of a merged account.
     (await exchange_with_credential(client, alice, "nonsense")).rejected(403, 50025)
     (await exchange_with_credential(client, alice, foreign_player.token)).rejected(403, 50025)
     (await exchange_with_credential(client, alice, first_player.token)).rejected(403, 50025)

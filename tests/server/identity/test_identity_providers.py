@@ -156,7 +156,7 @@ async def test_an_issuer_with_invalid_or_unreachable_documents_is_rejected(
     (await configure_issuer(client, issuer)).rejected(400, 530008)
 
 
-async def test_strict_validation_applies_only_to_issuers_configured_since(
+async def test_strict_validation_does_not_apply_to_issuers_configured_before(
     any_issuer_world: World, issuer: Issuer
 ) -> None:
     import msgspec
@@ -239,13 +239,13 @@ async def test_endless_redirects_are_rejected(any_issuer_world: World, issuer: I
     assert len(issuer.requested_paths) == outbound_http.REDIRECTS_MAX + 1
 
 
-async def test_saving_asks_the_issuer_again(any_issuer_world: World, issuer: Issuer) -> None:
+async def test_saving_fetches_the_documents_of_the_issuer_again(any_issuer_world: World, issuer: Issuer) -> None:
     client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(client, issuer)).ok()
     assert issuer.requested_paths == ["/.well-known/openid-configuration", "/jwks"] * 2
 
-    # The answer of a save replaces the cached documents.
+    # The documents that a save fetches replace the cached ones.
     (await request_token(client, issuer.sign_token())).ok()
     assert len(issuer.requested_paths) == 4
 

@@ -12,7 +12,7 @@ from tests.server.identity.accounts import PASSWORD, create_user_with_password, 
 from tests.world import Actor, ApiResponse, World
 
 ORIGIN, RP_ID = "https://chat.example", "chat.example"
-PATH = "/users/@me/passkeys"
+PASSKEYS_PATH = "/users/@me/passkeys"
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +29,9 @@ def new_authenticator(**fields: Any) -> Authenticator:
 
 async def register(user: Actor, authenticator: Authenticator, name: str = "Laptop") -> ApiResponse:
     """Register a passkey and return the response."""
-    challenge = (await user.post(f"{PATH}/challenge", json={"password": PASSWORD})).ok()
+    challenge = (await user.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
     credential = authenticator.create(challenge["options"])
-    return await user.post(PATH, json={"ticket": challenge["ticket"], "name": name, "credential": credential})
+    return await user.post(PASSKEYS_PATH, json={"ticket": challenge["ticket"], "name": name, "credential": credential})
 
 
 async def start_login(world: World) -> Any:
@@ -57,7 +57,7 @@ async def test_a_user_registers_a_passkey_and_logs_in_with_it(world: World) -> N
     assert session["user_id"] == str(alice.id)
     me = await world.request("GET", "/users/@me", headers={"Authorization": session["token"]})
     assert me.ok()["id"] == str(alice.id)
-    [used] = (await alice.get(PATH)).ok()
+    [used] = (await alice.get(PASSKEYS_PATH)).ok()
     assert (used["id"], used["last_used_at"] is not None) == (passkey["id"], True)
     assert (await log_in(world, authenticator)).ok()["user_id"] == str(alice.id)
 
@@ -76,7 +76,7 @@ async def test_options_require_a_stored_key_and_user_verification(world: World) 
     authenticator = new_authenticator()
     (await register(alice, authenticator)).ok()
 
-    options = (await alice.post(f"{PATH}/challenge", json={"password": PASSWORD})).ok()["options"]
+    options = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()["options"]
 
     assert options["rp"]["id"] == RP_ID
     assert options["authenticatorSelection"]["userVerification"] == "required"
@@ -112,10 +112,10 @@ async def test_a_challenge_is_valid_once_for_its_user_and_purpose_and_for_five_m
     body = {"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])}
     (await world.request("POST", "/auth/passkeys", json=body)).ok()
     assert (await world.request("POST", "/auth/passkeys", json=body)).errors("ticket") == ["PASSKEY_TICKET_INVALID"]
-    own = (await alice.post(f"{PATH}/challenge", json={"password": PASSWORD})).ok()
+    own = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
     body = {"ticket": own["ticket"], "name": "Key", "credential": new_authenticator().create(own["options"])}
-    assert (await bob.post(PATH, json=body)).errors("ticket") == ["PASSKEY_TICKET_INVALID"]
-    own = (await alice.post(f"{PATH}/challenge", json={"password": PASSWORD})).ok()
+    assert (await bob.post(PASSKEYS_PATH, json=body)).errors("ticket") == ["PASSKEY_TICKET_INVALID"]
+    own = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
     body = {"ticket": own["ticket"], "credential": authenticator.get(own["options"])}
     assert (await world.request("POST", "/auth/passkeys", json=body)).errors("ticket") == ["PASSKEY_TICKET_INVALID"]
     challenge = await start_login(world)
@@ -145,25 +145,27 @@ async def test_registration_and_deletion_need_the_password(world: World) -> None
     passkey = (await register(alice, authenticator)).ok()
     wrong = {"password": "not this one"}
 
-    assert (await alice.post(f"{PATH}/challenge", json=wrong)).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
-    path = f"{PATH}/{passkey['id']}"
+    assert (await alice.post(f"{PASSKEYS_PATH}/challenge", json=wrong)).errors("password") == [
+        "PASSWORD_DOES_NOT_MATCH"
+    ]
+    path = f"{PASSKEYS_PATH}/{passkey['id']}"
     assert (await alice.post(f"{path}/delete", json=wrong)).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
     (await alice.post(f"{path}/delete", json={"password": PASSWORD})).ok()
 
-    assert (await alice.get(PATH)).ok() == []
+    assert (await alice.get(PASSKEYS_PATH)).ok() == []
     assert (await log_in(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
 
 
 async def test_passkeys_are_renamed_by_their_user_only(world: World) -> None:
     alice, bob = await create_user_with_password(world), await create_user_with_password(world, "bob")
     passkey = (await register(alice, new_authenticator())).ok()
-    path = f"{PATH}/{passkey['id']}"
+    path = f"{PASSKEYS_PATH}/{passkey['id']}"
 
     assert (await alice.patch(path, json={"name": "Phone"})).ok()["name"] == "Phone"
     assert (await alice.patch(path, json={"name": ""})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
     (await bob.patch(path, json={"name": "Mine"})).rejected(404, 0)
     (await bob.post(f"{path}/delete", json={"password": PASSWORD})).rejected(404, 0)
-    assert (await bob.get(PATH)).ok() == []
+    assert (await bob.get(PASSKEYS_PATH)).ok() == []
 
 
 async def test_a_credential_is_registered_once_and_passkeys_end_with_the_account(world: World) -> None:
@@ -198,7 +200,7 @@ async def test_the_pages_log_in_with_a_passkey_and_remove_it(world: World) -> No
     wrong = await browser.submit(page, "Remove passkey", password="not this one")
     assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
     assert "Passkey removed." in (await browser.submit(page, "Remove passkey", password=PASSWORD)).text
-    assert (await alice.get(PATH)).ok() == []
+    assert (await alice.get(PASSKEYS_PATH)).ok() == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import activity_instances
 from tests.world import Actor, ApiResponse, Guild, Session, World
 
-UPDATE = "EMBEDDED_ACTIVITY_UPDATE_V2"
+UPDATE_EVENT = "EMBEDDED_ACTIVITY_UPDATE_V2"
 
 
 class ActivitySetup:
@@ -55,7 +55,7 @@ async def setup(world: World) -> ActivitySetup:
 
 async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(setup: ActivitySetup) -> None:
     assert (await setup.launch(setup.alice, setup.alice_session)).status == 204
-    event = await setup.bot_session.next(UPDATE)
+    event = await setup.bot_session.next(UPDATE_EVENT)
 
     general, guild_id = str(setup.guild.general), str(setup.guild.id)
     location = {"id": f"gc-{guild_id}-{general}", "kind": "gc", "channel_id": general, "guild_id": guild_id}
@@ -70,7 +70,7 @@ async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(setup:
     assert first["session_id"] not in ("", setup.alice_session.ready["session_id"])
 
     (await setup.launch(setup.bob, setup.bob_session)).ok()
-    joined = await setup.bot_session.next(UPDATE)
+    joined = await setup.bot_session.next(UPDATE_EVENT)
     assert joined["instance_id"] == event["instance_id"]
     assert (await setup.read(event["composite_instance_id"])).ok() == {
         "application_id": str(setup.bot.application_id),
@@ -80,36 +80,36 @@ async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(setup:
         "users": [str(setup.alice.id), str(setup.bob.id)],
     }
     (await setup.launch(setup.bob, setup.bob_session)).ok()
-    await setup.bot_session.assert_not_received(UPDATE)
+    await setup.bot_session.assert_not_received(UPDATE_EVENT)
 
 
 async def test_an_instance_ends_with_its_last_participant(setup: ActivitySetup) -> None:
     (await setup.launch(setup.alice, setup.alice_session)).ok()
     (await setup.launch(setup.bob, setup.bob_session)).ok()
-    await setup.bot_session.next(UPDATE)
-    event = await setup.bot_session.next(UPDATE)
+    await setup.bot_session.next(UPDATE_EVENT)
+    event = await setup.bot_session.next(UPDATE_EVENT)
 
     assert (await setup.leave(setup.alice, setup.alice_session, event)).ok() == {}
-    assert len((await setup.bot_session.next(UPDATE))["participants"]) == 1
+    assert len((await setup.bot_session.next(UPDATE_EVENT))["participants"]) == 1
     (await setup.leave(setup.alice, setup.alice_session, event)).rejected(404, 0)
     (await setup.leave(setup.bob, setup.bob_session, event)).ok()
 
-    assert (await setup.bot_session.next(UPDATE))["participants"] == []
+    assert (await setup.bot_session.next(UPDATE_EVENT))["participants"] == []
     (await setup.read(event["composite_instance_id"])).rejected(404, 0)
     (await setup.launch(setup.bob, setup.bob_session)).ok()
-    assert (await setup.bot_session.next(UPDATE))["instance_id"] != event["instance_id"]
+    assert (await setup.bot_session.next(UPDATE_EVENT))["instance_id"] != event["instance_id"]
 
 
 async def test_a_participant_leaves_when_their_session_ends(setup: ActivitySetup) -> None:
     (await setup.launch(setup.alice, setup.alice_session)).ok()
     (await setup.launch(setup.bob, setup.bob_session)).ok()
-    await setup.bot_session.next(UPDATE)
-    await setup.bot_session.next(UPDATE)
+    await setup.bot_session.next(UPDATE_EVENT)
+    await setup.bot_session.next(UPDATE_EVENT)
 
     await setup.alice_session.close()
     setup.world.clock.advance(3_600_000)
 
-    update = await setup.bot_session.next(UPDATE, lambda data: len(data["participants"]) == 1)
+    update = await setup.bot_session.next(UPDATE_EVENT, lambda data: len(data["participants"]) == 1)
     assert update["participants"][0]["user_id"] == str(setup.bob.id)
 
 
@@ -120,36 +120,36 @@ async def test_a_participant_without_a_session_leaves_with_their_last_session(se
         )
     )
     assert (await setup.read(launched.composite_id)).ok()["users"] == [str(setup.alice.id)]
-    await setup.bot_session.next(UPDATE)
+    await setup.bot_session.next(UPDATE_EVENT)
 
     await setup.alice_session.close()
     setup.world.clock.advance(3_600_000)
 
-    assert (await setup.bot_session.next(UPDATE))["participants"] == []
+    assert (await setup.bot_session.next(UPDATE_EVENT))["participants"] == []
 
 
 async def test_a_session_participates_in_one_activity(setup: ActivitySetup) -> None:
     (await setup.launch(setup.alice, setup.alice_session)).ok()
-    first = await setup.bot_session.next(UPDATE)
+    first = await setup.bot_session.next(UPDATE_EVENT)
     (await setup.launch(setup.alice, setup.alice_session, await setup.guild.channel("other"))).ok()
 
-    assert (await setup.bot_session.next(UPDATE))["participants"] == []
-    assert (await setup.bot_session.next(UPDATE))["location"]["channel_id"] == str(setup.guild.channels["other"])
+    assert (await setup.bot_session.next(UPDATE_EVENT))["participants"] == []
+    assert (await setup.bot_session.next(UPDATE_EVENT))["location"]["channel_id"] == str(setup.guild.channels["other"])
     (await setup.read(first["composite_instance_id"])).rejected(404, 0)
 
 
 async def test_an_instance_ends_with_its_channel_and_with_the_membership(setup: ActivitySetup) -> None:
     channel = await setup.guild.channel("room")
     (await setup.launch(setup.alice, setup.alice_session, channel)).ok()
-    event = await setup.bot_session.next(UPDATE)
+    event = await setup.bot_session.next(UPDATE_EVENT)
     (await setup.guild.owner.delete(f"/channels/{channel}")).ok()
-    assert (await setup.bot_session.next(UPDATE))["participants"] == []
+    assert (await setup.bot_session.next(UPDATE_EVENT))["participants"] == []
     (await setup.read(event["composite_instance_id"])).rejected(404, 0)
 
     (await setup.launch(setup.alice, setup.alice_session)).ok()
-    await setup.bot_session.next(UPDATE)
+    await setup.bot_session.next(UPDATE_EVENT)
     (await setup.guild.owner.delete(f"/guilds/{setup.guild.id}/members/{setup.alice.id}")).ok()
-    assert (await setup.bot_session.next(UPDATE))["participants"] == []
+    assert (await setup.bot_session.next(UPDATE_EVENT))["participants"] == []
 
 
 async def test_guild_create_lists_the_instances_in_visible_channels(setup: ActivitySetup) -> None:
@@ -162,8 +162,8 @@ async def test_guild_create_lists_the_instances_in_visible_channels(setup: Activ
 
     assert [instance["location"]["channel_id"] for instance in instances] == [str(setup.guild.general)]
     assert [participant["user_id"] for participant in instances[0]["participants"]] == [str(setup.alice.id)]
-    await setup.bot_session.next(UPDATE)
-    await setup.bot_session.assert_not_received(UPDATE)
+    await setup.bot_session.next(UPDATE_EVENT)
+    await setup.bot_session.assert_not_received(UPDATE_EVENT)
 
 
 async def test_an_activity_can_be_launched_in_a_direct_message_channel(setup: ActivitySetup) -> None:
@@ -171,7 +171,7 @@ async def test_an_activity_can_be_launched_in_a_direct_message_channel(setup: Ac
 
     (await setup.launch(setup.alice, setup.alice_session, int(direct_channel["id"]))).ok()
 
-    event = await setup.bob_session.next(UPDATE)
+    event = await setup.bob_session.next(UPDATE_EVENT)
     assert event["location"] == {"id": f"pc-{direct_channel['id']}", "kind": "pc", "channel_id": direct_channel["id"]}
     assert "member" not in event["participants"][0]
     assert (await setup.read(event["composite_instance_id"])).ok()["location"]["kind"] == "pc"
@@ -224,7 +224,7 @@ async def test_max_participants_limits_an_instance(setup: ActivitySetup) -> None
 
 async def test_only_the_bot_of_the_application_reads_its_instances(setup: ActivitySetup) -> None:
     (await setup.launch(setup.alice, setup.alice_session)).ok()
-    event = await setup.bot_session.next(UPDATE)
+    event = await setup.bot_session.next(UPDATE_EVENT)
     composite_id = event["composite_instance_id"]
 
     (await setup.read(composite_id, await setup.world.bot())).rejected(403, 20012)
@@ -250,7 +250,7 @@ async def test_the_older_route_lists_the_instances_in_a_channel(setup: ActivityS
     path = f"/activities/{setup.bot.application_id}/instances/{setup.guild.general}"
     assert (await setup.alice.get(path)).ok() == {"instances": []}
     (await setup.launch(setup.alice, setup.alice_session)).ok()
-    event = await setup.bot_session.next(UPDATE)
+    event = await setup.bot_session.next(UPDATE_EVENT)
 
     for actor in (setup.alice, setup.bot):
         assert (await actor.get(path)).ok() == {"instances": [event]}
@@ -267,7 +267,7 @@ async def test_instances_end_when_the_application_loses_its_activities(setup: Ac
     (await setup.alice.patch(path, json={"activities": True})).ok()
     body = {"session_id": setup.alice_session.ready["session_id"]}
     (await setup.alice.post(f"/activities/{setup.guild.general}/{application_id}", json=body)).ok()
-    event = await setup.bob_session.next(UPDATE)
+    event = await setup.bob_session.next(UPDATE_EVENT)
     assert len(event["participants"]) == 1
 
     if cause == "deleted":
@@ -275,7 +275,7 @@ async def test_instances_end_when_the_application_loses_its_activities(setup: Ac
     else:
         (await setup.alice.patch(path, json={"activities": False})).ok()
 
-    ended = await setup.bob_session.next(UPDATE)
+    ended = await setup.bob_session.next(UPDATE_EVENT)
     assert (ended["instance_id"], ended["participants"]) == (event["instance_id"], [])
     instances = await setup.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM activity_instances"))
     assert instances == 0

@@ -21,7 +21,7 @@ from hubbub.server.play import commands
 from hubbub.server.play.commands import definitions
 from tests.world import PRIVILEGED_INTENT_FLAGS, Actor, ApiResponse, Guild, World, small_config
 
-USE = Permissions.USE_APPLICATION_COMMANDS
+USE_COMMANDS = Permissions.USE_APPLICATION_COMMANDS
 
 
 def chat_command(name: str = "greet", **fields: Any) -> dict[str, Any]:
@@ -707,10 +707,13 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
             f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE:d}"
         )
     ).ok()
-    entry = log["audit_log_entries"][-1]
-    assert (entry["target_id"], entry["options"]) == (created["id"], {"application_id": str(bot.application_id)})
-    assert {change["key"] for change in entry["changes"]} == {permission["id"] for permission in entries}
-    assert entry["changes"][0]["new_value"] == entries[0]
+    audit_entry = log["audit_log_entries"][-1]
+    assert (audit_entry["target_id"], audit_entry["options"]) == (
+        created["id"],
+        {"application_id": str(bot.application_id)},
+    )
+    assert {change["key"] for change in audit_entry["changes"]} == {permission["id"] for permission in entries}
+    assert audit_entry["changes"][0]["new_value"] == entries[0]
     assert [application_command["id"] for application_command in log["application_commands"]] == [created["id"]]
     (await guild.owner.put(path, json={"permissions": []})).ok()
     (await bot.get(path)).rejected(404, 10066)
@@ -752,9 +755,9 @@ async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: Wor
     bot = await world.bot(guild)
     first = (await bot.post(guild_path(bot, guild), json=chat_command("a"))).ok()
     second = (await bot.post(global_path(bot), json=chat_command("b"))).ok()
-    entry = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]}
+    body = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]}
     for created in (first, second):
-        (await guild.owner.put(f"{guild_path(bot, guild)}/{created['id']}/permissions", json=entry)).ok()
+        (await guild.owner.put(f"{guild_path(bot, guild)}/{created['id']}/permissions", json=body)).ok()
 
     (await bot.patch(f"{guild_path(bot, guild)}/{first['id']}", json={"name": "c"})).ok()
     (await bot.delete(f"{global_path(bot)}/{second['id']}")).ok()
@@ -808,52 +811,52 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     (await guild.owner.put(batch_path, json=[])).rejected(403, 20001)
 
 
-GUILD, USER, ROLE, CHANNEL = 1000, 1, 7, 50
-"""IDs in the test of `can_use`. An entry for the channel `GUILD - 1` applies to all channels of the guild."""
+GUILD_ID, USER_ID, ROLE_ID, CHANNEL_ID = 1000, 1, 7, 50
+"""IDs in the test of `can_use`. An entry for the channel `GUILD_ID - 1` applies to all channels of the guild."""
 
 
-def entry(target_id: int, permission_type: CommandPermissionType, allowed: bool) -> CommandPermission:
+def permission_entry(target_id: int, permission_type: CommandPermissionType, allowed: bool) -> CommandPermission:
     return CommandPermission(id=Snowflake(target_id), type=permission_type, permission=allowed)
 
 
-def of_role(role_id: int, allowed: bool) -> CommandPermission:
-    return entry(role_id, CommandPermissionType.ROLE, allowed)
+def role_entry(role_id: int, allowed: bool) -> CommandPermission:
+    return permission_entry(role_id, CommandPermissionType.ROLE, allowed)
 
 
-def of_user(allowed: bool) -> CommandPermission:
-    return entry(USER, CommandPermissionType.USER, allowed)
+def user_entry(allowed: bool) -> CommandPermission:
+    return permission_entry(USER_ID, CommandPermissionType.USER, allowed)
 
 
-def of_channel(channel_id: int, allowed: bool) -> CommandPermission:
-    return entry(channel_id, CommandPermissionType.CHANNEL, allowed)
+def channel_entry(channel_id: int, allowed: bool) -> CommandPermission:
+    return permission_entry(channel_id, CommandPermissionType.CHANNEL, allowed)
 
 
 @pytest.mark.parametrize(
     ("permissions", "required", "command_entries", "application_entries", "expected"),
     [
         (0, None, [], [], False),
-        (USE, None, [], [], True),
-        (Permissions.ADMINISTRATOR, 0, [of_user(False)], [of_user(False)], True),
-        (USE, 0, [], [], False),
-        (USE, Permissions.BAN_MEMBERS, [], [], False),
-        (USE | Permissions.BAN_MEMBERS, Permissions.BAN_MEMBERS, [], [], True),
-        (USE, Permissions.BAN_MEMBERS, [of_user(True)], [], True),
-        (USE, 0, [of_role(ROLE, True)], [], True),
-        (USE, None, [of_role(GUILD, False)], [], False),
-        (USE, None, [of_role(GUILD, False), of_role(ROLE, True)], [], True),
-        (USE, None, [of_role(ROLE, True), of_role(8, False)], [], True),
-        (USE, None, [of_role(ROLE, True), of_user(False)], [], False),
-        (USE, None, [of_role(99, False)], [], True),
-        (USE, None, [], [of_user(False)], False),
-        (USE, None, [], [of_role(GUILD, False)], False),
-        (USE, Permissions.BAN_MEMBERS, [], [of_user(True)], False),
-        (USE, None, [of_user(True)], [of_user(False)], True),
-        (USE, None, [of_channel(CHANNEL, False)], [], False),
-        (USE, None, [of_channel(GUILD - 1, False)], [], False),
-        (USE, None, [of_channel(GUILD - 1, False), of_channel(CHANNEL, True)], [], True),
-        (USE, None, [], [of_channel(CHANNEL, False)], False),
-        (USE, None, [of_channel(GUILD - 1, True)], [of_channel(CHANNEL, False)], True),
-        (USE, None, [of_user(True), of_channel(CHANNEL, False)], [], False),
+        (USE_COMMANDS, None, [], [], True),
+        (Permissions.ADMINISTRATOR, 0, [user_entry(False)], [user_entry(False)], True),
+        (USE_COMMANDS, 0, [], [], False),
+        (USE_COMMANDS, Permissions.BAN_MEMBERS, [], [], False),
+        (USE_COMMANDS | Permissions.BAN_MEMBERS, Permissions.BAN_MEMBERS, [], [], True),
+        (USE_COMMANDS, Permissions.BAN_MEMBERS, [user_entry(True)], [], True),
+        (USE_COMMANDS, 0, [role_entry(ROLE_ID, True)], [], True),
+        (USE_COMMANDS, None, [role_entry(GUILD_ID, False)], [], False),
+        (USE_COMMANDS, None, [role_entry(GUILD_ID, False), role_entry(ROLE_ID, True)], [], True),
+        (USE_COMMANDS, None, [role_entry(ROLE_ID, True), role_entry(8, False)], [], True),
+        (USE_COMMANDS, None, [role_entry(ROLE_ID, True), user_entry(False)], [], False),
+        (USE_COMMANDS, None, [role_entry(99, False)], [], True),
+        (USE_COMMANDS, None, [], [user_entry(False)], False),
+        (USE_COMMANDS, None, [], [role_entry(GUILD_ID, False)], False),
+        (USE_COMMANDS, Permissions.BAN_MEMBERS, [], [user_entry(True)], False),
+        (USE_COMMANDS, None, [user_entry(True)], [user_entry(False)], True),
+        (USE_COMMANDS, None, [channel_entry(CHANNEL_ID, False)], [], False),
+        (USE_COMMANDS, None, [channel_entry(GUILD_ID - 1, False)], [], False),
+        (USE_COMMANDS, None, [channel_entry(GUILD_ID - 1, False), channel_entry(CHANNEL_ID, True)], [], True),
+        (USE_COMMANDS, None, [], [channel_entry(CHANNEL_ID, False)], False),
+        (USE_COMMANDS, None, [channel_entry(GUILD_ID - 1, True)], [channel_entry(CHANNEL_ID, False)], True),
+        (USE_COMMANDS, None, [user_entry(True), channel_entry(CHANNEL_ID, False)], [], False),
     ],
 )
 def test_permissions_decide_which_members_can_use_a_command(
@@ -864,10 +867,10 @@ def test_permissions_decide_which_members_can_use_a_command(
     expected: bool,
 ) -> None:
     allowed = commands.can_use(
-        guild_id=GUILD,
-        user_id=USER,
-        role_ids={GUILD, ROLE, 8},
-        channel_id=CHANNEL,
+        guild_id=GUILD_ID,
+        user_id=USER_ID,
+        role_ids={GUILD_ID, ROLE_ID, 8},
+        channel_id=CHANNEL_ID,
         permissions=permissions,
         required=required,
         command_entries=command_entries,

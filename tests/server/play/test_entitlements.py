@@ -8,7 +8,7 @@ from hubbub.protocol.enums import EntitlementOwnerType, EntitlementType, SkuType
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.play import entitlements, skus
 from tests.receiver import Receiver, subscribe_to_events
-from tests.server.play.helpers import owner_of
+from tests.server.play.application_owners import sign_in_owner
 from tests.server.play.purchases import bearer_headers, create_test_entitlement, publish_sku
 from tests.world import Actor, World
 
@@ -87,7 +87,7 @@ async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) 
     skus = (await bot.get(path)).ok()
 
     assert [(sku["id"], sku["state"]) for sku in skus] == [(str(gold), "published"), (str(hat), "unpublished")]
-    assert (await (await owner_of(world, bot)).get(path)).ok() == skus
+    assert (await (await sign_in_owner(world, bot)).get(path)).ok() == skus
     (await (await world.user()).get(path)).rejected(403, 20012)
     (await bot.get("/applications/1/store/skus")).rejected(404, 10002)
 
@@ -113,7 +113,7 @@ async def test_only_owner_and_bot_manage_skus(world: World) -> None:
         (await actor.post(path, json={"type": SkuType.DURABLE, "name": "x"})).rejected(403, 20012)
         (await actor.patch(f"{path}/{sku_id}", json={"price": 0})).rejected(403, 20012)
         (await actor.delete(f"{path}/{sku_id}")).rejected(403, 20012)
-    owner = await owner_of(world, bot)
+    owner = await sign_in_owner(world, bot)
     assert (await owner.patch(f"{path}/{sku_id}", json={"name": "New", "price": 1, "description": "d"})).ok()[
         "price"
     ] == 1
@@ -185,7 +185,7 @@ async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: Wo
     created = await create_test_entitlement(bot, sku_id, guild.id, EntitlementOwnerType.GUILD)
 
     assert created["guild_id"] == str(guild.id)
-    assert created["user_id"] == str((await owner_of(world, bot)).id)
+    assert created["user_id"] == str((await sign_in_owner(world, bot)).id)
 
 
 async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
@@ -286,7 +286,7 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
 
 async def test_an_access_token_manages_entitlements_for_the_owner_only(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    owner = await owner_of(world, bot)
+    owner = await sign_in_owner(world, bot)
     path = f"/applications/{bot.application_id}/entitlements"
 
     scoped_headers = await bearer_headers(world, owner, bot, "applications.entitlements")
@@ -339,7 +339,7 @@ async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> N
     path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
 
     (await alice.post(path)).rejected(403, 20012)
-    owner = await owner_of(world, bot)
+    owner = await sign_in_owner(world, bot)
     (await owner.post(path)).ok()
 
     assert (await session.next("ENTITLEMENT_DELETE"))["deleted"] is True

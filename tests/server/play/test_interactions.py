@@ -42,7 +42,7 @@ from tests.world import PRIVILEGED_INTENT_FLAGS, Actor, ApiResponse, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
 LOADING = MessageFlags.LOADING
-V2 = MessageFlags.IS_COMPONENTS_V2
+COMPONENTS_V2 = MessageFlags.IS_COMPONENTS_V2
 PRIVATE_RESPONSE_PERMISSIONS = (
     Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
 )
@@ -829,7 +829,11 @@ async def test_embeds_and_components_of_ephemeral_responses_use_ephemeral_urls(
             "accessory": {"type": ComponentType.THUMBNAIL, "media": url},
         },
     ]
-    data = {"components": components, "flags": EPHEMERAL | V2} if is_v2 else {"embeds": [embed], "flags": EPHEMERAL}
+    data = (
+        {"components": components, "flags": EPHEMERAL | COMPONENTS_V2}
+        if is_v2
+        else {"embeds": [embed], "flags": EPHEMERAL}
+    )
     interaction = await setup.run_command(await setup.create_command())
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"type": 4, "data": data}))
@@ -890,9 +894,11 @@ async def test_a_deferred_response_is_edited_later(setup: InteractionSetup) -> N
     setup.world.clock.advance(14 * 60_000)
     row = {"type": ComponentType.TEXT_DISPLAY, "content": "done"}
     completed = (
-        await interaction.webhook_request("PATCH", "/messages/@original", json={"flags": V2, "components": [row]})
+        await interaction.webhook_request(
+            "PATCH", "/messages/@original", json={"flags": COMPONENTS_V2, "components": [row]}
+        )
     ).ok()
-    assert (completed["id"], completed["flags"], completed["edited_timestamp"]) == (message_id, V2, None)
+    assert (completed["id"], completed["flags"], completed["edited_timestamp"]) == (message_id, COMPONENTS_V2, None)
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["components"][0]["content"] == "done"
     edited_again = (
         await interaction.webhook_request(

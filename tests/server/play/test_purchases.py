@@ -17,7 +17,7 @@ from hubbub.server.play.subscriptions import ledger
 from tests.fixtures.validator import ResponseMonitor
 from tests.pages import Browser
 from tests.server.identity.accounts import delete_account, register_user
-from tests.server.play.helpers import DAY_MS, owner_of
+from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.purchases import buy, event_names, parse_timestamp_ms, publish_sku, received_events
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, Session, World
 
@@ -347,7 +347,7 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, provide
     await paid_world.clock.run_for(32 * DAY_MS)
     first, second = provider.charges
     path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
-    owner = await owner_of(paid_world, bot)
+    owner = await sign_in_owner(paid_world, bot)
 
     # The outage lasts longer than the retry period of other jobs.
     provider.is_down = True
@@ -373,7 +373,7 @@ async def test_a_one_time_purchase_is_refunded_at_the_price_paid(
     hat = await publish_sku(bot, SkuType.DURABLE, price=300)
     purchase = await buy(alice, hat)
     (await bot.patch(f"/applications/{bot.application_id}/skus/{hat}", json={"price": 900})).ok()
-    owner = await owner_of(paid_world, bot)
+    owner = await sign_in_owner(paid_world, bot)
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
     await paid_world.run_due_jobs()
@@ -388,7 +388,7 @@ async def test_a_declined_refund_is_not_retried(
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot, SkuType.DURABLE))
-    owner = await owner_of(paid_world, bot)
+    owner = await sign_in_owner(paid_world, bot)
     provider.is_declining = True
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
@@ -404,7 +404,7 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot))
-    owner = await owner_of(paid_world, bot)
+    owner = await sign_in_owner(paid_world, bot)
     end_ms = parse_timestamp_ms(purchase["subscription"]["current_period_end"][:19])
     await paid_world.run_due_jobs()
     # The renewal is being charged while the refund is requested.

@@ -11,7 +11,7 @@ from hubbub.protocol.enums import EntitlementType, SkuType, SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.play.subscriptions.periods import anchor_day, next_month
 from tests.receiver import Receiver, subscribe_to_events
-from tests.server.play.helpers import DAY_MS, owner_of
+from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.purchases import (
     bearer_headers,
     buy,
@@ -29,7 +29,7 @@ async def run_until(world: World, text: str) -> None:
     await world.clock.run_until(parse_timestamp_ms(text))
 
 
-def period(start: str, end: str) -> dict[str, str]:
+def period_fields(start: str, end: str) -> dict[str, str]:
     """Return the period fields of a subscription."""
     return {"current_period_start": f"{start}.000000+00:00", "current_period_end": f"{end}.000000+00:00"}
 
@@ -38,12 +38,14 @@ def renewal_events(subscription: dict[str, Any], time: str, *days: str) -> list[
     """Return the events of renewals on these days except the last, and update `subscription` accordingly."""
     events = []
     for start, end in itertools.pairwise(days):
-        subscription |= period(f"{start}T{time}", f"{end}T{time}")
+        subscription |= period_fields(f"{start}T{time}", f"{end}T{time}")
         events.append(("SUBSCRIPTION_UPDATE", dict(subscription)))
     return events
 
 
-async def test_the_life_cycle_of_a_subscription_over_a_year(private_targets_world: World, receiver: Receiver) -> None:
+async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
+    private_targets_world: World, receiver: Receiver
+) -> None:
     """Buy, renew, downgrade, upgrade, cancel, resume and cancel again until it expires."""
     world = private_targets_world
     world.clock.set(parse_timestamp_ms("2027-01-31T10:00:00"))
@@ -198,7 +200,7 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(private_targets_worl
     changes.WEBHOOK_EVENTS,
     changes.RENEWAL_SKU_IDS,
 )
-async def test_a_subscription_over_the_year_of_the_entitlement_migration(
+async def test_a_subscription_lasts_through_the_entitlement_migration(
     private_targets_world: World, receiver: Receiver
 ) -> None:
     """Buy under the old rules, migrate at a renewal, renew under the new rules, cancel and expire."""
@@ -218,7 +220,7 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(
         "user_id": str(alice.id),
         "sku_ids": [str(gold)],
         "entitlement_ids": [],
-        **period("2024-08-05T10:00:00", "2024-09-05T10:00:00"),
+        **period_fields("2024-08-05T10:00:00", "2024-09-05T10:00:00"),
         "status": SubscriptionStatus.INACTIVE,
         "canceled_at": None,
     }
@@ -352,7 +354,7 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     purchase = await buy(alice, await publish_sku(bot))
     session = await bot.connect(intents=0)
-    owner = await owner_of(world, bot)
+    owner = await sign_in_owner(world, bot)
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
 
@@ -410,7 +412,7 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     for _ in range(3):
         purchase = await buy(alice, sku_id)
         created_ids.append(purchase["subscription"]["id"])
-        owner = await owner_of(world, bot)
+        owner = await sign_in_owner(world, bot)
         (
             await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")
         ).ok()

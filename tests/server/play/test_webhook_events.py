@@ -9,7 +9,7 @@ from hubbub.protocol.enums import EventWebhooksStatus, InteractionType, WebhookE
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.play import webhook_events
 from tests.receiver import Receiver, subscribe_to_events
-from tests.server.play.helpers import DAY_MS, owner_of
+from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.world import NOW_MS, Actor, World
 
 
@@ -222,7 +222,7 @@ async def test_managers_list_and_retry_failed_events(private_targets_world: Worl
     await private_targets_world.clock.run_for(600_000)
     failed_path = f"/applications/{bot.application_id}/webhook-events/failed"
 
-    owner = await owner_of(private_targets_world, bot)
+    owner = await sign_in_owner(private_targets_world, bot)
     failures = (await owner.get(failed_path)).ok()
     assert [(failure["type"], failure["attempts"], failure["error"]) for failure in failures] == [
         ("ENTITLEMENT_CREATE", 11, "PermanentFailure: the endpoint returned status 500")
@@ -304,7 +304,7 @@ async def test_deleting_an_application_deletes_its_events(private_targets_world:
     for app_bot in (bot, other):
         await send_event(world, app_bot, 2, 2)
     await world.run_due_jobs()
-    owner = await owner_of(world, bot)
+    owner = await sign_in_owner(world, bot)
 
     (await owner.delete(f"/applications/{bot.application_id}")).ok()
     await world.run_due_jobs()

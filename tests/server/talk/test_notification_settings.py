@@ -25,7 +25,7 @@ DEFAULTS: dict[str, Any] = {
 ALL, MENTIONS, NOTHING, INHERIT = NotificationLevel
 
 
-async def change(user: Actor, guild: Guild | None, **settings: Any) -> Any:
+async def change_settings(user: Actor, guild: Guild | None, **settings: Any) -> Any:
     """Change the settings of a user for a guild, or for private channels, and return them."""
     return (await user.patch(settings_path(guild), json=settings)).ok()
 
@@ -41,23 +41,23 @@ async def test_settings_are_stored_and_reach_all_own_sessions(world: World) -> N
     session, others = await alice.connect(), await bob.connect()
     assert session.ready["user_guild_settings"] == {"entries": [], "partial": False, "version": 0}
 
-    settings = await change(alice, guild, message_notifications=MENTIONS, suppress_everyone=True, unknown=1)
+    settings = await change_settings(alice, guild, message_notifications=MENTIONS, suppress_everyone=True, unknown=1)
 
     expected = {"message_notifications": 1, "suppress_everyone": True, "guild_id": str(guild.id), "version": 1}
     assert settings == DEFAULTS | expected
     assert await session.next("USER_GUILD_SETTINGS_UPDATE") == settings
     assert (await alice.connect()).ready["user_guild_settings"]["entries"] == [settings]
     await others.assert_not_received("USER_GUILD_SETTINGS_UPDATE")
-    assert await change(alice, guild, suppress_everyone=True) == settings
+    assert await change_settings(alice, guild, suppress_everyone=True) == settings
     await session.assert_not_received("USER_GUILD_SETTINGS_UPDATE")
-    assert (await change(alice, guild, message_notifications=None))["message_notifications"] == INHERIT
+    assert (await change_settings(alice, guild, message_notifications=None))["message_notifications"] == INHERIT
 
 
 async def test_overrides_of_channels_have_their_own_levels_and_mutes(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 
-    settings = await change(
+    settings = await change_settings(
         alice,
         guild,
         channel_overrides={
@@ -72,7 +72,7 @@ async def test_overrides_of_channels_have_their_own_levels_and_mutes(world: Worl
 
     override = {"message_notifications": 2, "muted": True, "mute_config": None, "collapsed": True}
     assert settings["channel_overrides"] == [{"channel_id": str(guild.general)} | override]
-    settings = await change(alice, guild, channel_overrides={str(guild.general): {"muted": False}})
+    settings = await change_settings(alice, guild, channel_overrides={str(guild.general): {"muted": False}})
     assert settings["channel_overrides"] == [{"channel_id": str(guild.general)} | override | {"muted": False}]
 
 
@@ -81,14 +81,14 @@ async def test_a_mute_with_a_length_ends_by_itself(world: World) -> None:
     guild = await world.guild(alice, bob)
     await send_text(alice, guild.general, "@everyone")
 
-    settings = await change(bob, guild, muted=True, mute_config={"selected_time_window": 900})
+    settings = await change_settings(bob, guild, muted=True, mute_config={"selected_time_window": 900})
 
     assert settings["mute_config"]["selected_time_window"] == 900
     assert settings["mute_config"]["end_time"].startswith("2026-11-18T")
     assert await fetch_counts(bob) == {}
     world.clock.advance(901_000)
     assert await fetch_counts(bob) == {guild.general: 1}
-    assert (await change(bob, guild, muted=False))["mute_config"] is None
+    assert (await change_settings(bob, guild, muted=False))["mute_config"] is None
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ async def test_settings_of_a_guild_decide_which_mentions_count(
     for content in ("@everyone", f"<@&{role}>", f"<@{bob.id}>"):
         await send_text(alice, guild.general, content)
 
-    await change(bob, guild, **settings)
+    await change_settings(bob, guild, **settings)
 
     assert await fetch_counts(bob) == ({guild.general: count} if count else {})
 
@@ -128,9 +128,9 @@ async def test_threads_inherit_from_channel_and_category(world: World) -> None:
         await send_text(alice, channel_id, f"<@{bob.id}>")
     assert await fetch_counts(bob) == {channel: 1, thread: 1}
 
-    await change(bob, guild, channel_overrides={str(category): {"message_notifications": NOTHING}})
+    await change_settings(bob, guild, channel_overrides={str(category): {"message_notifications": NOTHING}})
     assert await fetch_counts(bob) == {}
-    await change(bob, guild, channel_overrides={str(thread): {"message_notifications": ALL}})
+    await change_settings(bob, guild, channel_overrides={str(thread): {"message_notifications": ALL}})
     assert await fetch_counts(bob) == {thread: 1}
 
 
@@ -141,11 +141,11 @@ async def test_a_muted_conversation_counts_only_mentions(world: World) -> None:
     await send_text(bob, private, f"<@{alice.id}>")
     assert await fetch_counts(alice) == {int(private): 2}
 
-    settings = await change(alice, None, channel_overrides={private: {"muted": True}})
+    settings = await change_settings(alice, None, channel_overrides={private: {"muted": True}})
 
     assert settings["guild_id"] is None
     assert await fetch_counts(alice) == {int(private): 1}
-    await change(alice, None, channel_overrides={private: {"message_notifications": NOTHING}})
+    await change_settings(alice, None, channel_overrides={private: {"message_notifications": NOTHING}})
     assert await fetch_counts(alice) == {}
 
 
@@ -187,7 +187,7 @@ async def test_only_visible_channels_have_settings(world: World) -> None:
         assert (await bob.patch(settings_path(guild), json=body)).errors(f"channel_overrides.{channel}") == [
             "CHANNEL_UNKNOWN"
         ]
-    settings = await change(bob, guild, channel_overrides={str(thread): {"muted": True}})
+    settings = await change_settings(bob, guild, channel_overrides={str(thread): {"muted": True}})
     assert [override["channel_id"] for override in settings["channel_overrides"]] == [str(thread)]
 
 
@@ -195,8 +195,8 @@ async def test_settings_are_deleted_with_channel_guild_and_account(world: World)
     alice = await register_user(world, "alice")
     guild, other = await world.guild(alice), await world.guild(await world.user(), alice)
     extra = await guild.channel("extra")
-    await change(alice, guild, muted=True, channel_overrides={str(extra): {"muted": True}})
-    await change(alice, other, muted=True, channel_overrides={str(other.general): {"muted": True}})
+    await change_settings(alice, guild, muted=True, channel_overrides={str(extra): {"muted": True}})
+    await change_settings(alice, other, muted=True, channel_overrides={str(other.general): {"muted": True}})
     export = (await alice.get("/users/@me/harvest")).ok()
     assert len(export["records"]["notification_settings"]) == 2
 

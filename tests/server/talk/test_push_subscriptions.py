@@ -18,7 +18,7 @@ from tests.push_service import PUSH_SUBSCRIPTIONS_PATH, PushService, list_endpoi
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.message_search import run_due_jobs
 from tests.server.talk.private_channels import create_group, open_dm
-from tests.server.talk.test_notification_settings import ALL, MENTIONS, NOTHING, change
+from tests.server.talk.test_notification_settings import ALL, MENTIONS, NOTHING, change_settings
 from tests.server.talk.test_read_states import send_text
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, Session, World, befriend
 
@@ -188,23 +188,23 @@ async def test_names_of_hidden_channels_are_not_revealed(
 async def test_settings_decide_which_messages_notify(
     private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild, private_channel_id: str
 ) -> None:
-    await change(bob, guild, message_notifications=NOTHING)
+    await change_settings(bob, guild, message_notifications=NOTHING)
     await send_text(alice, guild.general, "@everyone not sent")
     await run_due_jobs(private_targets_world)
-    await change(bob, guild, message_notifications=MENTIONS)
+    await change_settings(bob, guild, message_notifications=MENTIONS)
     await send_text(alice, guild.general, "not a mention")
     await run_due_jobs(private_targets_world)
-    await change(bob, guild, mobile_push=False)
+    await change_settings(bob, guild, mobile_push=False)
     await send_text(alice, guild.general, "@everyone not pushed")
     await run_due_jobs(private_targets_world)
-    await change(bob, guild, mobile_push=True, muted=True)
+    await change_settings(bob, guild, mobile_push=True, muted=True)
     await send_text(alice, guild.general, f"<@{bob.id}> muted")
     await send_text(bob, private_channel_id, "own message")
     await send_text(alice, private_channel_id, "silent", flags=1 << 12)
     assert await deliver_notifications(private_targets_world, service) == []
 
     await send_text(alice, private_channel_id, "private")
-    await change(bob, guild, muted=False, message_notifications=ALL)
+    await change_settings(bob, guild, muted=False, message_notifications=ALL)
     await send_text(alice, guild.general, "all messages")
     assert sorted(await deliver_notifications(private_targets_world, service)) == ["all messages", "private"]
 

@@ -7,7 +7,7 @@ import pytest
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
 from tests.pages import Browser
-from tests.server.play.helpers import DAY_MS, owner_of
+from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.purchases import buy, publish_sku, received_events
 from tests.world import Actor, World
 
@@ -117,7 +117,7 @@ async def test_subscriptions_show_their_guild_and_renewal(world: World) -> None:
 
 async def test_an_ended_subscription_of_a_deleted_application_is_shown(world: World) -> None:
     bot = await world.bot(name="Orchard")
-    owner = await owner_of(world, bot)
+    owner = await sign_in_owner(world, bot)
     alice, browser, _ = await subscriber(world, bot, name="Gold")
     (entitlement,) = (await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{entitlement['id']}/refund")).ok()

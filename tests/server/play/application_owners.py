@@ -1,4 +1,4 @@
-"""The owner of a bot's application and the length of a day, shared by the tests of several slices."""
+"""Owners of applications as actors, and the length of a day, for tests of several slices."""
 
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
@@ -8,8 +8,8 @@ from tests.world import Actor, World
 DAY_MS = 24 * 3_600_000
 
 
-async def owner_of(world: World, bot: Actor) -> Actor:
-    """Return the user who owns a bot's application, with a token."""
+async def sign_in_owner(world: World, bot: Actor) -> Actor:
+    """Issue a login token to the user who owns a bot's application, and return the user as an actor."""
 
     def sign_in(call: Call) -> tuple[int, str]:
         row = applications.find_by_bot(call.tx, bot.id)
