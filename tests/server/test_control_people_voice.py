@@ -65,7 +65,7 @@ async def test_audio_is_recorded_from_the_join_on(rehearsal: Rehearsal) -> None:
         assert (heard["user"], ogg.read_packets(base64.b64decode(heard["file"]))) == ("carol", packets)
 
 
-async def test_a_platform_without_a_voice_server_says_so() -> None:
+async def test_a_join_without_a_voice_server_is_rejected_with_the_reason() -> None:
     async with start_rehearsal(voice=VoiceConfig()) as rehearsal:
         response = await rehearsal.act("alice", "voice/join", channel="Lounge")
     assert response.json["errors"]["_errors"][0]["message"] == "this platform has no voice server"

@@ -32,13 +32,13 @@ async def rehearsal() -> AsyncIterator[Rehearsal]:
         yield rehearsal
 
 
-async def find(rehearsal: Rehearsal, rule: str) -> list[dict[str, Any]]:
+async def find_findings(rehearsal: Rehearsal, rule: str) -> list[dict[str, Any]]:
     """Return the findings of one rule."""
     report = (await rehearsal.control_request("GET", "/report")).ok()
     return [finding for finding in report["findings"] if finding["rule"] == rule]
 
 
-def channel(rehearsal: Rehearsal, name: str) -> str:
+def channel_path(rehearsal: Rehearsal, name: str) -> str:
     """Return the path of a channel."""
     return f"/channels/{rehearsal.control.built_world.guilds['Home'].channels[name]}"
 
@@ -46,9 +46,9 @@ def channel(rehearsal: Rehearsal, name: str) -> str:
 async def test_requests_over_a_rate_limit_are_reported(rehearsal: Rehearsal) -> None:
     helper = rehearsal.actor("helper")
     for number in range(7):
-        (await helper.post(f"{channel(rehearsal, 'hall')}/messages", json={"content": str(number)})).ok()
+        (await helper.post(f"{channel_path(rehearsal, 'hall')}/messages", json={"content": str(number)})).ok()
 
-    [finding] = await find(rehearsal, "rate_limit")
+    [finding] = await find_findings(rehearsal, "rate_limit")
 
     assert (finding["application"], finding["times"]) == ("helper", 2)
     assert "create_message (user) would have rejected requests" in finding["message"]
@@ -57,17 +57,17 @@ async def test_requests_over_a_rate_limit_are_reported(rehearsal: Rehearsal) -> 
 async def test_requests_of_users_are_not_reported(rehearsal: Rehearsal) -> None:
     ann = rehearsal.actor("ann")
     for _ in range(12):
-        (await ann.get(f"{channel(rehearsal, 'hall')}/pins")).ok()
-    assert await find(rehearsal, "rate_limit") == await find(rehearsal, "deprecated_route") == []
+        (await ann.get(f"{channel_path(rehearsal, 'hall')}/pins")).ok()
+    assert await find_findings(rehearsal, "rate_limit") == await find_findings(rehearsal, "deprecated_route") == []
 
 
 async def test_deprecated_routes_are_reported_with_their_replacement(rehearsal: Rehearsal) -> None:
     helper = rehearsal.actor("helper")
     for _ in range(2):
-        (await helper.get(f"{channel(rehearsal, 'hall')}/pins")).ok()
-    (await helper.get(f"{channel(rehearsal, 'hall')}/messages/pins")).ok()
+        (await helper.get(f"{channel_path(rehearsal, 'hall')}/pins")).ok()
+    (await helper.get(f"{channel_path(rehearsal, 'hall')}/messages/pins")).ok()
 
-    assert await find(rehearsal, "deprecated_route") == [
+    assert await find_findings(rehearsal, "deprecated_route") == [
         {
             "rule": "deprecated_route",
             "application": "helper",
@@ -81,10 +81,10 @@ async def test_deprecated_routes_are_reported_with_their_replacement(rehearsal: 
 async def test_missing_permissions_are_reported_with_their_cause(rehearsal: Rehearsal) -> None:
     helper = rehearsal.actor("helper")
     for _ in range(2):
-        response = await helper.post(f"{channel(rehearsal, 'attic')}/messages", json={"content": "x"})
+        response = await helper.post(f"{channel_path(rehearsal, 'attic')}/messages", json={"content": "x"})
         assert response.status == 403
 
-    [finding] = await find(rehearsal, "missing_permission")
+    [finding] = await find_findings(rehearsal, "missing_permission")
 
     assert finding["times"] == 2
     assert "helper lacks the permission VIEW_CHANNEL in #attic" in finding["message"]
@@ -94,17 +94,17 @@ async def test_unused_intents_are_reported(rehearsal: Rehearsal) -> None:
     intents = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT | Intents.GUILD_INVITES
     session = await rehearsal.actor("helper").connect(intents=intents)
     message = "No event was delivered for these requested intents: "
-    [finding] = await find(rehearsal, "unused_intent")
+    [finding] = await find_findings(rehearsal, "unused_intent")
     assert set(finding["message"].removeprefix(message).rstrip(".").split(", ")) == {
         "GUILD_INVITES",
         "GUILD_MESSAGES",
         "MESSAGE_CONTENT",
     }
 
-    (await rehearsal.actor("ann").post(f"{channel(rehearsal, 'hall')}/messages", json={"content": "x"})).ok()
+    (await rehearsal.actor("ann").post(f"{channel_path(rehearsal, 'hall')}/messages", json={"content": "x"})).ok()
     await session.next("MESSAGE_CREATE")
 
-    [finding] = await find(rehearsal, "unused_intent")
+    [finding] = await find_findings(rehearsal, "unused_intent")
     assert finding["message"] == f"{message}GUILD_INVITES."
 
 
@@ -121,7 +121,10 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
     callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
     assert (await helper.post(callback, json={"type": 4, "data": {"content": "late"}})).status == 404
 
-    [late], [missing] = await find(rehearsal, "late_response"), await find(rehearsal, "missing_response")
+    [late], [missing] = (
+        await find_findings(rehearsal, "late_response"),
+        await find_findings(rehearsal, "missing_response"),
+    )
 
     assert "defer the response" in late["message"]
     assert missing["times"] == 1
@@ -129,16 +132,16 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
 
 async def test_upcoming_changes_are_reported_by_date(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/clock/set", json={"now": "2026-02-20T00:00:00Z"})).ok()
-    found = await find(rehearsal, "dated_change")
+    found = await find_findings(rehearsal, "dated_change")
     assert found[0]["message"].startswith("From 2026-02-23: Pinning, bypassing slowmode")
     assert found[0]["date"].startswith("2026-02-23")
     assert [finding["date"] for finding in found] == sorted(finding["date"] for finding in found)
 
 
 async def test_clearing_the_trace_clears_the_report(rehearsal: Rehearsal) -> None:
-    (await rehearsal.actor("helper").get(f"{channel(rehearsal, 'hall')}/pins")).ok()
+    (await rehearsal.actor("helper").get(f"{channel_path(rehearsal, 'hall')}/pins")).ok()
     (await rehearsal.control_request("DELETE", "/trace")).ok()
-    assert await find(rehearsal, "deprecated_route") == []
+    assert await find_findings(rehearsal, "deprecated_route") == []
 
 
 def test_the_text_has_one_line_for_each_finding() -> None:

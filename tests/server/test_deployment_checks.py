@@ -19,36 +19,36 @@ from tests.contract.shell import find_free_port
 from tests.journeys.processes import running_server
 
 
-async def findings(url: str, token: str | None = None) -> dict[str, Finding]:
-    """Return the findings for a URL by subject."""
+async def check_deployment(url: str, token: str | None = None) -> dict[str, Finding]:
+    """Check the deployment at a URL, and return the findings by subject."""
     return {finding.subject: finding async for finding in deployment.check(url, token)}
 
 
 async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
     async with running_server(tmp_path, "dev") as server:
-        found = await findings(server.url)
+        found = await check_deployment(server.url)
         assert {subject: each.level for subject, each in found.items() if each.level != "ok"} == {
             "metrics": "note",
             "account": "note",
         }
 
-        found_with_token = await findings(server.url, server.document["users"]["alice"]["token"])
+        found_with_token = await check_deployment(server.url, server.document["users"]["alice"]["token"])
         assert [found_with_token[subject].level for subject in ("upload", "cdn range")] == ["ok", "ok"]
         # The certificate of a rehearsal is not trusted by this process.
         assert found_with_token["voice"].message.startswith("TLS with ")
 
-        assert (await findings(server.url, "invalid"))["account"].message.endswith("401 401: Unauthorized")
+        assert (await check_deployment(server.url, "invalid"))["account"].message.endswith("401 401: Unauthorized")
 
 
 async def test_an_address_without_a_server_is_a_problem() -> None:
-    [found] = (await findings(f"http://127.0.0.1:{find_free_port()}")).values()
+    [found] = (await check_deployment(f"http://127.0.0.1:{find_free_port()}")).values()
     assert (found.level, found.subject) == ("problem", "api")
     assert found.message.startswith("cannot connect to 127.0.0.1:")
     assert found.fix == "check the firewall, and that the proxy is running"
 
 
 @contextlib.asynccontextmanager
-async def website(tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+async def run_website(tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Run another program that serves a text at every path, and yield its URL."""
 
     async def page(_: web.Request) -> web.Response:
@@ -70,15 +70,15 @@ async def test_a_certificate_that_is_not_trusted_is_a_problem(tmp_path: Path) ->
     files = certificates.issue(tmp_path, [])
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files.certificate, files.key)
-    async with website(tls) as url:
-        [found] = (await findings(url)).values()
+    async with run_website(tls) as url:
+        [found] = (await check_deployment(url)).values()
     assert (found.level, found.message.partition(":")[0]) == ("problem", "TLS with 127.0.0.1"), found
     assert "fullchain.pem" in found.fix
 
 
 async def test_another_program_at_the_url_is_a_problem() -> None:
-    async with website() as url:
-        [found] = (await findings(url)).values()
+    async with run_website() as url:
+        [found] = (await check_deployment(url)).values()
     assert found.message == "the response with status 200 does not come from Hubbub"
 
 

@@ -22,7 +22,7 @@ async def import_archive(world: World, path: Path, owner: Actor) -> ImportSummar
         source.close()
 
 
-async def test_an_imported_guild_shows_the_same_to_its_owner(world: World, tmp_path: Path) -> None:
+async def test_an_imported_guild_shows_the_same_content_to_its_owner(world: World, tmp_path: Path) -> None:
     guild = await world.guild()
     await fill_guild(world, guild)
     await export_archive(world, guild.id, tmp_path / "guild.zip")

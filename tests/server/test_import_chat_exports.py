@@ -136,12 +136,12 @@ async def test_an_export_becomes_a_guild_with_placeholders(world: World, tmp_pat
     assert reply["referenced_message"]["id"] == first["id"]
     assert reply["edited_timestamp"] is not None
     assert [(entry["emoji"]["name"], entry["count"]) for entry in reply["reactions"]] == [("wave", 1), ("👍", 2)]
-    assert [pin["message"]["id"] for pin in (await pins(owner, channels["lobby"]["id"]))] == [first["id"]]
+    assert [pin["message"]["id"] for pin in (await fetch_pins(owner, channels["lobby"]["id"]))] == [first["id"]]
     async with world.client.get(first["attachments"][0]["url"]) as response:
         assert await response.text() == "the plan"
 
 
-async def pins(owner: Actor, channel_id: str) -> list[Any]:
+async def fetch_pins(owner: Actor, channel_id: str) -> list[Any]:
     items: list[Any] = (await owner.get(f"/channels/{channel_id}/messages/pins")).ok()["items"]
     return items
 

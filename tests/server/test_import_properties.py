@@ -75,14 +75,14 @@ def test_an_export_of_an_import_is_equal_to_the_archive(messages: list[dict[str,
             ],
             messages=messages,
         )
-        first = asyncio.run(move(archive, Path(folder) / "first.zip"))
-        second = asyncio.run(move(Path(folder) / "first.zip", Path(folder) / "second.zip"))
+        first = asyncio.run(import_and_export(archive, Path(folder) / "first.zip"))
+        second = asyncio.run(import_and_export(Path(folder) / "first.zip", Path(folder) / "second.zip"))
 
     assert replace_ids(second) == replace_ids(first)
     assert len(first.get("messages", [])) == len(messages)
 
 
-async def move(archive: Path, output: Path) -> dict[str, list[Any]]:
+async def import_and_export(archive: Path, output: Path) -> dict[str, list[Any]]:
     """Import an archive into an empty server, export the guild again, and return the records of the new archive."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.database.start()

@@ -9,26 +9,27 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.legacy_permissions import add_numbers
 from tests.world import World
 
-WIDE = Permissions.KICK_MEMBERS | Permissions.PIN_MESSAGES
+WIDE_PERMISSIONS = Permissions.KICK_MEMBERS | Permissions.PIN_MESSAGES
 """A bit below and a bit above the 31 bits of a number."""
-STRINGS = {"permissions": str(int(WIDE))}
-NUMBERS = {"permissions": int(Permissions.KICK_MEMBERS), "permissions_new": str(int(WIDE))}
+STRING_FIELDS = {"permissions": str(int(WIDE_PERMISSIONS))}
+NUMBER_FIELDS = {"permissions": int(Permissions.KICK_MEMBERS), "permissions_new": str(int(WIDE_PERMISSIONS))}
 
 
-def find_permissions(role: dict[str, Any]) -> dict[str, Any]:
+def permission_fields(role: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in role.items() if name.startswith("permissions")}
 
 
 @pytest.mark.parametrize(
-    ("version", "expected"), [(6, NUMBERS), (7, NUMBERS), (8, STRINGS), (9, STRINGS), (10, STRINGS)]
+    ("version", "expected"),
+    [(6, NUMBER_FIELDS), (7, NUMBER_FIELDS), (8, STRING_FIELDS), (9, STRING_FIELDS), (10, STRING_FIELDS)],
 )
-async def test_permissions_of_a_version_in_responses_and_events(
+async def test_responses_and_events_have_the_permissions_of_their_version(
     world: World, version: int, expected: dict[str, Any]
 ) -> None:
     guild = await world.guild()
-    role_id = await guild.role("wide", WIDE)
+    role_id = await guild.role("wide", WIDE_PERMISSIONS)
     await guild.overwrite(
-        guild.general, role_id, allow=WIDE, deny=Permissions.BYPASS_SLOWMODE, target_type=OverwriteType.ROLE
+        guild.general, role_id, allow=WIDE_PERMISSIONS, deny=Permissions.BYPASS_SLOWMODE, target_type=OverwriteType.ROLE
     )
     base = f"{world.url}/api/v{version}"
 
@@ -38,25 +39,30 @@ async def test_permissions_of_a_version_in_responses_and_events(
     session = await guild.owner.connect(version=version)
     current_session = await guild.owner.connect()
 
-    assert find_permissions(next(role for role in roles if role["id"] == str(role_id))) == expected
+    assert permission_fields(next(role for role in roles if role["id"] == str(role_id))) == expected
     assert isinstance(my_guild["permissions"], int) is (version < 8)
     overwrite = next(entry for entry in channel["permission_overwrites"] if entry["id"] == str(role_id))
     if version < 8:
-        assert (overwrite["allow"], overwrite["allow_new"]) == (NUMBERS["permissions"], NUMBERS["permissions_new"])
+        assert (overwrite["allow"], overwrite["allow_new"]) == (
+            NUMBER_FIELDS["permissions"],
+            NUMBER_FIELDS["permissions_new"],
+        )
         assert (overwrite["deny"], overwrite["deny_new"]) == (0, str(Permissions.BYPASS_SLOWMODE))
     else:
-        assert (overwrite["allow"], overwrite.keys()) == (STRINGS["permissions"], {"id", "type", "allow", "deny"})
+        assert (overwrite["allow"], overwrite.keys()) == (STRING_FIELDS["permissions"], {"id", "type", "allow", "deny"})
     ready_roles = session.guilds[str(guild.id)]["roles"]
-    assert find_permissions(next(role for role in ready_roles if role["id"] == str(role_id))) == expected
+    assert permission_fields(next(role for role in ready_roles if role["id"] == str(role_id))) == expected
 
     # A version 6 client sends numbers; sessions of both kinds receive their own form.
-    created = await guild.owner.post(f"{base}/guilds/{guild.id}/roles", json={"name": "new", "permissions": int(WIDE)})
-    assert find_permissions(created.ok()) == expected
-    assert find_permissions((await session.next("GUILD_ROLE_CREATE"))["role"]) == expected
-    assert find_permissions((await current_session.next("GUILD_ROLE_CREATE"))["role"]) == STRINGS
+    created = await guild.owner.post(
+        f"{base}/guilds/{guild.id}/roles", json={"name": "new", "permissions": int(WIDE_PERMISSIONS)}
+    )
+    assert permission_fields(created.ok()) == expected
+    assert permission_fields((await session.next("GUILD_ROLE_CREATE"))["role"]) == expected
+    assert permission_fields((await current_session.next("GUILD_ROLE_CREATE"))["role"]) == STRING_FIELDS
 
 
-def test_free_form_fields_and_other_values_stay() -> None:
+def test_free_form_fields_and_other_values_are_unchanged() -> None:
     body = b'{"metadata":{"allow":"1"},"permissions":[{"permission":true}],"deny":"x","options":[{"allow":"3"}]}'
 
     converted = add_numbers(body)

@@ -30,6 +30,6 @@ class PrivateCaller(Caller):
         await self.session.send(GatewayOpcode.VOICE_STATE_UPDATE, state | fields)
 
 
-async def open_direct_channel(one: Actor, other: Actor) -> int:
+async def open_direct_channel(actor: Actor, other: Actor) -> int:
     """Open the direct message channel of two users and return its ID."""
-    return int((await one.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"])
+    return int((await actor.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"])

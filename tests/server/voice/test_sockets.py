@@ -17,15 +17,15 @@ from hubbub.server.doctor import Finding, run_checks
 from hubbub.server.transports.voice import sockets
 
 
-def config(**voice: Any) -> Config:
+def voice_config(**voice: Any) -> Config:
     """Return a configuration with these voice settings."""
     return Config(port=0, voice=VoiceConfig(**voice))
 
 
 def test_the_voice_server_is_enabled_by_a_certificate_or_an_endpoint(tmp_path: Path) -> None:
-    assert not sockets.is_voice_enabled(config())
-    assert sockets.is_voice_enabled(config(certificate_file="voice.pem"))
-    assert sockets.is_voice_enabled(config(endpoint="voice.example"))
+    assert not sockets.is_voice_enabled(voice_config())
+    assert sockets.is_voice_enabled(voice_config(certificate_file="voice.pem"))
+    assert sockets.is_voice_enabled(voice_config(endpoint="voice.example"))
     assert not sockets.is_voice_enabled(Config(roles=frozenset({"api"}), voice=VoiceConfig(endpoint="voice.example")))
 
 
@@ -55,7 +55,7 @@ def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
 )
 def test_invalid_settings_are_reported(voice: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        sockets.bind(config(**voice))
+        sockets.bind(voice_config(**voice))
     assert caught.value.key == key
 
 
@@ -72,23 +72,25 @@ async def voice_finding(settings: Config) -> Finding:
 
 
 async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
-    assert (await voice_finding(config())).level == "note"
+    assert (await voice_finding(voice_config())).level == "note"
     assert (await voice_finding(Config(port=0, roles=frozenset({"api"})))).level == "ok"
     issued = certificates.issue(tmp_path, [])
-    with_certificate = await voice_finding(config(certificate_file=str(issued.certificate), key_file=str(issued.key)))
+    with_certificate = await voice_finding(
+        voice_config(certificate_file=str(issued.certificate), key_file=str(issued.key))
+    )
     assert (with_certificate.level, with_certificate.message) == (
         "ok",
         "clients connect to a free port and send packets to 127.0.0.1",
     )
-    proxied = await voice_finding(config(endpoint="voice.example"))
+    proxied = await voice_finding(voice_config(endpoint="voice.example"))
     assert proxied.message == "clients connect to voice.example and send packets to 127.0.0.1"
-    invalid = await voice_finding(config(certificate_file=str(issued.key)))
+    invalid = await voice_finding(voice_config(certificate_file=str(issued.key)))
     assert invalid.level == "problem"
 
 
 async def test_clients_connect_over_tls_to_the_published_endpoint(tmp_path: Path) -> None:
     issued = certificates.issue(tmp_path, [])
-    app = App(config(certificate_file=str(issued.certificate), key_file=str(issued.key)))
+    app = App(voice_config(certificate_file=str(issued.certificate), key_file=str(issued.key)))
     await app.start()
     try:
         endpoint = app.config.voice.endpoint

@@ -153,7 +153,7 @@ def test_every_message_of_a_compressed_stream_decodes_to_its_payload() -> None:
 
 
 @pytest.mark.parametrize("compression", ["", "zlib-stream", "zstd-stream", "payload"])
-async def test_a_session_in_etf(platform: GatewayPlatform, compression: str) -> None:
+async def test_a_session_starts_and_resumes_in_etf(platform: GatewayPlatform, compression: str) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: []})
     transport = "" if compression == "payload" else compression
     client = await platform.connect(transport, encoding="etf")

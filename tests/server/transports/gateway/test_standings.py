@@ -55,7 +55,7 @@ def test_unused_standings_are_discarded() -> None:
     assert standings.standing_of(make_member(4), 0) is standing_in_use
 
 
-def test_visible_channels_of_a_standing() -> None:
+def test_a_standing_has_the_channels_that_its_members_can_view() -> None:
     standings = Standings(GUILD)
     assert standings.standing_of(make_member(3), 0).visible == {10, 12}
     assert standings.standing_of(make_member(5), 0).visible == {10, 11, 12}

@@ -12,15 +12,16 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig, ConfigError, HttpConfig
 from tests.world import NOW_MS, Actor, World, small_config
 
-FOREIGN = "https://evil.example"
-ALLOWED = "https://game.example"
+FOREIGN_ORIGIN = "https://evil.example"
+ALLOWED_ORIGIN = "https://game.example"
 
 
 @pytest.fixture
 async def dev_world() -> AsyncIterator[World]:
     """A platform with the origin policy of `hubbub dev` and one allowed origin."""
     config = small_config(
-        http=HttpConfig(allowed_origins=(ALLOWED,)), activities=ActivitiesConfig(proxy_host="activities.localhost")
+        http=HttpConfig(allowed_origins=(ALLOWED_ORIGIN,)),
+        activities=ActivitiesConfig(proxy_host="activities.localhost"),
     )
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -31,7 +32,7 @@ async def dev_world() -> AsyncIterator[World]:
     await app.stop()
 
 
-async def status_of(actor: Actor, **headers: str) -> int:
+async def request_status(actor: Actor, **headers: str) -> int:
     """Return the status of a request of an actor with these headers."""
     return (await actor.get("/users/@me", headers=headers)).status
 
@@ -39,18 +40,26 @@ async def status_of(actor: Actor, **headers: str) -> int:
 async def test_requests_without_an_origin_or_with_a_local_or_allowed_one_are_accepted(dev_world: World) -> None:
     alice = await dev_world.user("alice")
     port = dev_world.url.rpartition(":")[2]
-    assert await status_of(alice) == 200
-    assert await status_of(alice, Origin=dev_world.url) == 200
-    assert await status_of(alice, Host=f"localhost:{port}", Origin=f"http://localhost:{port}") == 200
-    assert await status_of(alice, Host="192.0.2.7", Origin="http://192.0.2.7") == 200
-    assert await status_of(alice, Host="[::1]:80", Origin="http://[::1]") == 200
-    assert await status_of(alice, Host="game.example", Origin=ALLOWED) == 200
-    assert await status_of(alice, Origin="http://localhost:5173") == 200
+    assert await request_status(alice) == 200
+    assert await request_status(alice, Origin=dev_world.url) == 200
+    assert await request_status(alice, Host=f"localhost:{port}", Origin=f"http://localhost:{port}") == 200
+    assert await request_status(alice, Host="192.0.2.7", Origin="http://192.0.2.7") == 200
+    assert await request_status(alice, Host="[::1]:80", Origin="http://[::1]") == 200
+    assert await request_status(alice, Host="game.example", Origin=ALLOWED_ORIGIN) == 200
+    assert await request_status(alice, Origin="http://localhost:5173") == 200
 
 
 @pytest.mark.parametrize(
     "origin",
-    [FOREIGN, "null", "http://localhost.evil.example", "http://1.activities.localhost", "http://[bad", "file://", ""],
+    [
+        FOREIGN_ORIGIN,
+        "null",
+        "http://localhost.evil.example",
+        "http://1.activities.localhost",
+        "http://[bad",
+        "file://",
+        "",
+    ],
 )
 async def test_pages_of_other_origins_cannot_use_a_token(dev_world: World, origin: str) -> None:
     alice = await dev_world.user("alice")
@@ -68,7 +77,7 @@ async def test_applications_call_the_api_from_their_origin_with_an_access_token(
     bot = await dev_world.bot()
     alice = await dev_world.user("alice")
     player = await dev_world.bearer(alice, bot.application_id, "identify")
-    for origin in (FOREIGN, f"http://{bot.application_id}.activities.localhost"):
+    for origin in (FOREIGN_ORIGIN, f"http://{bot.application_id}.activities.localhost"):
         response = await player.get("/users/@me", headers={"Origin": origin})
         assert (response.status, response.headers["Access-Control-Allow-Origin"]) == (200, "*")
         preflight = await dev_world.request("OPTIONS", "/users/@me", headers={"Origin": origin})
@@ -78,14 +87,14 @@ async def test_applications_call_the_api_from_their_origin_with_an_access_token(
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "x.localhost", "localhost@evil", "[bad"])
 async def test_unknown_host_names_are_rejected(dev_world: World, host: str) -> None:
     alice = await dev_world.user("alice")
-    assert await status_of(alice, Host=host, Origin=f"http://{host}") == 403
-    assert await status_of(alice, Host=host) == 403
+    assert await request_status(alice, Host=host, Origin=f"http://{host}") == 403
+    assert await request_status(alice, Host=host) == 403
     assert (await dev_world.request("GET", f"{dev_world.url}/login", headers={"Host": host})).status == 403
 
 
 async def test_the_policy_does_not_apply_to_files_and_activities(dev_world: World) -> None:
     # Neither exists, so the status is 404; the policy would respond with 403.
-    file = await dev_world.request("GET", f"{dev_world.url}/cdn/icons/1/a.png", headers={"Origin": FOREIGN})
+    file = await dev_world.request("GET", f"{dev_world.url}/cdn/icons/1/a.png", headers={"Origin": FOREIGN_ORIGIN})
     assert file.status == 404
     activity = await dev_world.request("GET", f"{dev_world.url}/", headers={"Host": "1.activities.localhost"})
     assert activity.status == 404

@@ -8,14 +8,14 @@ from tests.pages import PASSWORD, Browser
 from tests.world import Actor, World
 
 
-async def signed_in_browser(world: World) -> Browser:
-    """Return a browser that is signed in to a new account with a password."""
+async def register_browser(world: World) -> Browser:
+    """Register a new account with a password in a browser, and return the browser."""
     browser = Browser(world)
     await browser.register("mary")
     return browser
 
 
-async def api_user(browser: Browser) -> Actor:
+async def fetch_api_user(browser: Browser) -> Actor:
     """Return the signed-in user as an API client."""
     token = browser.cookies["hubbub_session"]
     me = (await browser.world.request("GET", "/users/@me", headers={"Authorization": token})).ok()
@@ -23,18 +23,18 @@ async def api_user(browser: Browser) -> Actor:
 
 
 async def test_a_display_name_is_changed_and_removed(world: World) -> None:
-    browser = await signed_in_browser(world)
+    browser = await register_browser(world)
 
     page = await browser.submit(await browser.open("/settings/account"), "Save", global_name="Mary of the Hills")
     assert "Display name updated." in page.text
-    assert (await (await api_user(browser)).get("/users/@me")).ok()["global_name"] == "Mary of the Hills"
+    assert (await (await fetch_api_user(browser)).get("/users/@me")).ok()["global_name"] == "Mary of the Hills"
     await browser.submit(page, "Save", global_name="")
 
-    assert (await (await api_user(browser)).get("/users/@me")).ok()["global_name"] is None
+    assert (await (await fetch_api_user(browser)).get("/users/@me")).ok()["global_name"] is None
 
 
 async def test_a_too_long_name_is_reported_at_its_field(world: World) -> None:
-    browser = await signed_in_browser(world)
+    browser = await register_browser(world)
 
     page = await browser.submit(await browser.open("/settings/account"), "Save", global_name="m" * 33)
 
@@ -44,7 +44,7 @@ async def test_a_too_long_name_is_reported_at_its_field(world: World) -> None:
 
 
 async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
-    browser, other = await signed_in_browser(world), Browser(world)
+    browser, other = await register_browser(world), Browser(world)
     await other.log_in("mary")
     page = await browser.open("/settings/account")
 
@@ -59,7 +59,7 @@ async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
 
 
 async def test_sessions_are_listed_and_ended(world: World) -> None:
-    browser, other = await signed_in_browser(world), Browser(world)
+    browser, other = await register_browser(world), Browser(world)
     await other.log_in("mary")
 
     page = await browser.open("/settings/account")
@@ -76,7 +76,7 @@ async def test_sessions_are_listed_and_ended(world: World) -> None:
 
 
 async def test_two_factor_authentication_is_enabled_and_disabled(world: World) -> None:
-    browser = await signed_in_browser(world)
+    browser = await register_browser(world)
     page = await browser.open("/settings/account/second-factor")
     secret = dict(page.form("Turn on").values)["secret"]
     step = world.app.clock.now_ms() // 30_000
@@ -97,8 +97,8 @@ async def test_two_factor_authentication_is_enabled_and_disabled(world: World) -
 
 
 async def test_the_data_export_contains_all_messages(world: World) -> None:
-    browser = await signed_in_browser(world)
-    mary = await api_user(browser)
+    browser = await register_browser(world)
+    mary = await fetch_api_user(browser)
     guild = await world.guild(mary)
     messages = [await guild.send_message(mary, f"number {number} </script>") for number in range(3)]
 
@@ -112,7 +112,7 @@ async def test_the_data_export_contains_all_messages(world: World) -> None:
 
 
 async def test_the_data_export_of_a_user_without_messages_is_complete(world: World) -> None:
-    browser = await signed_in_browser(world)
+    browser = await register_browser(world)
 
     response = await browser.request("GET", "/settings/account/export")
 
@@ -120,7 +120,7 @@ async def test_the_data_export_of_a_user_without_messages_is_complete(world: Wor
 
 
 async def test_an_account_is_deleted_with_its_password(world: World) -> None:
-    browser = await signed_in_browser(world)
+    browser = await register_browser(world)
     page = await browser.open("/settings/account/delete")
 
     wrong = await browser.submit(page, "Delete account", password="not this one")
@@ -133,8 +133,8 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
 
 
 async def test_guilds_are_transferred_or_deleted_before_the_account(world: World) -> None:
-    browser = await signed_in_browser(world)
-    mary, tom = await api_user(browser), await world.user("tom")
+    browser = await register_browser(world)
+    mary, tom = await fetch_api_user(browser), await world.user("tom")
     kept, deleted = await world.guild(mary, tom, name="Harbor"), await world.guild(mary, name="Attic")
 
     page = await browser.open("/settings/account/delete")
@@ -157,8 +157,8 @@ async def test_guilds_are_transferred_or_deleted_before_the_account(world: World
 
 
 async def test_a_guild_of_another_owner_is_neither_transferred_nor_deleted(world: World) -> None:
-    browser = await signed_in_browser(world)
-    mary, tom = await api_user(browser), await world.user("tom")
+    browser = await register_browser(world)
+    mary, tom = await fetch_api_user(browser), await world.user("tom")
     own, other = await world.guild(mary, name="Attic"), await world.guild(tom, mary, name="Harbor")
     page = await browser.open("/settings/account/delete")
     for form in page.forms:

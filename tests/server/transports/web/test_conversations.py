@@ -15,7 +15,7 @@ from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.private_channels import create_group, open_dm, send_message
 from tests.server.talk.uploads import PNG, send_files
-from tests.server.transports.web.test_invitations import browser_of
+from tests.server.transports.web.test_invitations import sign_in_browser
 from tests.world import Actor, Guild, World
 
 
@@ -50,7 +50,7 @@ async def test_the_app_page_lists_direct_messages_and_visible_channels(world: Wo
     await send_message(alice, first["id"])
     named_group = await create_group(alice, bob, carol)
     (await alice.patch(f"/channels/{named_group['id']}", json={"name": "We three"})).ok()
-    browser = browser_of(alice)
+    browser = sign_in_browser(alice)
 
     page = await browser.open("/app")
 
@@ -71,18 +71,18 @@ async def test_the_app_page_lists_direct_messages_and_visible_channels(world: Wo
         if url.startswith("/app"):
             assert (await browser.open(url)).status == 200, url
     assert (await browser.open("/app/channels/@me")).url == "/app"
-    assert "staff" in (await browser_of(bob).open(f"/app/channels/{guild.id}")).text
+    assert "staff" in (await sign_in_browser(bob).open(f"/app/channels/{guild.id}")).text
 
 
 async def test_the_app_page_has_empty_states_and_lists_the_channels_of_ten_guilds(world: World) -> None:
     alice = await world.user()
-    page = await browser_of(alice).open("/app")
+    page = await sign_in_browser(alice).open("/app")
     assert "No direct messages yet." in page.text
     assert "You are not in any guild yet." in page.text
 
     for number in range(11):
         last = await world.guild(alice, name=f"Guild {number}")
-    page = await browser_of(alice).open("/app")
+    page = await sign_in_browser(alice).open("/app")
 
     assert sum(text == "#general" for text, _ in page.links) == 10
     assert ("Guild 10", f"/app/channels/{last.id}") in page.links
@@ -93,7 +93,7 @@ async def test_a_linked_message_is_highlighted_among_its_neighbors(world: World)
     guild = await world.guild(alice)
     messages = [await guild.send_message(alice, f"word {number}") for number in range(120)]
     ids = [int(message["id"]) for message in messages]
-    browser = browser_of(alice)
+    browser = sign_in_browser(alice)
 
     page = await browser.open(page_path(guild, messages[60]))
     assert page.status == 200
@@ -124,7 +124,7 @@ async def test_a_deleted_message_shows_its_neighbors(world: World) -> None:
     before, deleted = await guild.send_message(alice, "before"), await guild.send_message(alice, "gone")
     (await alice.delete(f"/channels/{guild.general}/messages/{deleted['id']}")).ok()
 
-    page = await browser_of(alice).open(page_path(guild, deleted))
+    page = await sign_in_browser(alice).open(page_path(guild, deleted))
 
     assert page.status == 200
     assert "The linked message was deleted" in page.text
@@ -155,7 +155,7 @@ async def test_user_text_is_escaped(world: World) -> None:
     )
 
     for path in (page_path(guild), "/app", f"/app/channels/{guild.id}"):
-        page = await browser_of(alice).open(path)
+        page = await sign_in_browser(alice).open(path)
         assert page.status == 200
         assert malicious in page.text
         # Only the two scripts of the chat client are allowed.
@@ -183,7 +183,7 @@ async def test_mentions_links_and_times_are_rendered(world: World) -> None:
     )
     await guild.send_message(alice, content)
 
-    page = await browser_of(bob).open(page_path(guild))
+    page = await sign_in_browser(bob).open(page_path(guild))
 
     assert "Hi @bob, ask @mods in #unknown channel :wave: at 14 November 2023, 22:13 UTC: see (https" in page.text
     assert "<http://example.org/>! @unknown user <t:99999999999999:R>" in page.text
@@ -209,7 +209,7 @@ async def test_replies_edits_files_and_reactions_are_shown(world: World) -> None
     (await send_files(alice, f"/channels/{guild.general}/messages", *names, attachments=files)).ok()
     forwarded = {"type": MessageReferenceType.FORWARD, "message_id": first["id"], "channel_id": str(guild.general)}
     (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": forwarded})).ok()
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     page = await browser.open(page_path(guild))
 
@@ -238,7 +238,7 @@ async def test_system_messages_are_rendered_as_text(world: World) -> None:
     (await alice.put(f"/channels/{created['id']}/recipients/{carol.id}")).ok()
     (await alice.patch(f"/channels/{created['id']}", json={"name": "We three"})).ok()
     (await carol.delete(f"/channels/{created['id']}")).ok()
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     page = await browser.open(page_path(guild))
     assert "alice pinned a message." in page.text
@@ -256,7 +256,7 @@ async def test_a_message_is_sent_once_and_shown(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     direct_id = (await open_dm(bob, alice))["id"]
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     for path in (page_path(guild), f"/app/channels/@me/{direct_id}"):
         old = await browser.open(path)
@@ -277,7 +277,7 @@ async def test_a_message_is_sent_once_and_shown(world: World) -> None:
 async def test_a_rejected_message_keeps_its_text_and_shows_an_error(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
     page = await browser.open(page_path(guild))
 
     empty = await browser.submit(page, "Send", content="  ")
@@ -296,7 +296,7 @@ async def test_a_rejected_message_keeps_its_text_and_shows_an_error(world: World
 async def test_forged_and_unauthenticated_forms_send_no_message(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    browser = browser_of(alice)
+    browser = sign_in_browser(alice)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
     for origin in ("https://evil.example", "http://[::1", "null", "://", world.url):
@@ -327,7 +327,7 @@ async def test_inaccessible_channels_show_an_error_page(world: World) -> None:
     message = await guild.send_message(alice, "a secret")
     direct_id = (await open_dm(alice, carol))["id"]
     direct_message = await send_message(alice, direct_id, "another secret")
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     for path in (
         page_path(guild, message),
@@ -357,7 +357,7 @@ async def test_without_read_message_history_no_message_is_shown(world: World) ->
     guild = await world.guild(alice, bob)
     message = await guild.send_message(alice, "an old story")
     await guild.overwrite(guild.general, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     assert "permission to read them" in (await browser.open(page_path(guild))).text
     page = await browser.open(page_path(guild, message))
@@ -371,7 +371,7 @@ async def test_a_link_with_the_wrong_guild_redirects_to_the_right_one(world: Wor
     alice = await world.user()
     guild, other = await world.guild(alice), await world.guild(alice)
     message = await guild.send_message(alice, "here")
-    browser = browser_of(alice)
+    browser = sign_in_browser(alice)
 
     for guild_part in ("@me", str(other.id)):
         await browser.open(f"/app/channels/{guild_part}/{guild.general}/{message['id']}")
@@ -409,7 +409,7 @@ async def test_embeds_polls_and_components_are_shown(world: World) -> None:
         )
     ).ok()
 
-    page = await browser_of(alice).open(page_path(guild))
+    page = await sign_in_browser(alice).open(page_path(guild))
 
     assert "Weather App" in page.text
     for text in ("Today", "Rain", "Wind", "Poll: And tomorrow?", "Sun: 0 votes", "Deep inside"):
@@ -422,7 +422,7 @@ async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: Wo
     alice = await world.user()
     guild = await world.guild(alice)
     forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
-    browser = browser_of(alice)
+    browser = sign_in_browser(alice)
     assert "No active posts." in (await browser.open(page_path(guild, channel=forum))).text
     body = {"name": "A boat", "message": {"content": "Let us build one."}}
     post = (await alice.post(f"/channels/{forum}/threads", json=body)).ok()
@@ -457,7 +457,7 @@ async def test_the_login_returns_to_the_message(world: World) -> None:
 @pytest.mark.parametrize("path", ["/app", "/app/channels/@me/1"])
 async def test_bots_cannot_open_the_pages(world: World, path: str) -> None:
     bot: Actor = await world.bot()
-    browser = browser_of(bot)
+    browser = sign_in_browser(bot)
 
     assert (await browser.request("GET", path)).location.startswith("/login")
 

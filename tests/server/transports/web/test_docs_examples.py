@@ -28,7 +28,7 @@ from tests.contract.tables import operations
 from tests.reference_pages import read_operation_entries
 from tests.world import NOW_MS, World, small_config
 
-JS = Path(__file__).parents[3] / "clients" / "js"
+JS_FOLDER = Path(__file__).parents[3] / "clients" / "js"
 NODE = shutil.which("node")
 LANGUAGES = ["curl", "python", "javascript"]
 
@@ -36,21 +36,21 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 
-# Parses all modules of the standard input, a JSON object, and prints the syntax errors.
-CHECK = """
+SYNTAX_CHECK_SCRIPT = """
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 for (const [name, code] of Object.entries(JSON.parse(readFileSync(0, "utf8")))) {
   try { new vm.SourceTextModule(code); } catch (error) { console.log(`${name}: ${error.message}`); }
 }
 """
+"""Parses the modules in standard input, a JSON object of source by name, and prints the syntax errors."""
 
-# Runs the modules named on the command line one after the other, and prints the errors.
-RUN = """
+RUN_SCRIPT = """
 for (const name of process.argv.slice(2)) {
   try { await import(`./${name}.mjs`); } catch (error) { process.stdout.write(`FAILED ${name}: ${error.message}\\n`); }
 }
 """
+"""Runs the modules that the arguments name, one after the other, and prints the errors."""
 
 
 Demo = tuple[World, dict[str, str]]
@@ -65,7 +65,7 @@ async def demo() -> AsyncIterator[Demo]:
     built = await worlds.load_initial(app, worlds.demo_world(), 0)
     await make_administrator(app, built)
     document = codec.decode(codec.encode(ready_document.build_document(app.config, built)), dict[str, Any])
-    values = {name: follow(document, path) for name, path in examples.VARIABLES.items()}
+    values = {name: look_up(document, path) for name, path in examples.VARIABLES.items()}
     async with aiohttp.ClientSession() as client:
         yield World(app, client), values
     await app.stop()
@@ -84,7 +84,7 @@ async def make_administrator(app: App, built: worlds.BuiltWorld) -> None:
         await alice.put(f"{guild}/members/{bot.id}/roles/{role_id}", raise_for_status=True)
 
 
-def follow(document: Any, path: tuple[str, ...]) -> str:
+def look_up(document: Any, path: tuple[str, ...]) -> str:
     for step in path:
         document = document[step]
     return str(document)
@@ -99,13 +99,13 @@ def verified_endpoints(world: World) -> dict[str, Endpoint]:
     }
 
 
-def code(endpoint: Endpoint, language: str, root: str) -> str:
+def example_code(endpoint: Endpoint, language: str, root: str) -> str:
     """Return the example of an operation in one language."""
     found = snippets.snippets(examples.request(endpoint), root)
     return next(snippet.code for snippet in found if snippet.language == language)
 
 
-async def send(world: World, command: str, values: dict[str, str]) -> tuple[int, str]:
+async def send_curl_request(world: World, command: str, values: dict[str, str]) -> tuple[int, str]:
     """Send the request of a curl command."""
     arguments = shlex.split(Template(command.replace("\\\n", " ")).substitute(values))
     assert arguments[0] == "curl"
@@ -153,7 +153,7 @@ async def test_every_example_is_valid_source_code(demo: Demo) -> None:
         subprocess.run(["bash", "-n"], input="\n".join(commands), text=True, check=True, timeout=60)
     if NODE is None:
         pytest.skip("Node is not installed")
-    arguments = [NODE, "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", CHECK]
+    arguments = [NODE, "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", SYNTAX_CHECK_SCRIPT]
     done = subprocess.run(arguments, input=json.dumps(modules), capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
 
@@ -167,7 +167,7 @@ async def test_every_verified_example_works_in_the_demo_world(demo: Demo) -> Non
     wrong = []
     for name, endpoint in endpoints.items():
         declared = endpoint.operation
-        status, body = await send(world, code(endpoint, "curl", world.url), values)
+        status, body = await send_curl_request(world, example_code(endpoint, "curl", world.url), values)
         if status not in (declared.success, *declared.other_statuses):
             wrong.append(f"{name}: {status} {body[:200]}")
     assert wrong == [], "list operations without sample data in examples.UNVERIFIED"
@@ -178,7 +178,7 @@ async def test_unverified_examples_fail_in_the_demo_world(demo: Demo) -> None:
     by_name: dict[str, Endpoint] = {endpoint.name: endpoint for endpoint in world.app.table}
 
     for name in examples.UNVERIFIED & by_name.keys():
-        status, _ = await send(world, code(by_name[name], "curl", world.url), values)
+        status, _ = await send_curl_request(world, example_code(by_name[name], "curl", world.url), values)
         assert 400 <= status < 500, f"{name} works"
 
 
@@ -191,8 +191,8 @@ async def test_examples_run_in_a_shell(demo: Demo, tmp_path: Path) -> None:
     upload = examples.upload_request(by_name["create_message"])
     assert upload is not None
     scripts = {
-        code(by_name["create_dm"], "curl", world.url): '"recipients"',
-        code(by_name["create_message"], "curl", world.url): "Hello, all of you",
+        example_code(by_name["create_dm"], "curl", world.url): '"recipients"',
+        example_code(by_name["create_message"], "curl", world.url): "Hello, all of you",
         snippets.curl(upload, world.url): "picture.png",
     }
 
@@ -216,7 +216,9 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
         monkeypatch.setenv(name, value)
     # The examples set the URL of the library.
     monkeypatch.setattr(discord.http.Route, "BASE", discord.http.Route.BASE)
-    programs = {name: code(endpoint, "python", world.url) for name, endpoint in verified_endpoints(world).items()}
+    programs = {
+        name: example_code(endpoint, "python", world.url) for name, endpoint in verified_endpoints(world).items()
+    }
     upload = examples.upload_request(
         next(endpoint for endpoint in world.app.table if endpoint.name == "create_message")
     )
@@ -237,16 +239,16 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
 @pytest.mark.skipif(
-    not (JS / "node_modules" / "discord.js").is_dir(), reason="discord.js is not installed: make client-deps"
+    not (JS_FOLDER / "node_modules" / "discord.js").is_dir(), reason="discord.js is not installed: make client-deps"
 )
 async def test_javascript_examples_run(demo: Demo, tmp_path: Path) -> None:
     world, values = demo
     (tmp_path / "picture.png").write_bytes(PNG)
-    (tmp_path / "node_modules").symlink_to((JS / "node_modules").resolve())
-    (tmp_path / "run.mjs").write_text(RUN)
+    (tmp_path / "node_modules").symlink_to((JS_FOLDER / "node_modules").resolve())
+    (tmp_path / "run.mjs").write_text(RUN_SCRIPT)
     endpoints = verified_endpoints(world)
     for name, endpoint in endpoints.items():
-        (tmp_path / f"{name}.mjs").write_text(code(endpoint, "javascript", world.url))
+        (tmp_path / f"{name}.mjs").write_text(example_code(endpoint, "javascript", world.url))
     upload = examples.upload_request(
         next(endpoint for endpoint in world.app.table if endpoint.name == "create_message")
     )

@@ -8,7 +8,7 @@ from hubbub.server.transports.web.reference.catalogue import Catalogue
 from tests.contract.tables import operations
 from tests.world import small_config
 
-FIRST = {
+FIRST_RESULTS = {
     "send message": "create_message",
     "Send a Message": "create_message",
     "how do I send a message?": "create_message",
@@ -111,7 +111,7 @@ FIRST = {
 }
 """Queries, and the operation, or the gateway event, that must be the first result."""
 
-AMONG_FIRST = {
+AMONG_FIRST_RESULTS = {
     "ban member": "ban_user_from_guild",
     "ban members": "ban_user_from_guild",
     "banned users": "ban_user_from_guild",
@@ -142,12 +142,12 @@ def entries() -> list[search.Entry]:
     return search.entries(Catalogue(App(small_config()).table.endpoints))
 
 
-@pytest.mark.parametrize(("query", "name"), FIRST.items())
+@pytest.mark.parametrize(("query", "name"), FIRST_RESULTS.items())
 def test_the_operation_comes_first(entries: list[search.Entry], query: str, name: str) -> None:
     assert [entry.title for entry in search.find(entries, query)][:1] == [name]
 
 
-@pytest.mark.parametrize(("query", "name"), AMONG_FIRST.items())
+@pytest.mark.parametrize(("query", "name"), AMONG_FIRST_RESULTS.items())
 def test_the_operation_is_one_of_the_first_three(entries: list[search.Entry], query: str, name: str) -> None:
     assert name in [entry.title for entry in search.find(entries, query)[:3]]
 

@@ -27,8 +27,8 @@ async def mail_world() -> AsyncIterator[World]:
     await app.stop()
 
 
-async def newest_token(world: World) -> str:
-    """Return the token of the newest mail after all due jobs have run."""
+async def read_newest_token(world: World) -> str:
+    """Run all due jobs, and return the token in the newest mail."""
     assert world.app.worker is not None
     assert world.app.mailbox is not None
     await world.app.worker.run_due()
@@ -46,7 +46,7 @@ async def register_in_browser(world: World) -> tuple[Browser, Page]:
 async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: World) -> None:
     browser, account = await register_in_browser(mail_world)
     assert f"{MARY} Not confirmed" in account.text
-    link = f"/confirm-email?token={await newest_token(mail_world)}"
+    link = f"/confirm-email?token={await read_newest_token(mail_world)}"
     confirmed = await browser.submit(await browser.open(link), "Confirm email address")
     assert "Your email address is confirmed." in confirmed.text
     assert f"{MARY} Confirmed" in confirmed.text
@@ -56,7 +56,7 @@ async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: Worl
     assert ("Forgot your password?", "/forgot-password") in login.links
     sent = await other.submit(await other.open("/forgot-password"), "Send link", email=MARY)
     assert "Check your mail" in sent.text
-    reset = await other.open(f"/reset-password?token={await newest_token(mail_world)}")
+    reset = await other.open(f"/reset-password?token={await read_newest_token(mail_world)}")
     done = await other.submit(reset, "Change password", password="a new password")
     assert "Your password was changed." in done.text
     assert (await other.log_in("mary", "a new password")).url == "/app"
@@ -74,7 +74,7 @@ async def test_the_page_is_the_same_for_an_unknown_address(mail_world: World) ->
 
 async def test_opening_a_confirmation_link_does_not_use_it(mail_world: World) -> None:
     browser, _ = await register_in_browser(mail_world)
-    link = f"/confirm-email?token={await newest_token(mail_world)}"
+    link = f"/confirm-email?token={await read_newest_token(mail_world)}"
 
     await browser.open(link)
     page = await Browser(mail_world).open(link)
@@ -109,7 +109,7 @@ async def test_a_user_changes_the_address(mail_world: World) -> None:
     assert "Open the link that was sent to new@example.org" in changed.text
     again = await browser.submit(changed, "Send the link again")
     assert "The link was sent again." in again.text
-    link = f"/confirm-email?token={await newest_token(mail_world)}"
+    link = f"/confirm-email?token={await read_newest_token(mail_world)}"
     confirmed = await browser.submit(await browser.open(link), "Confirm email address")
     assert "new@example.org Confirmed" in confirmed.text
 
@@ -128,7 +128,7 @@ async def test_a_server_without_mail_explains_it(world: World) -> None:
 
 async def test_the_mailbox_shows_mail_with_its_links(mail_world: World) -> None:
     await register_in_browser(mail_world)
-    token = await newest_token(mail_world)
+    token = await read_newest_token(mail_world)
     browser = Browser(mail_world)
 
     mailbox = await browser.open("/mailbox")

@@ -3,7 +3,7 @@
 from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.places.templates import create_template
-from tests.server.transports.web.test_invitations import browser_of, fill_guild_list
+from tests.server.transports.web.test_invitations import fill_guild_list, sign_in_browser
 from tests.world import World
 
 
@@ -40,7 +40,7 @@ async def test_a_failed_template_shows_the_reason(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
     template = await create_template(guild)
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
     page = await browser.open(f"/template/{template['code']}")
     await fill_guild_list(guild, bob)
 

@@ -15,8 +15,8 @@ from tests.server.talk.private_channels import create_group
 from tests.world import Actor, Guild, World
 
 
-def browser_of(user: Actor) -> Browser:
-    """Return a browser that is signed in as a user."""
+def sign_in_browser(user: Actor) -> Browser:
+    """Sign in as a user in a new browser, and return the browser."""
     browser = Browser(user.world)
     browser.sign_in_as(user)
     return browser
@@ -66,7 +66,7 @@ async def test_a_member_is_offered_the_roles_of_an_invite(world: World) -> None:
     without_role = await create_invite(guild.owner, guild.general)
     role = await guild.role("readers")
     with_role = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     page = await browser.open(f"/invite/{without_role['code']}")
     assert [form for form in page.forms if form.action.startswith("/invite")] == []
@@ -114,7 +114,7 @@ async def test_a_rejected_join_shows_the_reason(world: World, change: Any, statu
     bob = await world.user()
     guild = await world.guild()
     invite = await create_invite(guild.owner, guild.general)
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
     page = await browser.open(f"/invite/{invite['code']}")
     await change(guild, bob)
 
@@ -130,7 +130,7 @@ async def test_an_invite_deleted_meanwhile_shows_an_error(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
     invite = await create_invite(guild.owner, guild.general)
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
     page = await browser.open(f"/invite/{invite['code']}")
     (await guild.owner.delete(f"/invites/{invite['code']}")).ok()
 
@@ -152,10 +152,10 @@ async def test_a_targeted_invite_is_visible_only_to_its_users(world: World) -> N
     page = await Browser(world).open(path)
     assert (page.status, "Guild" in page.text) == (404, False)
     assert f"/login?next={path}" in [url for _, url in page.links]
-    assert (await browser_of(bob).open(path)).status == 404
+    assert (await sign_in_browser(bob).open(path)).status == 404
     # The creator of the invite sees it, and is already a member.
-    assert "You are already a member" in (await browser_of(guild.owner).open(path)).text
-    browser = browser_of(alice)
+    assert "You are already a member" in (await sign_in_browser(guild.owner).open(path)).text
+    browser = sign_in_browser(alice)
     await browser.submit(await browser.open(path), "Accept invite")
 
     assert await is_member(alice, guild)
@@ -166,7 +166,7 @@ async def test_a_group_invite_leads_to_the_group(world: World) -> None:
     await world.guild(alice, bob, carol)
     group = await create_group(alice, bob, carol)
     code = (await alice.post(f"/channels/{group['id']}/invites", json={"max_age": 60})).ok()["code"]
-    browser = browser_of(dave)
+    browser = sign_in_browser(dave)
 
     page = await browser.open(f"/invite/{code}")
     assert "alice invited you to alice, bob, carol" in page.text
@@ -205,7 +205,7 @@ async def test_an_invite_to_a_hidden_channel_leads_to_the_guild(world: World) ->
     staff = await guild.channel("staff")
     await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     invite = await create_invite(guild.owner, staff)
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     page = await browser.submit(await browser.open(f"/invite/{invite['code']}"), "Accept invite")
 
@@ -219,7 +219,7 @@ async def test_a_forged_form_joins_no_guild(world: World) -> None:
     guild = await world.guild()
     invite = await create_invite(guild.owner, guild.general)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    browser = browser_of(bob)
+    browser = sign_in_browser(bob)
 
     for origin in ("https://evil.example", world.url):
         response = await browser.request(

@@ -7,9 +7,9 @@ from tests.world import World
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
-def code_now(world: World, later: int = 0) -> str:
-    """Return the authenticator's code, `later` steps after the current one."""
-    return totp.code_at(SECRET, world.app.clock.now_ms() // 30_000 + later)
+def authenticator_code(world: World, steps_later: int = 0) -> str:
+    """Return the authenticator's code, `steps_later` steps after the current one."""
+    return totp.code_at(SECRET, world.app.clock.now_ms() // 30_000 + steps_later)
 
 
 async def test_registration_signs_the_user_in(world: World) -> None:
@@ -67,7 +67,7 @@ async def test_the_login_asks_for_the_authenticator_code(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     headers = {"Authorization": browser.cookies["hubbub_session"]}
-    body = {"password": PASSWORD, "secret": SECRET, "code": code_now(world)}
+    body = {"password": PASSWORD, "secret": SECRET, "code": authenticator_code(world)}
     (await world.request("POST", "/users/@me/mfa/totp/enable", json=body, headers=headers)).ok()
     other = Browser(world)
 
@@ -75,7 +75,7 @@ async def test_the_login_asks_for_the_authenticator_code(world: World) -> None:
     assert "hubbub_session" not in other.cookies
     wrong = await other.submit(code_page, "Log in", code="000000")
     assert wrong.status == 400
-    done = await other.submit(wrong, "Log in", code=code_now(world, 1), follow=False)
+    done = await other.submit(wrong, "Log in", code=authenticator_code(world, 1), follow=False)
 
     assert done.location == "/settings/apps"
     assert other.cookies["hubbub_session"]
@@ -85,13 +85,13 @@ async def test_an_expired_mfa_ticket_restarts_the_login(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     headers = {"Authorization": browser.cookies["hubbub_session"]}
-    body = {"password": PASSWORD, "secret": SECRET, "code": code_now(world)}
+    body = {"password": PASSWORD, "secret": SECRET, "code": authenticator_code(world)}
     (await world.request("POST", "/users/@me/mfa/totp/enable", json=body, headers=headers)).ok()
     other = Browser(world)
     code_page = await other.log_in("mary")
 
     world.app.clock.advance(301_000)  # A ticket is valid for 5 minutes.
-    response = await other.submit(code_page, "Log in", code=code_now(world))
+    response = await other.submit(code_page, "Log in", code=authenticator_code(world))
 
     assert "Log in again" in response.text
     assert response.form("Log in").names[-2:] == ["login", "password"]

@@ -34,8 +34,8 @@ SECTIONS = (
 )
 
 
-async def developer(world: World) -> tuple[Browser, Actor]:
-    """Return a signed-in browser and its user."""
+async def create_developer(world: World) -> tuple[Browser, Actor]:
+    """Create a user, and return a signed-in browser and the user."""
     alice = await world.user()
     browser = Browser(world)
     browser.sign_in_as(alice)
@@ -48,14 +48,14 @@ async def submit_application_form(browser: Browser, name: str = "My game") -> tu
     return browser.history[-1].url, page
 
 
-def secrets_of(page: Page) -> list[str]:
+def find_secrets(page: Page) -> list[str]:
     """Return the secrets that a page shows once."""
     assert page.headers["Cache-Control"] == "no-store"
     return [part.partition("</code>")[0] for part in page.body.split('aria-labelledby="secret-') if "</code>" in part]
 
 
 async def test_an_application_is_created_and_all_its_pages_open(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
 
     portal_path, page = await submit_application_form(browser)
 
@@ -73,7 +73,7 @@ async def test_an_application_is_created_and_all_its_pages_open(world: World) ->
 
 
 async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/store")
     assert "No items yet." in page.text
@@ -102,7 +102,7 @@ async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> Non
 
 
 async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/store")
 
@@ -114,7 +114,7 @@ async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> 
     page = await browser.submit(page, "Create SKU", name="Crown", kind="guilds", price="499", currency="eur")
     assert (page.status, 'id="error-kind"' in page.body) == (400, True)
 
-    stranger, _ = await developer(world)
+    stranger, _ = await create_developer(world)
     page = await browser.open(f"{portal_path}/store")
     (publish,) = [form.action for form in page.forms if form.action.endswith("/publish")]
     other = await stranger.open((await submit_application_form(stranger))[0] + "/store")
@@ -124,7 +124,7 @@ async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> 
 
 
 async def test_an_invalid_name_is_reported_at_its_field(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
 
     page = await browser.submit(await browser.open("/developers"), "Create application", name="x")
 
@@ -133,9 +133,9 @@ async def test_an_invalid_name_is_reported_at_its_field(world: World) -> None:
 
 
 async def test_applications_of_other_users_are_not_visible(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
-    other, _ = await developer(world)
+    other, _ = await create_developer(world)
 
     for section in SECTIONS:
         assert (await other.open(portal_path + section)).status == 404
@@ -144,7 +144,7 @@ async def test_applications_of_other_users_are_not_visible(world: World) -> None
 
 
 async def test_a_forged_form_is_rejected(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/oauth2")
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": "https://evil.example"}
@@ -161,7 +161,7 @@ async def test_a_forged_form_is_rejected(world: World) -> None:
 
 
 async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
 
     page = await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
@@ -175,7 +175,7 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     page = await browser.submit(again, "Reset token")
     second = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
     assert second not in (first, "")
-    assert secrets_of(page)
+    assert find_secrets(page)
     (await bot.get("/users/@me")).rejected(401, 0)
     bot.token = second
     await bot.connect(Intents.GUILDS)
@@ -197,7 +197,7 @@ async def test_resetting_a_secret_needs_the_authenticator_code(world: World) -> 
 
 
 async def test_redirects_are_added_removed_and_validated(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}"
     page = await browser.open(f"{portal_path}/oauth2")
@@ -212,7 +212,7 @@ async def test_redirects_are_added_removed_and_validated(world: World) -> None:
 
 
 async def test_an_authorization_url_is_generated(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
 
@@ -228,7 +228,7 @@ async def test_an_authorization_url_is_generated(world: World) -> None:
 
 
 async def test_general_settings_are_saved_and_validated(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, page = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}"
 
@@ -247,7 +247,7 @@ async def test_general_settings_are_saved_and_validated(world: World) -> None:
 
 
 async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     identifier = int(portal_path.rpartition("/")[2])
     await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
@@ -260,12 +260,12 @@ async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: Wor
 
     guild = await world.guild()
 
-    def grow(call: Call) -> None:
+    def add_members(call: Call) -> None:
         members.membership.add(call, guild.id, UserId(identifier))
         sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)"
         call.tx.run_many(sql, [(guild.id, 1_000_000 + number, call.now_ms) for number in range(10_000)])
 
-    await world.write(grow, actor=guild.owner.id)
+    await world.write(add_members, actor=guild.owner.id)
     page = await browser.open(f"{portal_path}/bot")
     assert "Request review" in page.text
     page = await browser.submit(page, "Request review", name="MESSAGE_CONTENT", reason="To moderate")
@@ -273,7 +273,7 @@ async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: Wor
 
 
 async def test_scopes_are_requested_and_terms_accepted(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/approvals")
 
@@ -286,7 +286,7 @@ async def test_scopes_are_requested_and_terms_accepted(world: World) -> None:
 
 
 async def test_installation_settings_are_saved(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/installation")
 
@@ -305,7 +305,7 @@ async def test_installation_settings_are_saved(world: World) -> None:
 
 
 async def test_a_webhook_url_is_verified(private_targets_world: World, receiver: Receiver) -> None:
-    browser, alice = await developer(private_targets_world)
+    browser, alice = await create_developer(private_targets_world)
     portal_path, _ = await submit_application_form(browser)
     receiver.use_verify_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
     receiver.accept_invalid_signatures = True
@@ -337,7 +337,7 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
 
 async def test_failed_deliveries_can_be_retried(private_targets_world: World, receiver: Receiver) -> None:
     world = private_targets_world
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     identifier = portal_path.rpartition("/")[2]
     receiver.use_verify_key_of((await alice.get(f"/applications/{identifier}")).ok())
@@ -368,7 +368,7 @@ async def test_failed_deliveries_can_be_retried(private_targets_world: World, re
 
 
 async def test_images_are_shown_and_deleted(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     identifier = portal_path.rpartition("/")[2]
     (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": data_uri(png())})).ok()
@@ -388,7 +388,7 @@ async def test_images_are_shown_and_deleted(world: World) -> None:
 
 
 async def test_testers_are_invited_and_accept_on_their_own_page(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     bob = await world.user("bob")
     guest = Browser(world)
@@ -408,7 +408,7 @@ async def test_testers_are_invited_and_accept_on_their_own_page(world: World) ->
 
 
 async def test_test_users_are_created_in_a_rehearsal(world: World) -> None:
-    browser, _ = await developer(world)
+    browser, _ = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
 
     page = await browser.submit(await browser.open(f"{portal_path}/testers"), "Create test user", test_username="tess")
@@ -419,7 +419,7 @@ async def test_test_users_are_created_in_a_rehearsal(world: World) -> None:
 
 
 async def test_identity_providers_are_added_removed_and_validated(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}/external-identity-provider-configurations"
     page = await browser.open(f"{portal_path}/identity")
@@ -440,7 +440,7 @@ async def test_identity_providers_are_added_removed_and_validated(world: World) 
 
 
 async def test_the_form_keeps_client_fields_set_over_the_api(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
     path = f"/applications/{portal_path.rpartition('/')[2]}/external-identity-provider-configurations/STEAM"
     body = {"clients": [{"id": "480", "description": "The demo", "environment": "dev"}]}
@@ -455,7 +455,7 @@ async def test_the_form_keeps_client_fields_set_over_the_api(world: World) -> No
 
 
 async def test_deletion_needs_the_application_name(world: World) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, page = await submit_application_form(browser)
 
     wrong = await browser.submit(page, "Delete application", confirm="my game")
@@ -468,7 +468,7 @@ async def test_deletion_needs_the_application_name(world: World) -> None:
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>'])
 async def test_names_and_descriptions_are_escaped(world: World, name: str) -> None:
-    browser, alice = await developer(world)
+    browser, alice = await create_developer(world)
     portal_path, page = await submit_application_form(browser)
     body = {"description": name, "name": name[:32]}
     (await alice.patch(f"/applications/{portal_path.rpartition('/')[2]}", json=body)).ok()

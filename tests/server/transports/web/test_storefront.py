@@ -11,19 +11,19 @@ from tests.server.play.purchases import publish_sku
 from tests.world import Actor, World
 
 
-def store_of(bot: Actor) -> str:
+def store_path(bot: Actor) -> str:
     """Return the path of an application's store."""
     return f"/application-directory/{bot.application_id}/store"
 
 
-async def browser_of(world: World, user: Actor) -> Browser:
-    """Return a browser that is signed in as a user."""
+async def sign_in_browser(world: World, user: Actor) -> Browser:
+    """Sign in as a user in a new browser, and return the browser."""
     browser = Browser(world)
     browser.sign_in_as(user)
     return browser
 
 
-async def owned_skus(user: Actor, bot: Actor) -> list[str]:
+async def list_owned_skus(user: Actor, bot: Actor) -> list[str]:
     """Return the IDs of the SKUs that a user owns."""
     entitlements = (await user.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
     return [entitlement["sku_id"] for entitlement in entitlements]
@@ -37,7 +37,7 @@ async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
     draft = await publish_sku(bot, SkuType.DURABLE, name="Draft", published=False)
     browser = Browser(world)
 
-    page = await browser.open(store_of(bot))
+    page = await browser.open(store_path(bot))
 
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert "Gold <b> All the apples. 4.99 EUR per month until canceled" in page.text
@@ -47,21 +47,21 @@ async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
     assert "<script" not in page.body
     assert "style=" not in page.body
     assert page.forms == []
-    assert f"{store_of(bot)}/{gold}" in [url for _, url in page.links]
+    assert f"{store_path(bot)}/{gold}" in [url for _, url in page.links]
     # An unlisted SKU is sold on its own page.
-    sku_page = await browser.open(f"{store_of(bot)}/{hidden}")
+    sku_page = await browser.open(f"{store_path(bot)}/{hidden}")
     assert (sku_page.status, "Secret Free" in sku_page.text) == (200, True)
-    assert (await browser.open(f"{store_of(bot)}/{draft}")).status == 404
-    assert (await browser.open(f"{store_of(await world.bot())}/{gold}")).status == 404
+    assert (await browser.open(f"{store_path(bot)}/{draft}")).status == 404
+    assert (await browser.open(f"{store_path(await world.bot())}/{gold}")).status == 404
     assert (await browser.open("/application-directory/1/store")).status == 404
-    assert "No items for sale." in (await browser.open(store_of(await world.bot()))).text
+    assert "No items for sale." in (await browser.open(store_path(await world.bot()))).text
 
 
 async def test_the_login_returns_to_the_sku(world: World) -> None:
     bot, mary = await world.bot(), await register_user(world)
     sku = await publish_sku(bot, name="Gold")
     browser = Browser(world)
-    path = f"{store_of(bot)}/{sku}"
+    path = f"{store_path(bot)}/{sku}"
 
     page = await browser.open(path)
     (login_url,) = [url for text, url in page.links if text == "Log in to buy"]
@@ -73,7 +73,7 @@ async def test_the_login_returns_to_the_sku(world: World) -> None:
     assert "You now own Gold." in page.text
     assert "Owned" in page.text
     assert all(label != "Subscribe to Gold" for form in page.forms for label, _, _ in form.buttons)
-    assert await owned_skus(mary, bot) == [str(sku)]
+    assert await list_owned_skus(mary, bot) == [str(sku)]
 
 
 async def test_a_bought_sku_cannot_be_bought_again_from_the_list(world: World) -> None:
@@ -82,38 +82,38 @@ async def test_a_bought_sku_cannot_be_bought_again_from_the_list(world: World) -
         await publish_sku(bot, SkuType.CONSUMABLE, name="Coins"),
         await publish_sku(bot, SkuType.DURABLE, name="Hat"),
     )
-    browser = await browser_of(world, alice)
+    browser = await sign_in_browser(world, alice)
 
-    page = await browser.submit(await browser.open(store_of(bot)), "Buy Coins")
-    assert (page.status, await owned_skus(alice, bot)) == (200, [str(coins)])
-    list_page = await browser.open(store_of(bot))
+    page = await browser.submit(await browser.open(store_path(bot)), "Buy Coins")
+    assert (page.status, await list_owned_skus(alice, bot)) == (200, [str(coins)])
+    list_page = await browser.open(store_path(bot))
 
-    assert [form.action for form in list_page.forms if "/store/" in form.action] == [f"{store_of(bot)}/{hat}"]
+    assert [form.action for form in list_page.forms if "/store/" in form.action] == [f"{store_path(bot)}/{hat}"]
 
 
 async def test_an_outdated_page_cannot_buy_a_sku_twice(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
-    browser = await browser_of(world, alice)
-    old = await browser.open(f"{store_of(bot)}/{hat}")
+    browser = await sign_in_browser(world, alice)
+    old = await browser.open(f"{store_path(bot)}/{hat}")
     await browser.submit(old, "Buy Hat")
 
     page = await browser.submit(old, "Buy Hat")
 
     assert page.status == 400
     assert "already have a subscription" in page.text
-    assert await owned_skus(alice, bot) == [str(hat)]
+    assert await list_owned_skus(alice, bot) == [str(hat)]
 
 
 async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     sku = await publish_sku(bot, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
-    browser = await browser_of(world, alice)
-    path = f"{store_of(bot)}/{sku}"
+    browser = await sign_in_browser(world, alice)
+    path = f"{store_path(bot)}/{sku}"
     assert "Join a guild first" in (await browser.open(path)).text
     guild = await world.guild(alice, name="Town Square")
 
-    page = await browser.open(store_of(bot))
+    page = await browser.open(store_path(bot))
     assert path in [url for text, url in page.links if text.startswith("Choose a guild")]
     page = await browser.submit(await browser.open(path), "Subscribe to Crown", guild_id="")
     assert (page.status, 'id="error-guild_id"' in page.body) == (400, True)
@@ -127,18 +127,18 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
 async def test_a_forged_form_buys_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
-    browser = await browser_of(world, alice)
+    browser = await sign_in_browser(world, alice)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
     for origin in ("https://evil.example", world.url):
         response = await browser.request(
-            "POST", f"{store_of(bot)}/{hat}", headers=headers | {"Origin": origin}, data=""
+            "POST", f"{store_path(bot)}/{hat}", headers=headers | {"Origin": origin}, data=""
         )
         assert response.status == 403
-    response = await Browser(world).request("POST", f"{store_of(bot)}/{hat}", headers=headers, data="")
+    response = await Browser(world).request("POST", f"{store_path(bot)}/{hat}", headers=headers, data="")
 
-    assert response.location == f"/login?next={store_of(bot)}/{hat}"
-    assert await owned_skus(alice, bot) == []
+    assert response.location == f"/login?next={store_path(bot)}/{hat}"
+    assert await list_owned_skus(alice, bot) == []
 
 
 async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
@@ -147,12 +147,12 @@ async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
         await publish_sku(bot, SkuType.DURABLE, name="Hat"),
         await publish_sku(other, SkuType.DURABLE, name="Cap"),
     )
-    browser = await browser_of(world, alice)
-    page = await browser.open(f"{store_of(bot)}/{hat}")
-    page.form("Buy Hat").action = f"{store_of(bot)}/{cap}"
+    browser = await sign_in_browser(world, alice)
+    page = await browser.open(f"{store_path(bot)}/{hat}")
+    page.form("Buy Hat").action = f"{store_path(bot)}/{cap}"
 
     assert (await browser.submit(page, "Buy Hat")).status == 404
-    assert await owned_skus(alice, other) == []
+    assert await list_owned_skus(alice, other) == []
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,12 @@ def undelivered_commit(call: SimulatedCall) -> bytes:
 
 
 def with_fields(**changes: object) -> Change:
-    """Replace fields of the commit."""
+    """Return a change that replaces fields of the commit."""
     return lambda commit, welcome: dataclasses.replace(commit, **changes).encode() + welcome.encode()
 
 
 def with_leaf_fields(**changes: object) -> Change:
-    """Replace fields of the leaf in the commit's path."""
+    """Return a change that replaces fields of the leaf in the commit's path."""
 
     def apply(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
         assert commit.path_leaf is not None
@@ -58,14 +58,14 @@ def with_leaf_fields(**changes: object) -> Change:
 def with_welcome_entries(
     change_entries: Callable[[tuple[codec.EncryptedGroupSecrets, ...]], tuple[codec.EncryptedGroupSecrets, ...]],
 ) -> Change:
-    """Replace the entries of the welcome."""
+    """Return a change that replaces the entries of the welcome."""
     return lambda commit, welcome: (
         commit.encode() + dataclasses.replace(welcome, secrets=change_entries(welcome.secrets)).encode()
     )
 
 
 def with_inline_proposal(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
-    """Add an inline proposal to the commit."""
+    """Return the commit with an inline proposal added, followed by the welcome."""
     by_reference = b"".join(b"\x02" + codec.vec(reference) for reference in commit.references)
     removal = b"\x01" + b"\x00\x03" + codec.u32(1)
     whole = commit.encode()
@@ -194,7 +194,7 @@ def test_each_new_member_receives_its_own_welcome() -> None:
             assert isinstance(message.payload, bytes)
             reader = codec.ByteReader(message.payload[4:])
             entries = codec.ByteReader(reader.vec())
-            # One entry, which consists of three vectors.
+            # The welcome has one entry, which consists of three vectors.
             entries.vec(), entries.vec(), entries.vec()
             entries.end()
 

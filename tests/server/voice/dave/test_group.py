@@ -27,7 +27,7 @@ def count_proposals(payload: Payload) -> int:
     count = 0
     while reader.has_more:
         count += 1
-        if payload[0]:  # A reference to revoke, not a new proposal.
+        if payload[0]:  # The entry is a reference to revoke, not a new proposal.
             reader.vec()
             continue
         assert (reader.u16(), reader.u16(), reader.vec()) == (1, 1, codec.u64(CHANNEL_ID))
@@ -40,8 +40,8 @@ def count_proposals(payload: Payload) -> int:
     return count
 
 
-def group_before_first_commit(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
-    """Return a group that waits for its first commit, and the messages it sent."""
+def create_group_before_first_commit(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
+    """Create a group of users that waits for its first commit; return it and the messages it sent."""
     group = DaveGroup(CHANNEL_ID, ExternalSender())
     sent: list[OutgoingMessage] = []
     for user_id in user_ids:
@@ -63,7 +63,7 @@ def test_a_connection_receives_the_external_sender_once() -> None:
 
     assert call.opcodes_sent_to(1)[0] == DaveOpcode.EXTERNAL_SENDER
     assert call.opcodes_sent_to(1).count(DaveOpcode.EXTERNAL_SENDER) == 1
-    # Once for each of the two connections of user 2.
+    # User 2 receives it once for each of two connections.
     assert call.opcodes_sent_to(2).count(DaveOpcode.EXTERNAL_SENDER) == 2
 
 
@@ -85,7 +85,7 @@ def test_a_user_who_joins_twice_is_treated_as_new() -> None:
 
 
 def test_leaving_before_the_first_commit_revokes_and_resends_all_proposals() -> None:
-    group, _ = group_before_first_commit(1, 2, 3)
+    group, _ = create_group_before_first_commit(1, 2, 3)
 
     sent = group.remove_participant(2, 1)
 
@@ -119,7 +119,7 @@ def test_a_group_is_created_after_a_user_left_before_the_first_commit(implementa
 
 
 def test_at_most_four_users_create_a_group() -> None:
-    _, sent = group_before_first_commit(*range(1, 9))
+    _, sent = create_group_before_first_commit(*range(1, 9))
 
     assert max(user_id for message in sent if message.op == DaveOpcode.PROPOSALS for user_id in message.to) == 4
 
@@ -264,7 +264,7 @@ def test_a_founder_that_reports_a_failure_is_restarted() -> None:
 
 
 def test_all_clients_restart_without_a_commit_with_increasing_timeouts() -> None:
-    group, _ = group_before_first_commit(1, 2)
+    group, _ = create_group_before_first_commit(1, 2)
 
     assert group.deadline == 3
     assert group.tick(2.9) == []
