@@ -12,10 +12,10 @@ from tests.web.test_chat_modules import modules_url
 from tests.world import Actor, Guild
 
 TIMEOUT_SECONDS = 120.0
-"""Generous, because a busy machine delays timers and audio."""
+"""Timeout of each wait in seconds; it is long, because a busy machine delays timers and audio."""
 
 
-def tone_microphone(hertz: int) -> str:
+def tone_microphone_script(hertz: int) -> str:
     """Return an init script that replaces the microphone by a tone; noise suppression would remove a real one."""
     script = """(() => {
   const getUserMedia = navigator.mediaDevices?.getUserMedia.bind(navigator.mediaDevices);
@@ -33,8 +33,7 @@ def tone_microphone(hertz: int) -> str:
     return script.replace("HERTZ", str(hertz))
 
 
-# Returns the loudest frequency of a user's audio, as soon as there is any; 0 after three seconds of silence.
-_MEASURE = """async userId => {
+_MEASURE_FREQUENCY = """async userId => {
   const element = document.querySelector(`.call-audio audio[data-user-id="${userId}"]`);
   if (!element?.srcObject) return 0;
   const audio = new AudioContext();
@@ -52,8 +51,9 @@ _MEASURE = """async userId => {
   await audio.close();
   return hertz;
 }"""
+"""A JavaScript function that returns the loudest frequency of a user's audio in hertz, or 0 after three seconds of silence."""
 
-_INSPECT = """async folder => {
+_INSPECT_CALL = """async folder => {
   const { getCalls } = await import(`${folder}/voice/calls.js`);
   const { call } = getCalls(document.querySelector("hubbub-sidebar").context);
   if (call === null) return null;
@@ -61,16 +61,17 @@ _INSPECT = """async folder => {
   const { state, privacyCode, isEncrypted, userIds } = call;
   return { state, privacyCode, isEncrypted, userIds: [...userIds], memberIds: call.encryption.status.userIds, frames };
 }"""
+"""A JavaScript function that returns the state of the call of the page, or null."""
 
 
-async def join(window: ChatWindow) -> None:
+async def join_call(window: ChatWindow) -> None:
     """Join the call of the voice channel in view."""
     await window.page.get_by_role("button", name="Join", exact=True).click()
 
 
 async def inspect_call(window: ChatWindow) -> dict[str, Any] | None:
     """Return the state of the window's call, or None if it has none."""
-    result: dict[str, Any] | None = await window.page.evaluate(_INSPECT, modules_url())
+    result: dict[str, Any] | None = await window.page.evaluate(_INSPECT_CALL, modules_url())
     return result
 
 
@@ -100,7 +101,7 @@ async def wait_tone(window: ChatWindow, user_id: int, hertz: int) -> None:
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while abs(measured - hertz) > 30:
-                measured = await window.page.evaluate(_MEASURE, str(user_id))
+                measured = await window.page.evaluate(_MEASURE_FREQUENCY, str(user_id))
     except TimeoutError:
         raise AssertionError(f"{measured} Hz instead of {hertz} Hz") from None
 
@@ -108,12 +109,11 @@ async def wait_tone(window: ChatWindow, user_id: int, hertz: int) -> None:
 async def wait_silence(window: ChatWindow, user_id: int) -> None:
     """Wait until the window plays nothing of a user for three seconds."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        while await window.page.evaluate(_MEASURE, str(user_id)) != 0:
+        while await window.page.evaluate(_MEASURE_FREQUENCY, str(user_id)) != 0:
             pass
 
 
-# Whether new frames of a video are drawn and are not black; the fake devices of Chromium are mostly green.
-_SEE_VIDEO = """async ([userId, label]) => {
+_HAS_NEW_VIDEO_FRAMES = """async ([userId, label]) => {
   const video = document.querySelector(`.tile[data-key="${userId}"] video`);
   if (video?.getAttribute("aria-label") !== label || !video.videoWidth) return false;
   const before = video.getVideoPlaybackQuality().totalVideoFrames;
@@ -125,13 +125,14 @@ _SEE_VIDEO = """async ([userId, label]) => {
   const [red, green] = drawing.getImageData(4, 12, 1, 1).data;
   return green > 80 && green > red;
 }"""
+"""A JavaScript function that returns whether new frames of a video are drawn and are green, as those of Chromium's fake devices."""
 
 
 async def wait_video(window: ChatWindow, user_id: int, label: str) -> None:
     """Wait until the window shows new frames of a user's camera or screen."""
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while not await window.page.evaluate(_SEE_VIDEO, [str(user_id), label]):
+            while not await window.page.evaluate(_HAS_NEW_VIDEO_FRAMES, [str(user_id), label]):
                 await asyncio.sleep(0.05)
     except TimeoutError:
         raise AssertionError(f"no frames of {label}: {await inspect_call(window)}") from None
@@ -146,6 +147,7 @@ _INSPECT_DEVICES = """async folder => {
     videoType: video.type,
   };
 }"""
+"""A JavaScript function that returns the devices of the call."""
 
 
 async def inspect_devices(window: ChatWindow) -> dict[str, Any]:
@@ -195,14 +197,14 @@ class OpenCall:
         """Open the channel as a user, without joining."""
         user = self.users[name]
         window = ChatWindow(None, self.platform, user)
-        script = tone_microphone(self.hertz(window)) if self.has_tones else ""
+        script = tone_microphone_script(self.hertz(window)) if self.has_tones else ""
         opened = self.platform.open_window(user, self.path, init_script=script + init_script)
         return await self.stack.enter_async_context(opened)
 
     async def join(self, name: str, init_script: str = "") -> ChatWindow:
         """Open the channel as a user, join, and wait until all windows share one group."""
         window = await self.open(name, init_script)
-        await join(window)
+        await join_call(window)
         self.windows.append(window)
         await self.wait_connected()
         return window

@@ -40,7 +40,7 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
     ).ok()
     async with open_page(width) as page:
         await page.emulate_media(color_scheme=scheme)
-        # The conversation pages without scripts: the chat client has its own test.
+        # Conversation pages are shown without scripts: the chat client has its own test.
         await page.route("**/bootstrap.js", lambda route: route.abort())
 
         async def check_path(path: str) -> None:

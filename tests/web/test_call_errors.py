@@ -1,4 +1,4 @@
-"""Problems of calls in the chat client: each shows a notice that says what to do."""
+"""Problems of calls in the chat client: each shows a notice with the next step."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.web.chat import ChatPlatform
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
 
 
-def refuse(function: str, name: str = "NotAllowedError", message: str = "refused") -> str:
+def rejection_script(function: str, name: str = "NotAllowedError", message: str = "refused") -> str:
     """Return a script that makes a function of the browser reject with a DOMException."""
     return f"{function} = () => Promise.reject(new DOMException('{message}', '{name}'));"
 
@@ -16,7 +16,7 @@ def refuse(function: str, name: str = "NotAllowedError", message: str = "refused
 async def test_a_refused_microphone_is_explained_and_the_user_listens(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", later=["tom"]) as call:
         nora = call.windows[0]
-        tom = await call.join("tom", refuse("navigator.mediaDevices.getUserMedia"))
+        tom = await call.join("tom", rejection_script("navigator.mediaDevices.getUserMedia"))
         await tom.page.get_by_text(
             "The browser does not allow the microphone. Allow it in the site settings"
         ).wait_for()
@@ -28,14 +28,14 @@ async def test_a_refused_camera_and_screen_are_explained(call_platform: ChatPlat
     async with open_call(call_platform, "nora") as call:
         nora = call.windows[0]
         page = nora.page
-        await page.evaluate(f"() => {{ {refuse('navigator.mediaDevices.getUserMedia')} }}")
+        await page.evaluate(f"() => {{ {rejection_script('navigator.mediaDevices.getUserMedia')} }}")
         await call_button(nora, "Turn on camera").click()
         await page.get_by_text("The browser does not allow the camera.").wait_for()
         await call_button(nora, "Turn on camera").wait_for()
         # A user who closes the dialog of the browser knows it; a refusal of the system is explained.
-        await page.evaluate(f"() => {{ {refuse('navigator.mediaDevices.getDisplayMedia')} }}")
+        await page.evaluate(f"() => {{ {rejection_script('navigator.mediaDevices.getDisplayMedia')} }}")
         await call_button(nora, "Share screen").click()
-        by_system = refuse("navigator.mediaDevices.getDisplayMedia", message="Permission denied by system")
+        by_system = rejection_script("navigator.mediaDevices.getDisplayMedia", message="Permission denied by system")
         await page.evaluate(f"() => {{ {by_system} }}")
         await call_button(nora, "Share screen").click()
         await page.get_by_text("Your system blocks the screen for this browser.").wait_for()
@@ -46,7 +46,7 @@ async def test_tracks_that_cannot_be_sent_are_reported(call_platform: ChatPlatfo
     async with open_call(call_platform, "nora") as call:
         nora = call.windows[0]
         await nora.page.evaluate(
-            f"() => {{ {refuse('RTCRtpSender.prototype.replaceTrack', 'InvalidModificationError')} }}"
+            f"() => {{ {rejection_script('RTCRtpSender.prototype.replaceTrack', 'InvalidModificationError')} }}"
         )
         await call_button(nora, "Turn on camera").click()
         await nora.page.get_by_text("Your camera could not be sent.").wait_for()
@@ -57,7 +57,7 @@ async def test_tracks_that_cannot_be_sent_are_reported(call_platform: ChatPlatfo
 
 
 async def test_a_refused_speaker_is_replaced_by_the_default(call_platform: ChatPlatform) -> None:
-    script = refuse("HTMLMediaElement.prototype.setSinkId", "NotFoundError")
+    script = rejection_script("HTMLMediaElement.prototype.setSinkId", "NotFoundError")
     async with open_call(call_platform, "nora", "tom", has_tones=False, init_script=script) as call:
         nora = call.windows[0]
         await call_button(nora, "Voice settings").click()

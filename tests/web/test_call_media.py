@@ -107,7 +107,7 @@ async def test_another_microphone_and_speaker_are_used(call_platform: ChatPlatfo
         assert devices["sinkIds"] == [await speaker.input_value()]
 
 
-async def test_layouts_full_screen_and_picture_in_picture(call_platform: ChatPlatform) -> None:
+async def test_a_viewer_changes_layouts_full_screen_and_picture_in_picture(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", "tom") as call:
         nora, tom = call.windows
         page = tom.page

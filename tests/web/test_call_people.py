@@ -9,10 +9,10 @@ from tests.server.voice.private_caller import open_direct_channel
 from tests.web.calls import (
     call_button,
     inspect_call,
-    join,
+    join_call,
     open_call,
     open_options,
-    tone_microphone,
+    tone_microphone_script,
     wait_call,
     wait_silence,
     wait_tone,
@@ -23,8 +23,7 @@ from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
 
-# Keeps the sockets of the page to the voice server, so that a test can count and close them.
-KEEP_SOCKETS = """
+KEEP_SOCKETS_SCRIPT = """
 window.voiceSockets = [];
 window.WebSocket = class extends WebSocket {
   constructor(url) {
@@ -33,14 +32,15 @@ window.WebSocket = class extends WebSocket {
   }
 };
 """
+"""A script that stores the sockets of the page to the voice server, so that a test can count and close them."""
 
-# Returns the local ICE user name of the connection's candidates.
-ICE_USER_NAME = """async folder => {
+READ_ICE_USER_NAME = """async folder => {
   const { getCalls } = await import(`${folder}/voice/calls.js`);
   const { call } = getCalls(document.querySelector("hubbub-sidebar").context);
   const { report } = await call.statistics();
   return report.find(({ type }) => type === "transport").iceLocalUsernameFragment;
 }"""
+"""A JavaScript function that returns the local ICE user name of the connection's candidates."""
 
 
 async def test_a_listener_on_a_stage_asks_to_speak(call_platform: ChatPlatform) -> None:
@@ -79,7 +79,7 @@ async def test_a_moderator_mutes_moves_and_disconnects_with_the_options(call_pla
         await tom.page.get_by_text("You were moved to den.").wait_for()
         await nora.page.locator(".tile").filter(has_text="tom").wait_for(state="detached")
         # The member joins again.
-        await join(tom)
+        await join_call(tom)
         await call.wait_connected()
         await wait_tone(nora, tom.user.id, call.hertz(tom))
         await (await open_options(nora, "tom")).get_by_role("button", name="Disconnect").click()
@@ -102,9 +102,9 @@ async def test_a_declined_call_stops_ringing(call_platform: ChatPlatform) -> Non
     channel = await open_direct_channel(nora, tom)
     async with (
         call_platform.open_window(
-            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone(440)
+            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone_script(440)
         ) as nora_window,
-        call_platform.open_window(tom, "/app", init_script=tone_microphone(880)) as tom_window,
+        call_platform.open_window(tom, "/app", init_script=tone_microphone_script(880)) as tom_window,
     ):
         await nora_window.page.get_by_role("button", name="Start call").click()
         ringing = tom_window.page.get_by_role("dialog", name="Incoming call")
@@ -121,9 +121,9 @@ async def test_a_call_that_ends_before_the_answer_is_missed(call_platform: ChatP
     channel = await open_direct_channel(nora, tom)
     async with (
         call_platform.open_window(
-            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone(440)
+            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone_script(440)
         ) as nora_window,
-        call_platform.open_window(tom, "/app", init_script=tone_microphone(880)) as tom_window,
+        call_platform.open_window(tom, "/app", init_script=tone_microphone_script(880)) as tom_window,
     ):
         await nora_window.page.get_by_role("button", name="Start call").click()
         ringing = tom_window.page.get_by_role("dialog", name="Incoming call")
@@ -138,7 +138,7 @@ async def test_a_page_that_left_joins_again(call_platform: ChatPlatform) -> None
         nora, tom = call.windows
         for _ in range(2):
             await call.leave(tom)
-            await join(tom)
+            await join_call(tom)
             call.windows.append(tom)
             await call.wait_connected()
             await wait_tone(nora, tom.user.id, call.hertz(tom))
@@ -146,7 +146,7 @@ async def test_a_page_that_left_joins_again(call_platform: ChatPlatform) -> None
 
 
 async def test_a_cut_voice_socket_resumes(call_platform: ChatPlatform) -> None:
-    async with open_call(call_platform, "nora", "tom", init_script=KEEP_SOCKETS) as call:
+    async with open_call(call_platform, "nora", "tom", init_script=KEEP_SOCKETS_SCRIPT) as call:
         nora, tom = call.windows
         before = await inspect_call(nora)
         voice = call_platform.world.app.voice
@@ -167,7 +167,7 @@ async def test_a_cut_voice_socket_resumes(call_platform: ChatPlatform) -> None:
 
 
 async def test_a_session_that_cannot_be_resumed_joins_again(call_platform: ChatPlatform) -> None:
-    async with open_call(call_platform, "nora", "tom", init_script=KEEP_SOCKETS) as call:
+    async with open_call(call_platform, "nora", "tom", init_script=KEEP_SOCKETS_SCRIPT) as call:
         nora, tom = call.windows
         await nora.page.evaluate("() => window.voiceSockets.at(-1).close(4001)")
         await nora.wait_until("() => window.voiceSockets.length === 2")
@@ -179,10 +179,10 @@ async def test_a_session_that_cannot_be_resumed_joins_again(call_platform: ChatP
 async def test_another_network_restarts_ice(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", "tom") as call:
         nora, tom = call.windows
-        before = await nora.page.evaluate(ICE_USER_NAME, modules_url())
+        before = await nora.page.evaluate(READ_ICE_USER_NAME, modules_url())
         await nora.page.evaluate("() => window.dispatchEvent(new Event('online'))")
         async with asyncio.timeout(30):
-            while await nora.page.evaluate(ICE_USER_NAME, modules_url()) == before:
+            while await nora.page.evaluate(READ_ICE_USER_NAME, modules_url()) == before:
                 await asyncio.sleep(0.1)
         await call.wait_connected()
         await wait_tone(nora, tom.user.id, call.hertz(tom))

@@ -9,8 +9,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
 
 SCREEN_HERTZ = 1760
 
-# Shares a green picture with a tone instead of a screen.
-SCREEN_WITH_SOUND = f"""
+SCREEN_WITH_SOUND_SCRIPT = f"""
 navigator.mediaDevices.getDisplayMedia = async () => {{
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 160;
@@ -28,6 +27,7 @@ navigator.mediaDevices.getDisplayMedia = async () => {{
   return new MediaStream([...canvas.captureStream(15).getTracks(), window.screenAudioTrack]);
 }};
 """
+"""A script that makes the browser share a green picture with a tone instead of a screen."""
 
 
 async def test_a_sound_of_the_soundboard_plays_for_every_participant(call_platform: ChatPlatform) -> None:
@@ -53,7 +53,7 @@ async def test_a_sound_of_the_soundboard_plays_for_every_participant(call_platfo
 
 
 async def test_a_screen_is_shared_with_its_sound(call_platform: ChatPlatform) -> None:
-    async with open_call(call_platform, "nora", "tom", init_script=SCREEN_WITH_SOUND) as call:
+    async with open_call(call_platform, "nora", "tom", init_script=SCREEN_WITH_SOUND_SCRIPT) as call:
         nora, tom = call.windows
         # With push to talk, only the sound of the screen is sent.
         await call_button(nora, "Voice settings").click()

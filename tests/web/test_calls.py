@@ -1,4 +1,4 @@
-"""Calls in the chat client: pages and native clients hear each other through end-to-end encryption."""
+"""Calls in the chat client: pages and native clients exchange end-to-end encrypted audio."""
 
 import asyncio
 from array import array
@@ -15,7 +15,7 @@ from tests.sdk.audio import Tone, tone_share
 from tests.server.voice.caller import Caller
 from tests.server.voice.encrypted_caller import EncryptedCaller
 from tests.server.voice.private_caller import open_direct_channel
-from tests.web.calls import inspect_call, join, tone_microphone, wait_call, wait_tone
+from tests.web.calls import inspect_call, join_call, tone_microphone_script, wait_call, wait_tone
 from tests.web.chat import ChatPlatform
 from tests.world import befriend
 
@@ -31,11 +31,11 @@ async def test_two_pages_exchange_audio(call_platform: ChatPlatform) -> None:
     lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     path = f"/app/channels/{guild.id}/{lounge}"
     async with (
-        call_platform.open_window(nora, path, init_script=tone_microphone(440)) as nora_window,
-        call_platform.open_window(tom, path, init_script=tone_microphone(880)) as tom_window,
+        call_platform.open_window(nora, path, init_script=tone_microphone_script(440)) as nora_window,
+        call_platform.open_window(tom, path, init_script=tone_microphone_script(880)) as tom_window,
     ):
-        await join(nora_window)
-        await join(tom_window)
+        await join_call(nora_window)
+        await join_call(tom_window)
         nora_call, tom_call = await wait_call(nora_window, tom.id), await wait_call(tom_window, nora.id)
         assert len(nora_call["privacyCode"].replace(" ", "")) == 30
         assert nora_call["privacyCode"] == tom_call["privacyCode"]
@@ -56,9 +56,9 @@ async def test_a_page_and_a_native_client_exchange_audio(call_platform: ChatPlat
     native = Caller(world, await (await world.bot(guild)).connect(), guild)
     bot = EncryptedCaller(native, lounge)
     await bot.join_and_connect()
-    window_options: dict[str, Any] = {"init_script": tone_microphone(440)}
+    window_options: dict[str, Any] = {"init_script": tone_microphone_script(440)}
     async with call_platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}", **window_options) as window:
-        await join(window)
+        await join_call(window)
         call = await wait_call(window, native.actor.id)
         assert call["privacyCode"].replace(" ", "") == bot.dave_session.voice_privacy_code.replace(" ", "")
         sending = asyncio.create_task(send_tone(bot, 1000))
@@ -108,14 +108,14 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
     async with (
         call_platform.open_window(nora, f"/app/channels/{guild.id}/{guild.general}") as nora_window,
         call_platform.open_window(
-            tom, f"/app/channels/{guild.id}/{lounge}", init_script=tone_microphone(880)
+            tom, f"/app/channels/{guild.id}/{lounge}", init_script=tone_microphone_script(880)
         ) as tom_window,
     ):
         page = nora_window.page
         await page.get_by_role("link", name="lounge").click()
         bar = page.locator("hubbub-sidebar").get_by_role("group", name="Voice")
         await bar.get_by_text("Voice connected").wait_for()
-        await join(tom_window)
+        await join_call(tom_window)
         await wait_call(nora_window, tom.id)
 
         # Participants, the speaking user, and marks.
@@ -149,9 +149,9 @@ async def test_a_friend_is_called_and_accepts(call_platform: ChatPlatform) -> No
     channel = await open_direct_channel(nora, tom)
     async with (
         call_platform.open_window(
-            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone(440)
+            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone_script(440)
         ) as nora_window,
-        call_platform.open_window(tom, "/app", init_script=tone_microphone(880)) as tom_window,
+        call_platform.open_window(tom, "/app", init_script=tone_microphone_script(880)) as tom_window,
     ):
         await nora_window.page.get_by_role("button", name="Start call").click()
         await tom_window.page.get_by_role("dialog", name="Incoming call").get_by_role("button", name="Accept").click()

@@ -185,7 +185,7 @@ async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages
 async def test_a_page_that_slept_detects_its_dead_connection(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    is_dead: list[bool] = []  # One entry per connection.
+    is_dead: list[bool] = []  # The list has one entry per connection.
 
     def forward(client_socket: Any) -> None:
         """Forward the messages of a connection in both directions until it is dead."""
@@ -342,7 +342,7 @@ async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) 
         await keyboard.press("Enter")
         await nora_window.wait_message("typed")
 
-        # Back into the messages: one tab stop for all of them, then the arrow keys.
+        # The messages are one tab stop; the arrow keys move between them.
         await page.locator(".message", has_text="typed").focus()
         await keyboard.press("ArrowUp")
         await keyboard.press("ArrowUp")

@@ -43,7 +43,7 @@ async def test_members_of_a_suspended_guild_see_the_reason(platform: ChatPlatfor
         await window.page.locator("textarea.compose").wait_for()
 
 
-async def test_the_dialog_says_that_guilds_cannot_be_created(platform: ChatPlatform) -> None:
+async def test_the_dialog_explains_that_guilds_cannot_be_created(platform: ChatPlatform) -> None:
     ann = await create_operator(platform.world, "ann")
     nora = await platform.world.user("nora")
     body = {"enabled": False, "message": "Ask an operator."}

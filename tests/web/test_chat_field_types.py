@@ -54,7 +54,7 @@ async def respond(
     (await app_guild.world.request("POST", path, json=body)).ok()
 
 
-async def choose(window: ChannelWindow, container: Any, label: str, *names: str) -> None:
+async def choose_values(window: ChannelWindow, container: Any, label: str, *names: str) -> None:
     """Choose values in the picker with this label. The first value closes a picker for one value; Escape closes others."""
     await container.get_by_role("button", name=label).click()
     for name in names:
@@ -78,14 +78,14 @@ async def test_every_type_of_option_can_be_filled_in(app_guild: AppGuild) -> Non
         await form.get_by_label("word").fill("<b>bold</b>")
         await form.get_by_label("whole").fill("seven")
         await form.get_by_label("part").fill("2,5")
-        await choose(window, form, "yes", "False")
-        await choose(window, form, "user", "alice")
+        await choose_values(window, form, "yes", "False")
+        await choose_values(window, form, "user", "alice")
         # Only values that the command accepts are offered.
         await form.get_by_role("button", name="place").click()
         assert await window.page.get_by_role("option").all_inner_texts() == ["General"]
         await window.page.get_by_role("option").click()
-        await choose(window, form, "rank", "bakers")
-        await choose(window, form, "either", "bakers")
+        await choose_values(window, form, "rank", "bakers")
+        await choose_values(window, form, "either", "bakers")
 
         # Text is not a number: the error is at the field, and no interaction is sent.
         await form.get_by_role("button", name="Run").click()
@@ -137,18 +137,18 @@ async def test_every_type_of_select_and_a_premium_button_can_be_used(app_guild: 
         assert "bakers" in await row.get_by_role("button", name="Mentionable").inner_text()
 
         # Several values are submitted when the list closes, a single one at once.
-        await choose(window, row, "Ranks", "bakers", "@everyone")
+        await choose_values(window, row, "Ranks", "bakers", "@everyone")
         interaction = await next_interaction(interactions)
         assert (interaction["data"]["custom_id"], set(interaction["data"]["values"])) == (
             "roles",
             {str(bakers), str(app_guild.guild.id)},
         )
         await respond(app_guild, interaction, InteractionCallbackType.DEFERRED_UPDATE_MESSAGE)
-        await choose(window, row, "Mentionable", "alice")
+        await choose_values(window, row, "Mentionable", "alice")
         interaction = await next_interaction(interactions)
         assert list(interaction["data"]["resolved"]["users"]) == [str(app_guild.alice.id)]
         await respond(app_guild, interaction, InteractionCallbackType.DEFERRED_UPDATE_MESSAGE)
-        await choose(window, row, "Places", "General")
+        await choose_values(window, row, "Places", "General")
         interaction = await next_interaction(interactions)
         assert list(interaction["data"]["resolved"]["channels"]) == [str(app_guild.guild.channels["General"])]
         await respond(app_guild, interaction, InteractionCallbackType.DEFERRED_UPDATE_MESSAGE)

@@ -21,7 +21,7 @@ from tests.world import Actor, befriend, wait_until
 expect = pytest.importorskip("playwright.async_api").expect
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-REFUSED = "WebSocket connection to 'ws://127.0.0.1"
+REFUSED_CONNECTION_ERROR = "WebSocket connection to 'ws://127.0.0.1"
 """Console error of a port without an agent."""
 
 
@@ -86,7 +86,7 @@ async def test_joining_from_an_invite_reaches_the_game_on_this_computer(
         platform.open_window(nora, await dm_path(nora, mary.id), width=width) as window,
     ):
         # Agents of other tests may use the first ports; they reject pages of this platform.
-        window.expected_errors = (REFUSED,)
+        window.expected_errors = (REFUSED_CONNECTION_ERROR,)
         await mary.client.send_activity_invite(nora.id, "")
         card = invite_cards(window)
         await expect(card).to_contain_text("mary invited you to play.")
@@ -134,7 +134,7 @@ async def test_a_connected_game_gets_the_accepted_invite_without_an_agent(platfo
     path = await dm_path(nora, mary.id)
 
     async with platform.open_window(nora, path) as window:
-        window.expected_errors = (REFUSED,)
+        window.expected_errors = (REFUSED_CONNECTION_ERROR,)
         await mary.client.send_activity_invite(nora.id, "")
         await invite_cards(window).get_by_role("button", name="Join").click()
         dialog = window.page.get_by_role("dialog", name="Join in Puddle")
@@ -169,7 +169,7 @@ async def test_a_join_request_is_accepted_in_the_chat_client(
         platform.open_window(nora, path) as guest,
         platform.open_window(mary.user, mary_path) as host,
     ):
-        guest.expected_errors = (REFUSED,)
+        guest.expected_errors = (REFUSED_CONNECTION_ERROR,)
         await guest.page.locator(".view-title").get_by_role("button", name="Playing Puddle").click()
         await guest.page.get_by_role("dialog").get_by_role("button", name="Ask to join").click()
         await expect(invite_cards(guest)).to_contain_text("You asked to join.")
@@ -218,7 +218,7 @@ async def test_friends_join_an_open_party_and_are_invited_from_the_profile(
         platform.open_window(nora, path) as guest,
         platform.open_window(mary.user, "/app") as host,
     ):
-        guest.expected_errors = (REFUSED,)
+        guest.expected_errors = (REFUSED_CONNECTION_ERROR,)
         await guest.page.locator(".view-title").get_by_role("button", name="Playing Puddle").click()
         await guest.page.get_by_role("dialog").get_by_role("button", name="Join").click()
         assert await joined.next() == "let-me-in"

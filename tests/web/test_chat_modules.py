@@ -23,13 +23,13 @@ MODULES_FOLDER = static_files.STATIC_FOLDER / "app"
 SCRIPTS = sorted(MODULES_FOLDER.rglob("*.js"))
 MODULE_LINES_MAX = 400
 STORAGE_MODULE = MODULES_FOLDER / "network/browser_storage.js"
-STORAGE = re.compile(r"localStorage|sessionStorage|indexedDB|document\.cookie")
-"""Access to data that the browser keeps; one module has it (decisions/0121)."""
-# Constructs that could turn text into markup, script or style; no module needs them.
+STORAGE_ACCESS = re.compile(r"localStorage|sessionStorage|indexedDB|document\.cookie")
+"""Pattern of accesses to data that the browser stores; only one module has them (decisions/0121)."""
 UNSAFE_CONSTRUCTS = re.compile(
     r"\.(innerHTML|outerHTML|srcdoc|cssText)\b|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
     r"|createContextualFragment|setAttribute\(\"(style|on)"
 )
+"""Pattern of constructs that could turn text into markup, script or style; no module needs them."""
 
 
 def modules_url() -> str:
@@ -37,18 +37,18 @@ def modules_url() -> str:
     return static_files.ClientFiles()("main.js").rpartition("/")[0]
 
 
-# Parses every module in one Node process, without running it.
-PARSE = """import { readFileSync } from "node:fs";
+PARSE_SCRIPT = """import { readFileSync } from "node:fs";
 import vm from "node:vm";
 for (const path of JSON.parse(readFileSync(0, "utf8"))) {
   try { new vm.SourceTextModule(readFileSync(path, "utf8"), { identifier: path }); }
   catch (error) { console.log(`${path}: ${error}`); }
 }"""
+"""A Node program that parses every module without running it, and prints the syntax errors."""
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine")
 def test_every_module_is_valid_strict_mode_code() -> None:
-    command = ["node", "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", PARSE]
+    command = ["node", "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", PARSE_SCRIPT]
     names = json.dumps([str(script) for script in SCRIPTS])
     result = subprocess.run(command, input=names, capture_output=True, text=True, check=True)
     assert result.stdout == ""
@@ -60,7 +60,7 @@ def test_a_module_is_short_documented_and_avoids_unsafe_constructs(script: Path)
     assert len(text.splitlines()) <= MODULE_LINES_MAX or script.parent.name == "generated"
     assert text.startswith(("/**", "// "))
     assert UNSAFE_CONSTRUCTS.findall(text) == []
-    assert script == STORAGE_MODULE or STORAGE.findall(text) == []
+    assert script == STORAGE_MODULE or STORAGE_ACCESS.findall(text) == []
 
 
 async def test_modules_are_served_as_immutable_under_a_versioned_url(platform: ChatPlatform) -> None:

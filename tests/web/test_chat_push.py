@@ -304,7 +304,9 @@ async def test_a_user_without_input_or_focus_is_away(platform: ChatPlatform) -> 
         ("Object.defineProperty(window, 'isSecureContext', { get: () => false })", "served over HTTPS"),
     ],
 )
-async def test_the_screen_says_why_a_browser_cannot_subscribe(platform: ChatPlatform, script: str, text: str) -> None:
+async def test_the_screen_explains_why_a_browser_cannot_subscribe(
+    platform: ChatPlatform, script: str, text: str
+) -> None:
     nora = await platform.world.user("nora")
     async with platform.open_window(nora, init_script=script) as window:
         switch = await open_notifications(window)
@@ -313,7 +315,7 @@ async def test_the_screen_says_why_a_browser_cannot_subscribe(platform: ChatPlat
         assert await accessibility_problems(window) == []
 
 
-async def test_a_browser_without_a_push_service_says_so(platform: ChatPlatform) -> None:
+async def test_the_screen_reports_a_browser_without_a_push_service(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     script = "PushManager.prototype.subscribe = async () => { throw new DOMException('no service', 'AbortError'); }"
     async with platform.open_window(nora, init_script=script) as window:
@@ -324,7 +326,7 @@ async def test_a_browser_without_a_push_service_says_so(platform: ChatPlatform) 
         assert not await switch.is_checked()
 
 
-async def test_the_screen_says_that_the_operator_disabled_push_notifications(open_page: OpenPage) -> None:
+async def test_the_screen_reports_that_the_operator_disabled_push_notifications(open_page: OpenPage) -> None:
     async with run_platform(open_page, small_config(push=PushConfig(enabled=False))) as platform:
         nora = await platform.world.user("nora")
         async with platform.open_window(nora) as window:

@@ -138,7 +138,7 @@ async def test_the_users_of_each_reaction_are_listed(platform: ChatPlatform, wid
         ).to_have_count(2)
         await page.keyboard.press("Escape")
         await expect(dialog).to_be_hidden()
-        # By keyboard: the context menu key on a reaction, and the menu of the message.
+        # The keyboard opens the list with the context menu key on a reaction, and with the menu of the message.
         await reaction.focus()
         await reaction.press("Shift+F10")
         await expect(dialog).to_be_visible()

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
 
 
-def file(name: str, data: bytes, media_type: str = "image/png") -> Any:
+def input_file(name: str, data: bytes, media_type: str = "image/png") -> Any:
     """Return a file for a file input."""
     return {"name": name, "mimeType": media_type, "buffer": data}
 
@@ -48,7 +48,7 @@ async def test_an_emoji_is_added_renamed_and_deleted_and_another_member_sees_it(
 
         # The limit of the size is checked before the upload.
         chooser = dialog.locator("input[type=file]")
-        await chooser.set_input_files(file("large.png", b"\0" * (EMOJI_BYTES_MAX + 1)))
+        await chooser.set_input_files(input_file("large.png", b"\0" * (EMOJI_BYTES_MAX + 1)))
         await dialog.get_by_role("alert").filter(has_text="The limit is 256 KB.").wait_for()
         # A missing image is reported at its field.
         nora_window.expected_errors = ("Failed to load resource",)
@@ -57,7 +57,7 @@ async def test_an_emoji_is_added_renamed_and_deleted_and_another_member_sees_it(
         await dialog.get_by_role("alert").filter(has_text="required").wait_for()
 
         await dialog.get_by_label("Name", exact=True).fill("")
-        await chooser.set_input_files(file("Happy cat.png", media.png(64, 64)))
+        await chooser.set_input_files(input_file("Happy cat.png", media.png(64, 64)))
         await dialog.get_by_role("img", name="Preview").wait_for()
         assert await dialog.get_by_label("Name", exact=True).input_value() == "Happy_cat"
         await choose_in_picker(dialog, "Roles", "Crew")
@@ -136,11 +136,11 @@ async def test_a_sticker_is_added_edited_and_deleted_and_another_member_sees_it(
         # The API reports a wrong type without a field; the dialog shows it at the file.
         nora_window.expected_errors = ("Failed to load resource",)
         chooser = dialog.locator("input[type=file]")
-        await chooser.set_input_files(file("wave.jpg", media.jpeg(), "image/jpeg"))
+        await chooser.set_input_files(input_file("wave.jpg", media.jpeg(), "image/jpeg"))
         await dialog.get_by_role("button", name="Add", exact=True).click()
         await dialog.get_by_role("alert").wait_for()
 
-        await chooser.set_input_files(file("wave.png", media.png(320, 320)))
+        await chooser.set_input_files(input_file("wave.png", media.png(320, 320)))
         await dialog.get_by_role("img", name="Preview").wait_for()
         await dialog.get_by_label("Description").fill("x")
         await dialog.get_by_role("button", name="Add", exact=True).click()
@@ -184,11 +184,11 @@ async def test_a_sound_is_added_played_edited_and_deleted_and_another_member_see
 
         nora_window.expected_errors = ("Failed to load resource", "NotSupportedError")
         chooser = dialog.locator("input[type=file]")
-        await chooser.set_input_files(file("honk.ogg", b"not a sound", "audio/ogg"))
+        await chooser.set_input_files(input_file("honk.ogg", b"not a sound", "audio/ogg"))
         assert await dialog.get_by_label("Name", exact=True).input_value() == "honk"
         await dialog.get_by_role("button", name="Add", exact=True).click()
         await dialog.get_by_role("alert").wait_for()
-        await chooser.set_input_files(file("honk.ogg", media.ogg(), "audio/ogg"))
+        await chooser.set_input_files(input_file("honk.ogg", media.ogg(), "audio/ogg"))
         await dialog.get_by_label("Volume").fill("0.5")
         await dialog.get_by_role("button", name="Choose emoji").click()
         await page.get_by_label("Search emoji").fill("fire")

@@ -19,7 +19,7 @@ async def add_command(bot: Actor, guild: Guild, name: str) -> Any:
     return (await bot.post(path, json={"name": name, "description": f"Runs {name}"})).ok()
 
 
-async def permissions_of(bot: Actor, guild: Guild, target: str) -> Any:
+async def fetch_permissions(bot: Actor, guild: Guild, target: str) -> Any:
     """Return the permissions of a command or application, sorted by type."""
     path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands/permissions"
     found = {entry["id"]: entry["permissions"] for entry in (await bot.get(path)).ok()}
@@ -52,7 +52,7 @@ async def test_permissions_of_a_command_are_set_and_another_manager_sees_them(pl
         await choose_in_picker(page, "Add channel", "staff")
         await save_changes(settings)
         role, user, channel = CommandPermissionType
-        assert await permissions_of(bot, guild, command["id"]) == sorted(
+        assert await fetch_permissions(bot, guild, command["id"]) == sorted(
             [
                 {"id": str(guild.id), "type": role, "permission": False},
                 {"id": str(crew), "type": role, "permission": True},

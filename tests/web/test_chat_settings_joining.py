@@ -12,7 +12,7 @@ from tests.world import Actor, Guild
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-FORM = {
+JOIN_FORM = {
     "enabled": True,
     "manual_approval": True,
     "form_fields": [
@@ -88,7 +88,7 @@ async def test_join_requests_are_reviewed(platform: ChatPlatform) -> None:
     ):
         settings = await open_settings(window, "Join requests")
         await settings.get_by_text("There are no requests, because new members need no approval.").wait_for()
-        (await nora.patch(f"/guilds/{guild.id}/member-verification", json=FORM)).ok()
+        (await nora.patch(f"/guilds/{guild.id}/member-verification", json=JOIN_FORM)).ok()
         await settings.get_by_text("There are no requests with this status.").wait_for()
         tom_settings = await open_settings(tom_window, "Join requests")
 

@@ -163,7 +163,7 @@ async def give_role(guild: Guild, actor: Actor, name: str) -> None:
     await guild.add_role(actor, int((await find_role(guild, name))["id"]))
 
 
-async def test_roles_above_the_highest_role_are_locked_and_say_why(platform: ChatPlatform) -> None:
+async def test_roles_above_the_highest_role_are_locked_with_a_reason(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await guild.role("Captain")

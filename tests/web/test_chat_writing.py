@@ -110,7 +110,7 @@ async def add_sticker(owner: Actor, guild: Guild, name: str) -> None:
     (await owner.post(f"/guilds/{guild.id}/stickers", data=form)).ok()
 
 
-def files_of(*names: str) -> list[dict[str, Any]]:
+def image_files(*names: str) -> list[dict[str, Any]]:
     """Return image files to choose in a file field."""
     return [{"name": name, "mimeType": "image/png", "buffer": png(64, 48)} for name in names]
 
@@ -124,7 +124,7 @@ async def test_files_are_ordered_described_and_marked_as_spoilers(platform: Chat
         platform.open_window(tom, general_path(guild)) as tom_window,
     ):
         page = window.page
-        await page.set_input_files("input[type=file]", files_of("one.png", "two.png", "three.png", "four.png"))
+        await page.set_input_files("input[type=file]", image_files("one.png", "two.png", "three.png", "four.png"))
         entries = page.get_by_role("list", name="Files to send").get_by_role("listitem")
         await expect(entries).to_have_count(4)
         await page.get_by_role("button", name="Move three.png", exact=True).focus()
@@ -166,7 +166,7 @@ async def test_a_file_that_is_too_large_is_explained_before_sending(open_page: O
         guild = await platform.world.guild(nora)
         async with platform.open_window(nora, general_path(guild)) as window:
             large = {"name": "film.bin", "mimeType": "application/octet-stream", "buffer": bytes(1_200_000)}
-            await window.page.set_input_files("input[type=file]", [large, *files_of("cat.png")])
+            await window.page.set_input_files("input[type=file]", [large, *image_files("cat.png")])
             await window.page.get_by_text(
                 "film.bin is too large (1.2 MB). You can send files of up to 1 MB here."
             ).wait_for()
@@ -374,7 +374,7 @@ async def test_the_parts_of_the_composer_are_accessible(platform: ChatPlatform, 
             found = [problem for problem in await page.evaluate(AUDIT) if not problem.startswith("landmark")]
             problems.extend(f"{name}: {problem}" for problem in found)
 
-        await page.set_input_files("input[type=file]", files_of("one.png", "two.png"))
+        await page.set_input_files("input[type=file]", image_files("one.png", "two.png"))
         await page.get_by_role("textbox", name="Alt text of two.png").wait_for()
         await window.composer.fill("text")
         await window.composer.press("Control+a")

@@ -55,7 +55,7 @@ async def sign_in(page: Any, world: World, name: str = "alice") -> Actor:
     return user
 
 
-async def click(page: Any, name: str) -> None:
+async def click_and_wait(page: Any, name: str) -> None:
     """Click a button and wait for the next page."""
     async with page.expect_navigation():
         await page.get_by_role("button", name=name, exact=True).click()
@@ -65,7 +65,7 @@ async def create_app(page: Any, world: World, name: str) -> str:
     """Create an application in the portal and return its ID."""
     await page.goto(f"{world.url}/developers")
     await page.get_by_label("Name").fill(name)
-    await click(page, "Create application")
+    await click_and_wait(page, "Create application")
     await page.get_by_text(f"{name} was created.").wait_for()
     application_id: str = page.url.rpartition("/")[2]
     return application_id
@@ -85,11 +85,11 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
 
         # A bot, whose token is shown once.
         await page.goto(f"{portal_url}/bot")
-        await click(page, "Add a bot")
+        await click_and_wait(page, "Add a bot")
         first_token = await page.locator("dd .secret").inner_text()
         await page.get_by_role("link", name="I copied it").click()
         assert first_token not in await page.content()
-        await click(page, "Reset token")
+        await click_and_wait(page, "Reset token")
         token = await page.locator("dd .secret").inner_text()
         bot = Actor(world, int(application_id), token, "Lighthouse", bot=True, application_id=int(application_id))
         session = await bot.connect(Intents.GUILDS)
@@ -99,7 +99,7 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         await page.goto(f"{portal_url}/bot")
         await page.get_by_text("1 of 10,000").or_(page.get_by_text("0 of 10,000")).wait_for()
         await page.get_by_label("MESSAGE_CONTENT").check()
-        await click(page, "Save intents")
+        await click_and_wait(page, "Save intents")
         await page.get_by_text("The change applies when the bot reconnects.").wait_for()
         assert await page.get_by_label("MESSAGE_CONTENT").is_checked()
         assert (await alice.get(f"/applications/{application_id}")).ok()[
@@ -110,12 +110,12 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         await page.goto(f"{portal_url}/oauth2")
         field = page.get_by_label("Redirect URI")
         await field.fill("javascript:alert(1)")
-        await click(page, "Add redirect")
+        await click_and_wait(page, "Add redirect")
         assert await field.get_attribute("aria-invalid") == "true"
         description_ids = (await field.get_attribute("aria-describedby")).split()
         assert "Not a valid redirect URI" in await page.locator(f"#{description_ids[-1]}").inner_text()
         await field.fill(REDIRECT_URI)
-        await click(page, "Add redirect")
+        await click_and_wait(page, "Add redirect")
         await page.get_by_role("button", name=f"Remove {REDIRECT_URI}").wait_for()
 
         # A webhook URL that accepts any signature is rejected, and accepted once it verifies signatures.
@@ -124,10 +124,10 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         await page.goto(f"{portal_url}/webhooks")
         await page.get_by_label("URL (optional)").fill(receiver.events_url)
         await page.get_by_label("Application deauthorized").check()
-        await click(page, "Verify and save")
+        await click_and_wait(page, "Verify and save")
         await page.locator("#error-event_webhooks_url").wait_for()
         receiver.accept_invalid_signatures = False
-        await click(page, "Verify and save")
+        await click_and_wait(page, "Verify and save")
         await page.get_by_text("Endpoint verified and saved.").wait_for()
         assert await page.get_by_label("URL (optional)").input_value() == receiver.events_url
 
@@ -135,13 +135,13 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         await page.goto(f"{portal_url}/identity")
         await page.get_by_label("Provider", exact=True).select_option("STEAM")
         await page.get_by_label("Client IDs").fill("480")
-        await click(page, "Verify and save")
+        await click_and_wait(page, "Verify and save")
         await page.get_by_role("button", name="Remove Steam").wait_for()
 
         # The application is deleted.
         await page.goto(portal_url)
         await page.get_by_label("to confirm").fill("Lighthouse")
-        await click(page, "Delete application")
+        await click_and_wait(page, "Delete application")
         await page.get_by_text("Lighthouse was deleted.").wait_for()
         assert await session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
     assert [text for text in console_lines if "Content Security Policy" in text] == []
@@ -154,7 +154,7 @@ async def test_an_authorize_url_is_built_by_keyboard_and_opens_the_consent_page(
         await sign_in(page, portal_world)
         application_id = await create_app(page, portal_world, "Lighthouse")
         await page.goto(f"{portal_world.url}/developers/{application_id}/bot")
-        await click(page, "Add a bot")
+        await click_and_wait(page, "Add a bot")
         await page.goto(f"{portal_world.url}/developers/{application_id}/oauth2")
         await page.get_by_label("bot", exact=True).focus()
         await page.keyboard.press("Space")
@@ -177,15 +177,15 @@ async def test_images_are_uploaded(portal_world: World, open_page: OpenPage) -> 
         application_id = await create_app(page, portal_world, "Lighthouse")
         portal_url = f"{portal_world.url}/developers/{application_id}"
         await page.set_input_files("#field-icon", image_file)
-        await click(page, "Save")
+        await click_and_wait(page, "Save")
         await page.get_by_text("Saved.").wait_for()
         await page.goto(f"{portal_url}/pictures")
         await page.fill("#field-emoji_name", "beam")
         await page.set_input_files("#field-emoji_image", image_file)
-        await click(page, "Add emoji")
+        await click_and_wait(page, "Add emoji")
         await page.fill("#field-art_name", "Tower")
         await page.set_input_files("#field-art_image", image_file)
-        await click(page, "Add art")
+        await click_and_wait(page, "Add art")
 
         await page.get_by_role("button", name="Delete tower").wait_for()
         images = page.locator(".gallery img")
@@ -227,9 +227,9 @@ async def test_every_portal_page_is_accessible(
         await page.goto(f"{portal_world.url}/developers/{application_id}/oauth2?scope=bot&scope=identify")
         await record_problems(page, problems, "authorize URL")
         await page.get_by_label("Redirect URI").fill("nowhere")
-        await click(page, "Add redirect")
+        await click_and_wait(page, "Add redirect")
         await record_problems(page, problems, "rejected")
-        await click(page, "Reset secret")
+        await click_and_wait(page, "Reset secret")
         await record_problems(page, problems, "secret")
 
     assert problems == []
