@@ -103,7 +103,7 @@ async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
 async def test_mail_is_in_the_language_of_its_recipient(mail_world: World) -> None:
     body = {"username": "mary", "password": PASSWORD, "email": MARY, "locale": "de"}
     session = (await mail_world.request("POST", "/auth/register", json=body)).ok()
-    mail = await newest_mail(mail_world, MARY, "Bestätige")
+    mail = await read_newest_mail(mail_world, MARY, "Bestätige")
 
     assert "mary" in mail.text
     assert '<html lang="de" dir="ltr">' in mail.html
@@ -111,7 +111,7 @@ async def test_mail_is_in_the_language_of_its_recipient(mail_world: World) -> No
     mary = Actor(mail_world, int(session["user_id"]), session["token"], "mary")
     (await mary.patch("/users/@me", json={"locale": "es-419"})).ok()
     (await request_reset(mail_world)).ok()
-    assert '<html lang="es-419" dir="ltr">' in (await mails(mail_world))[-1].html
+    assert '<html lang="es-419" dir="ltr">' in (await read_mails(mail_world))[-1].html
 
 
 async def test_a_registration_with_an_unknown_locale_is_rejected(mail_world: World) -> None:

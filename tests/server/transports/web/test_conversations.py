@@ -316,7 +316,7 @@ async def test_a_form_that_cannot_be_decompressed_is_an_error_of_the_client(worl
     guild = await world.guild(alice)
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Content-Encoding": encoding}
 
-    response = await browser_of(alice).request("POST", page_path(guild), headers=headers, data=b"content=hello")
+    response = await sign_in_browser(alice).request("POST", page_path(guild), headers=headers, data=b"content=hello")
 
     assert response.status == 400
 
