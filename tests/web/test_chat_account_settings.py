@@ -128,7 +128,7 @@ async def test_appearance_applies_at_once_on_all_devices_and_before_the_first_pa
         assert color == "rgb(236, 231, 220)"
         response = await window.page.request.get(f"{platform.url}/app")
         assert (
-            '<html lang="en" data-theme="dark" data-density="compact" data-font-scale="125" data-motion="reduced">'
+            '<html lang="en" dir="ltr" data-theme="dark" data-density="compact" data-font-scale="125" data-motion="reduced">'
             in (await response.text())
         )
 

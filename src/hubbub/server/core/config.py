@@ -56,8 +56,7 @@ Count = Annotated[int, Meta(ge=0)]
 GivenSettings = dict[str, tuple[Any, str]]
 """The raw value of each given setting by its key, with its source for error messages, such as `environment HUBBUB_PORT`."""
 
-# A Kubernetes service named "hubbub" adds variables of these forms to the environment of every container in its
-# namespace.
+# A Kubernetes service named "hubbub" adds variables of these forms to every container of its namespace.
 _SERVICE_LINK_PATTERN = re.compile(r"HUBBUB(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
 
 

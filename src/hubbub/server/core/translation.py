@@ -310,5 +310,5 @@ def _formats_locale(language: Language) -> "Locale":
 
 
 def template_functions() -> Mapping[str, Any]:
-    """Return the functions that `install_gettext_callables` of a Jinja environment takes."""
+    """Return the functions for templates, as arguments of the method of a Jinja environment that installs them."""
     return {"gettext": gettext, "ngettext": ngettext, "newstyle": True}

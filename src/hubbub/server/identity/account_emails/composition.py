@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -15,26 +15,45 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from hubbub.server.core import translation
 from hubbub.server.core.config import Config
 from hubbub.server.core.mail import Mail
+from hubbub.server.core.translation import Language
 
 FOLDER: Final = Path(__file__).parent / "templates"
 
 Form = Literal["txt", "html"]
 
 
-def compose(config: Config, template: str, to: str, locale: str, **values: str) -> Mail:
-    """Render a template in the language of a recipient's locale. `values` are the variables of the template."""
+class Draft(NamedTuple):
+    """A mail that is not rendered yet."""
+
+    config: Config
+    template: str
+    to: str
+    language: Language
+    """Language of the recipient."""
+    values: Mapping[str, str]
+    """Variables of the template."""
+
+
+def draft(config: Config, template: str, to: str, locale: str, **values: str) -> Draft:
+    """Return a mail in the language of a recipient's locale. `values` are the variables of the template."""
     language = translation.find_language(locale) or translation.find_language(config.web.default_locale)
-    with translation.use_language(language or translation.ENGLISH):
-        return _render(config, template, to, values)
+    return Draft(config, template, to, language or translation.ENGLISH, values)
 
 
-def _render(config: Config, template: str, to: str, values: Mapping[str, str]) -> Mail:
-    context = {**values, "web_url": config.web_url, "host": urlsplit(config.web_url).netloc}
-    text_template = _environment("txt").get_template(f"{template}.jinja")
+def compose(draft: Draft) -> Mail:
+    """Render a mail as plain text and as HTML."""
+    with translation.use_language(draft.language):
+        return _render(draft)
+
+
+def _render(draft: Draft) -> Mail:
+    web_url = draft.config.web_url
+    context = {**draft.values, "web_url": web_url, "host": urlsplit(web_url).netloc}
+    text_template = _environment("txt").get_template(f"{draft.template}.jinja")
     subject = "".join(text_template.blocks["subject"](text_template.new_context(context)))
     text = text_template.render(context)
-    html = _environment("html").get_template(f"{template}.jinja").render(context)
-    return Mail(to=to, subject=" ".join(subject.split()), text=text, html=html)
+    html = _environment("html").get_template(f"{draft.template}.jinja").render(context)
+    return Mail(to=draft.to, subject=" ".join(subject.split()), text=text, html=html)
 
 
 @cache

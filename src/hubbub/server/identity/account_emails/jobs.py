@@ -1,19 +1,15 @@
 """Jobs that send mail. Unreachable SMTP servers are retried; rejected recipients are not."""
 
-from collections.abc import Callable
-from functools import partial
-
 from hubbub.protocol import codec
 from hubbub.protocol.resources import account_emails as wire
+from hubbub.server.core import translation
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import DropJob, Job, PermanentFailure
-from hubbub.server.core.mail import Mail, MailRejected
+from hubbub.server.core.mail import MailRejected
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, composition
-
-Draft = Callable[[], Mail]
-"""Renders a mail, after the transaction that read its values."""
+from hubbub.server.identity.account_emails.composition import Draft
 
 
 async def send_confirmation(operation: AsyncOperation, job: Job) -> None:
@@ -27,12 +23,10 @@ async def send_confirmation(operation: AsyncOperation, job: Job) -> None:
             raise DropJob("the user has no address to confirm")
         owner = users.find_by_email(call.tx, email)
         if owner is not None:
-            return partial(
-                composition.compose, call.config, "address_in_use", email, owner.locale, username=owner.username
-            )
+            return composition.draft(call.config, "address_in_use", email, owner.locale, username=owner.username)
         token = actions.issue_token(call, row.id, email, "confirm")
         values = {"username": row.username, "email": email, "token": token}
-        return partial(composition.compose, call.config, "confirm", email, row.locale, **values)
+        return composition.draft(call.config, "confirm", email, row.locale, **values)
 
     await _send(operation, await operation.write(prepare))
 
@@ -49,7 +43,7 @@ async def send_reset(operation: AsyncOperation, job: Job) -> None:
             return None
         token = actions.issue_token(call, row.id, payload.email, "reset")
         values = {"username": row.username, "token": token}
-        return partial(composition.compose, call.config, "reset", payload.email, row.locale, **values)
+        return composition.draft(call.config, "reset", payload.email, row.locale, **values)
 
     draft = await operation.write(prepare)
     if draft is not None:
@@ -61,13 +55,13 @@ async def send_notice(operation: AsyncOperation, job: Job) -> None:
     notice = job.decode(actions.Notice)
     config = await operation.read(lambda call: call.config)
     values = {**notice.details, "username": notice.username, "time": codec.timestamp(notice.created_ms)}
-    await _send(operation, partial(composition.compose, config, notice.template, notice.to, notice.locale, **values))
+    await _send(operation, composition.draft(config, notice.template, notice.to, notice.locale, **values))
 
 
 async def _send(operation: AsyncOperation, draft: Draft) -> None:
-    # Outside of the transaction, because the first mail in a language reads its catalogue.
-    mail = await operation.run_in_thread(draft)
+    if not translation.is_loaded(draft.language):
+        await operation.run_in_thread(translation.load, draft.language)
     try:
-        await operation.mailer.send(mail)
+        await operation.mailer.send(composition.compose(draft))
     except MailRejected as error:
         raise PermanentFailure(str(error)) from error
