@@ -76,6 +76,8 @@ async def test_messages_to_strangers_and_blocking_users_are_rejected(world: Worl
     (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).rejected(403, 50278)
     (await alice.post("/users/1/messages", json={"content": "hi"})).rejected(404, 10013)
     (await alice.post(f"/users/{alice.id}/messages", json={"content": "hi"})).rejected(400, 50033)
+    (await alice.get(f"/users/{alice.id}/messages")).rejected(400, 50033)
+    (await alice.delete(f"/users/{alice.id}/messages/1")).rejected(400, 50033)
     assert (
         await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": RelationshipType.BLOCKED})
     ).status == 204

@@ -224,7 +224,12 @@ DELETE_USER_MESSAGE = Operation(
     "/users/{user_id}/messages/{message_id}",
     auth=Auth.BEARER,
     scopes=_WRITE_SCOPES,
-    raises=(errors.UNKNOWN_USER, errors.UNKNOWN_MESSAGE, errors.MISSING_PERMISSIONS),
+    raises=(
+        errors.UNKNOWN_USER,
+        errors.INVALID_RECIPIENTS,
+        errors.UNKNOWN_MESSAGE,
+        errors.MISSING_PERMISSIONS,
+    ),
     emits=(MESSAGE_DELETE,),
     limit=_MESSAGE_LIMIT,
 )
@@ -236,7 +241,7 @@ LIST_USER_MESSAGES = Operation(
     result=list[UserMessage],
     auth=Auth.BEARER,
     scopes=(Scope.DM_CHANNELS_MESSAGES_READ,),
-    raises=(errors.UNKNOWN_USER, errors.UNKNOWN_CHANNEL),
+    raises=(errors.UNKNOWN_USER, errors.INVALID_RECIPIENTS, errors.UNKNOWN_CHANNEL),
     limit=_MESSAGE_LIMIT,
 )
 
