@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PAUSE_SECONDS_MAX = 1.0
+PAUSE_SECONDS_MAX = 2.0
 """Longest pause of the event loop that is not a problem; generation of inputs runs in the same loop."""
 
 _INTERVAL_SECONDS = 0.05

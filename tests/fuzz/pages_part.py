@@ -49,7 +49,7 @@ FILES = (
 """Paths of files and of pages that have no declaration."""
 
 EXCLUDED = frozenset({"/logout", "/settings/account/delete", "/settings/account/second-factor"})
-"""Forms that would end the login of the part."""
+"""Forms that would end the login of the part; those that turn off features for all parts are excluded too."""
 
 BODY_BYTES_MAX = 64 * 1024
 
@@ -131,7 +131,8 @@ class PagesPart(Part):
             if page.method == "POST":
                 names = next((names for (path, _), names in self._forms.items() if path == page.path), [])
                 wire = self._build_form(wire.target, names, login)
-        if wire.target.partition("?")[0] in EXCLUDED:
+        path = wire.target.partition("?")[0]
+        if path in EXCLUDED or (wire.method == "POST" and path.startswith("/admin/features/")):
             return
         cookies = "; ".join(f"{name}={value}" for name, value in self._browsers[login].cookies.items())
         if cookies:

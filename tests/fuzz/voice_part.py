@@ -61,7 +61,7 @@ class VoicePart(Part):
     async def _connect(self) -> Caller:
         """Return the caller; join with a new session if the last input ended the connection."""
         if self._caller is not None:
-            if not self._caller.socket.closed:
+            if self._caller.socket is not None and not self._caller.socket.closed:
                 return self._caller
             await self._leave(self._caller)
         self._frames = []
@@ -170,7 +170,7 @@ class VoicePart(Part):
             message = await caller.socket.receive()
         outcome = "acknowledged" if message.type.name == "TEXT" else f"closed with {caller.socket.close_code}"
         self.report.count(self.name, outcome)
-        if caller.socket.close_code in (1006, 1011):
+        if caller.socket.close_code == 1011:
             raise InvalidResponse(f"the voice server {outcome}")
         if message.type.name != "TEXT":
             await caller.socket.close()
