@@ -66,7 +66,7 @@ class Machine:
             account,
             self.consent,
             self.opened_urls.append,
-            listening_sockets=addresses.claim([self.directory], index),
+            listening_sockets=addresses.open_sockets([self.directory], index),
             clock=self.world.clock.now_ms,
             **self.agent_options,
         )

@@ -250,12 +250,12 @@ async def test_an_unreachable_platform_is_reported(machine: Machine, game: oauth
 
 
 def test_sockets_are_private_and_have_both_names(tmp_path: Path, store_config: object) -> None:
-    sockets = addresses.claim([tmp_path])
+    sockets = addresses.open_sockets([tmp_path])
     try:
         assert [listening_socket.path.name for listening_socket in sockets] == ["hubbub-ipc-0", "discord-ipc-0"]
         assert {stat.S_IMODE(listening_socket.path.stat().st_mode) for listening_socket in sockets} == {0o600}
     finally:
-        addresses.release(sockets)
+        addresses.close_sockets(sockets)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -266,22 +266,22 @@ def test_a_stale_socket_is_replaced_and_a_live_one_kept(tmp_path: Path, store_co
         live_socket.bind(str(tmp_path / "discord-ipc-1"))
         live_socket.listen()
 
-        first_sockets, second_sockets = addresses.claim([tmp_path]), addresses.claim([tmp_path])
+        first_sockets, second_sockets = addresses.open_sockets([tmp_path]), addresses.open_sockets([tmp_path])
         assert {listening_socket.path.name for listening_socket in first_sockets} == {"hubbub-ipc-0", "discord-ipc-0"}
         assert {listening_socket.path.name for listening_socket in second_sockets} == {"hubbub-ipc-2", "discord-ipc-2"}
         with pytest.raises(AddressUnavailable, match="Index 1 is in use"):
-            addresses.claim([tmp_path], 1)
-        addresses.release([*first_sockets, *second_sockets])
+            addresses.open_sockets([tmp_path], 1)
+        addresses.close_sockets([*first_sockets, *second_sockets])
 
 
 def test_a_regular_file_is_not_replaced(tmp_path: Path, store_config: object) -> None:
     (tmp_path / "discord-ipc-0").write_text("regular file")
 
-    sockets = addresses.claim([tmp_path])
+    sockets = addresses.open_sockets([tmp_path])
 
     assert sockets[0].path.name == "hubbub-ipc-1"
     assert (tmp_path / "discord-ipc-0").read_text() == "regular file"
-    addresses.release(sockets)
+    addresses.close_sockets(sockets)
 
 
 def test_the_first_configured_directory_is_used(tmp_path: Path, store_config: object) -> None:

@@ -66,7 +66,7 @@ class Account:
         self.listeners: Final[list[Callable[[str, Any], None]]] = []
         """Functions called with the name and data of each event, after the state is updated."""
         self.session_ended = asyncio.Event()
-        """Set when the session has ended and will not be restored."""
+        """Event that is set when the session has ended and will not be restored."""
         self._event_received = asyncio.Event()
         self._revision = 0
         """Number of changes of the activities."""
@@ -145,11 +145,11 @@ class Account:
 
     def _handle_event(self, event: str, raw: msgspec.Raw) -> None:
         data = msgspec.json.decode(raw)
-        previous_channel = self.state.voice_channel()
+        previous_channel = self.state.find_voice_channel()
         self.state.handle_event(event, data)
         for listener in self.listeners:
             listener(event, data)
-        current_channel = self.state.voice_channel()
+        current_channel = self.state.find_voice_channel()
         if (previous_channel or {}).get("id") != (current_channel or {}).get("id"):
             for listener in self.listeners:
                 listener(VOICE_CHANNEL_SELECT_EVENT, current_channel)

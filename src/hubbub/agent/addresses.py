@@ -49,18 +49,18 @@ def find_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Pat
     return writable
 
 
-def claim(directories: Sequence[Path], index: int | None = None) -> list[ListeningSocket]:
-    """Listen at the lowest index that is free with every prefix and in every directory.
+def open_sockets(directories: Sequence[Path], index: int | None = None) -> list[ListeningSocket]:
+    """Open sockets that listen at the lowest index that is free with every prefix and in every directory.
 
     All games then find the same agent. With `index`, listen at this index only. Raise `AddressUnavailable` if no index is
     free."""
     indexes = rpc.SOCKET_INDEXES if index is None else (index,)
     for socket_index in indexes:
-        claimed = _claim_all(
+        opened = _open_all(
             [directory / f"{prefix}-ipc-{socket_index}" for directory in directories for prefix in SOCKET_PREFIXES]
         )
-        if claimed is not None:
-            return claimed
+        if opened is not None:
+            return opened
     subject = (
         f"Index {index} is" if index is not None else f"Indexes {rpc.SOCKET_INDEXES[0]} to {rpc.SOCKET_INDEXES[-1]} are"
     )
@@ -69,15 +69,15 @@ def claim(directories: Sequence[Path], index: int | None = None) -> list[Listeni
     )
 
 
-def _claim_all(paths: list[Path]) -> list[ListeningSocket] | None:
-    claimed: list[ListeningSocket] = []
+def _open_all(paths: list[Path]) -> list[ListeningSocket] | None:
+    opened: list[ListeningSocket] = []
     for path in paths:
         listener = _listen(path)
         if listener is None:
-            release(claimed)
+            close_sockets(opened)
             return None
-        claimed.append(ListeningSocket(path, listener))
-    return claimed
+        opened.append(ListeningSocket(path, listener))
+    return opened
 
 
 def _listen(path: Path) -> socket.socket | None:
@@ -117,8 +117,8 @@ def _is_listening(path: Path) -> bool:
         return True
 
 
-def release(listening_sockets: Sequence[ListeningSocket]) -> None:
-    """Close sockets of `claim` and delete their files."""
+def close_sockets(listening_sockets: Sequence[ListeningSocket]) -> None:
+    """Close the sockets of `open_sockets` and delete their files."""
     for listening_socket in listening_sockets:
         listening_socket.socket.close()
         listening_socket.path.unlink(missing_ok=True)

@@ -114,7 +114,7 @@ class Agent:
         return connection
 
     async def remove_connection(self, connection: ProgramConnection) -> None:
-        """Remove a connection and everything that it set."""
+        """Remove a connection, its activities and its voice settings."""
         self.context.connections.remove(connection)
         await connection.stop()
         self.context.clear_connection_state(connection)

@@ -79,7 +79,7 @@ class AgentContext:
             self.activities.put(connection, pid, activity)
 
     def clear_connection_state(self, connection: ProgramConnection) -> None:
-        """Remove everything that a closed connection set."""
+        """Remove the activities and voice settings of a closed connection."""
         self.activities.remove(connection)
         for watched_connection, pid in list(self._process_watches):
             if watched_connection is connection:
@@ -149,10 +149,10 @@ class AgentContext:
     # Voice
 
     def _on_voice_settings_changed(self, changed: dict[str, Any]) -> None:
-        settings = self.voice.settings()
+        settings = self.voice.get_settings()
         self.publish("VOICE_SETTINGS_UPDATE", settings)
         self.publish("VOICE_SETTINGS_UPDATE_2", settings)
-        channel = self.account.state.voice_channel()
+        channel = self.account.state.find_voice_channel()
         if channel is not None and changed.keys() & {"mute", "deaf"}:
             task = asyncio.get_running_loop().create_task(self._send_voice_state(channel))
             self._voice_tasks.add(task)
@@ -169,7 +169,7 @@ class AgentContext:
         """Move the user to a voice channel, or disconnect the user if `channel` is None.
 
         `guild_id` is needed only to disconnect. The user's mute and deaf settings are applied."""
-        settings = self.voice.settings()
+        settings = self.voice.get_settings()
         await self.account.send(
             GatewayOpcode.VOICE_STATE_UPDATE,
             {

@@ -53,7 +53,7 @@ class GameLauncher:
     def on_subscribed(self, application_id: str) -> None:
         """Send the pending ACTIVITY_JOIN of a game whose program just subscribed to it."""
         if application_id in self._pending:
-            # Send it after the response to SUBSCRIBE, which the program waits for.
+            # Send the event after the response to SUBSCRIBE, because the program waits for the response.
             asyncio.get_running_loop().call_soon(self._send_pending, application_id)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from hubbub.agent.addresses import ListeningSocket, release
+from hubbub.agent.addresses import ListeningSocket, close_sockets
 from hubbub.agent.connections import ProgramConnection, Transport
 from hubbub.protocol import codec, rpc
 from hubbub.protocol.rpc import CloseCode, Opcode
@@ -104,7 +104,7 @@ class IpcServer:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        release(self._listening_sockets)
+        close_sockets(self._listening_sockets)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

@@ -48,7 +48,7 @@ class SessionState:
         """Return the display name of a user."""
         return str(user.get("global_name") or user.get("username") or "")
 
-    def voice_channel(self) -> Data | None:
+    def find_voice_channel(self) -> Data | None:
         """Return the voice channel that the user is in with any client, or None."""
         for (_, user_id), voice_state in self.voice_states.items():
             if user_id == self.user_id:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 
 SNOWFLAKE_DIGITS_MAX: Final = 20
-"""Maximum number of digits of the largest 64-bit ID."""
+"""Number of digits of the largest 64-bit ID."""
 
 Check = Callable[[Any, str], Any]
 """Function that takes a value and its name, and returns the converted value or raises `InvalidValue`."""

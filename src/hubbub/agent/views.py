@@ -28,7 +28,7 @@ MESSAGE_FIELDS: Final = (
 
 
 def user(payload: Data) -> Data:
-    """Build a user object. Its `premium_type` is 0: only the own user of a program has one (`context.AgentContext.user_view`)."""
+    """Build a user object with the `premium_type` 0; `context.AgentContext.user_view` builds that of the signed-in user."""
     return {name: payload.get(name) for name in USER_FIELDS} | {
         "bot": bool(payload.get("bot")),
         "flags": payload.get("public_flags", 0),
@@ -80,7 +80,7 @@ def voice_state(state: SessionState, voice: VoiceSettings, payload: Data) -> Dat
     """Build the object of a user in a voice channel, with the volume, mute and pan that apply on this machine."""
     user_id, guild_id = payload["user_id"], str(payload.get("guild_id") or "")
     participant = state.users.get(user_id) or (payload.get("member") or {}).get("user") or {"id": user_id}
-    local_settings = voice.user_settings(user_id)
+    local_settings = voice.get_user_settings(user_id)
     return {
         "voice_state": {name: bool(payload.get(name)) for name in VOICE_STATE_FIELDS},
         "user": user(participant),

@@ -79,11 +79,11 @@ class VoiceSettings:
         self.devices: list[dict[str, Any]] = []
         """Certified devices registered by programs."""
 
-    def settings(self) -> dict[str, Any]:
+    def get_settings(self) -> dict[str, Any]:
         """Return the current settings."""
         return _merge(self._defaults, self._changed_settings)
 
-    def user_settings(self, user_id: str) -> dict[str, Any]:
+    def get_user_settings(self, user_id: str) -> dict[str, Any]:
         """Return the local volume, pan and mute of another user."""
         return {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False} | self._user_settings.get(user_id, {})
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 from urllib.parse import quote
 
-from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, channel_view, find_channel
+from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, build_channel_view, find_channel
 from hubbub.agent.commands.registry import handles_command
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
@@ -85,7 +85,7 @@ async def select_text_channel(
         return None
     channel = find_channel(context, connection, args["channel_id"])
     await context.open_page(_channel_path(channel.get("guild_id"), channel["id"]))
-    return await channel_view(context, connection, channel)
+    return await build_channel_view(context, connection, channel)
 
 
 # Commands sent by the platform's web pages

@@ -85,7 +85,9 @@ def find_channel(context: AgentContext, connection: ProgramConnection, channel_i
     return channel
 
 
-async def channel_view(context: AgentContext, connection: ProgramConnection, channel: dict[str, Any]) -> dict[str, Any]:
+async def build_channel_view(
+    context: AgentContext, connection: ProgramConnection, channel: dict[str, Any]
+) -> dict[str, Any]:
     """Build the view of a channel, with its newest messages if the program may read them."""
     messages: list[dict[str, Any]] = []
     if Scope.MESSAGES_READ.value in connection.scopes or channel.get("application_id") == connection.application_id:
@@ -103,7 +105,7 @@ async def channel_view(context: AgentContext, connection: ProgramConnection, cha
 async def get_channel(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a channel."""
     channel_id = parse_arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
-    return await channel_view(context, connection, find_channel(context, connection, channel_id))
+    return await build_channel_view(context, connection, find_channel(context, connection, channel_id))
 
 
 @handles_command("GET_CHANNEL_PERMISSIONS")

@@ -56,7 +56,7 @@ async def get_entitlements(context: AgentContext, connection: ProgramConnection,
 async def start_purchase(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> list[dict[str, Any]]:
-    """Open the store page of an SKU and wait until the user buys it; raise RpcError PURCHASE_CANCELLED on timeout."""
+    """Open the store page of a SKU and wait until the user buys it; raise RpcError PURCHASE_CANCELLED on timeout."""
     sku_id = parse_arguments(request.args, {"sku_id": snowflake}, "sku_id")["sku_id"]
     if all(sku["id"] != sku_id for sku in await _fetch_skus(context, connection)):
         raise RpcError(RpcErrorCode.PURCHASE_ERROR, "This application has no SKU with this ID")

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, channel_view, find_channel
+from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, build_channel_view, find_channel
 from hubbub.agent.commands.registry import handles_command
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
@@ -36,7 +36,7 @@ _DEVICE_CHECK: Final = fields(
 @handles_command("GET_VOICE_SETTINGS")
 async def get_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get the user's voice settings."""
-    return context.voice.settings()
+    return context.voice.get_settings()
 
 
 @handles_command("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
@@ -46,7 +46,7 @@ async def set_voice_settings(context: AgentContext, connection: ProgramConnectio
     if not settings:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
     context.voice.update(connection, settings)
-    return context.voice.settings()
+    return context.voice.get_settings()
 
 
 @handles_command("SET_USER_VOICE_SETTINGS", "SET_USER_VOICE_SETTINGS_2")
@@ -56,7 +56,7 @@ async def set_user_voice_settings(
     """Update the volume, pan or mute of another user in the same voice channel."""
     args = parse_arguments(request.args, {"user_id": snowflake, **USER_SETTINGS_CHECKS}, "user_id")
     user_id = args.pop("user_id")
-    channel = context.account.state.voice_channel()
+    channel = context.account.state.find_voice_channel()
     present_user_ids = (
         []
         if channel is None
@@ -65,7 +65,7 @@ async def set_user_voice_settings(
     if user_id not in present_user_ids:
         raise RpcError(RpcErrorCode.INVALID_USER, "The user is not in the same voice channel")
     context.voice.update_user(connection, user_id, args)
-    return {"user_id": user_id} | context.voice.user_settings(user_id)
+    return {"user_id": user_id} | context.voice.get_user_settings(user_id)
 
 
 @handles_command("PUSH_TO_TALK")
@@ -86,8 +86,8 @@ async def get_selected_voice_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
     """Get the voice channel that the user is in, whichever client the user joined it with; null if none."""
-    channel = context.account.state.voice_channel()
-    return None if channel is None else await channel_view(context, connection, channel)
+    channel = context.account.state.find_voice_channel()
+    return None if channel is None else await build_channel_view(context, connection, channel)
 
 
 @handles_command("SELECT_VOICE_CHANNEL")
@@ -105,7 +105,7 @@ async def select_voice_channel(
         },
     )
     state, timeout_seconds = context.account.state, args.get("timeout", SELECT_TIMEOUT_SECONDS)
-    previous_channel = state.voice_channel()
+    previous_channel = state.find_voice_channel()
     if "channel_id" not in args:
         if previous_channel is not None:
             await context.set_voice_channel(None, previous_channel.get("guild_id"))
@@ -119,7 +119,7 @@ async def select_voice_channel(
     if previous_channel is None or previous_channel["id"] != channel["id"]:
         await context.set_voice_channel(channel)
         await _wait_for_channel(context, channel["id"], timeout_seconds)
-    return await channel_view(context, connection, channel)
+    return await build_channel_view(context, connection, channel)
 
 
 async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeout_seconds: float) -> None:
@@ -128,7 +128,7 @@ async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeo
     The platform does not report a rejected move, so raise RpcError SELECT_CHANNEL_TIMED_OUT after the timeout."""
     account = context.account
     if not await account.wait_until(
-        lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_seconds
+        lambda: (account.state.find_voice_channel() or {}).get("id") == channel_id, timeout_seconds
     ):
         raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "The platform did not move the user in time")
 
@@ -146,7 +146,7 @@ async def get_soundboard_sounds(context: AgentContext, connection: ProgramConnec
 async def play_soundboard_sound(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Play a sound in the user's voice channel."""
     args = parse_arguments(request.args, {"sound_id": snowflake, "guild_id": snowflake}, "sound_id")
-    channel = context.account.state.voice_channel()
+    channel = context.account.state.find_voice_channel()
     if channel is None:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "The user is not in a voice channel")
     body = {"sound_id": args["sound_id"]}

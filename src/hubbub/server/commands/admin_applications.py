@@ -23,7 +23,7 @@ def list_applications(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("show-application")
 def show_application(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the owner and the use of an application."""
+    """Print the owner and the usage counts of an application."""
     row = require_application(call, arguments.application_id)
     application = application_administration.application_details(call, row)
     lines = [

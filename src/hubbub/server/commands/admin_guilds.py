@@ -29,7 +29,7 @@ def list_guilds(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("show-guild")
 def show_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the owner and the amount of data of a guild."""
+    """Print the owner and the usage counts of a guild."""
     guild = guild_administration.guild_details(call, require_guild(call, arguments.guild_id))
     lines = [
         f"name: {guild.name}",

@@ -1,7 +1,8 @@
 """The local socket through which `hubbub admin` runs actions in a server that uses the embedded database.
 
-A request is one line of JSON with the name and the arguments of an action, and so is the response with its lines or its error.
-The socket is in the data folder and only its owner can open it.
+A request is one line of JSON with the name and the arguments of an action. The response is one line of JSON with the lines to
+print or an error; a long action sends lines with its progress first. The socket is in the data folder, and only the owner of
+the folder can open it.
 """
 
 import argparse

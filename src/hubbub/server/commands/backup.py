@@ -29,7 +29,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     try:
         partial.mkdir(parents=True, mode=0o700)
         database_bytes = _copy_database(source, partial / DATABASE_FILE)
-        # After the database: a file exists before the row that refers to it.
+        # Copy the files after the database, because a file is stored before the row that refers to it.
         file_count = (
             _copy_files(Path(config.data) / FILES_FOLDER, partial / FILES_FOLDER) if config.files_url is None else 0
         )

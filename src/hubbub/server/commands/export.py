@@ -24,7 +24,7 @@ from hubbub.server.transfer.export import ExportError, ExportSummary, export_gui
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
-    """Export a guild and print what the archive contains."""
+    """Export a guild and print the numbers of exported records."""
     output = Path(arguments.output)
     if not (arguments.guild_id.isascii() and arguments.guild_id.isdigit() and len(arguments.guild_id) < 20):
         return print_error(f"{arguments.guild_id} is not the ID of a guild")

@@ -92,7 +92,9 @@ async def _run_in_store(config: Config, name: str, values: dict[str, Any], progr
 
 
 def _check(config: Config, file: str) -> list[str]:
-    """Return what an import would store. Nothing is stored, and no server is needed."""
+    """Validate a file and return lines with the numbers of objects that an import would store.
+
+    Nothing is stored, and no server is needed."""
     path = Path(file)
     if not path.exists():
         raise AdminError(f"{file} does not exist")

@@ -12,7 +12,7 @@ WIDTH: Final = 30
 
 
 class ProgressBar:
-    """Shows the progress of a command on standard error; nothing if that is not a terminal."""
+    """Shows the progress of a command on standard error, if standard error is a terminal."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stderr.isatty()

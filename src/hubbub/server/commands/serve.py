@@ -69,7 +69,7 @@ def run(config: Config, *, is_rehearsal: bool = False, with_report: bool = False
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # Not available on Windows.
+    except ImportError:  # uvloop is not available on Windows.
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
@@ -168,7 +168,7 @@ def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Conf
     else:
         folder = Path(config.data) / VOICE_FOLDER
         with contextlib.suppress(OSError):
-            # With the mode that the store uses; if this fails, the store reports the error.
+            # Create the folder with the mode that the store uses; if this fails, the store reports the error.
             Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
     files = certificates.issue(folder, names)
     authority = str(files.authority.absolute())

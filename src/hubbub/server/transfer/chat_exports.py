@@ -26,7 +26,7 @@ from hubbub.server.transfer.records import InvalidArchive, Record
 from hubbub.server.transfer.sources import FILE_BYTES_MAX, SourceFile
 
 FILES_MAX: Final = 20_000
-"""Maximum number of channels of an import."""
+"""Maximum number of .json files of an import; the export of a large channel may have several files."""
 IMAGE_BYTES_MAX: Final = 10 << 20
 """Maximum size of an avatar, emoji or icon in bytes; larger ones are not imported."""
 
@@ -174,10 +174,10 @@ class ChatExportSource:
         self._users: dict[int, _User] = {}
         self._roles: dict[int, _Role] = {}
         self._emojis: dict[int, _Emoji] = {}
-        self._message_channels: dict[int, tuple[int, int]] = {}
-        """Number of messages and time of the first one, by channel."""
+        self._channel_stats: dict[int, tuple[int, int]] = {}
+        """Number of messages, and Unix milliseconds of the first message, by channel ID."""
         self._images: dict[str, str | None] = {}
-        """Key of an image in the file store, by its path in the export; None if it cannot be used."""
+        """Hash of an image by the path of its file; None if the image cannot be used."""
         self._has_attachments = False
         self._is_scanned = False
 
@@ -190,7 +190,7 @@ class ChatExportSource:
         return _File(path, name, header)
 
     def digest(self) -> str:
-        """Return a hash of all JSON files; media files are named by them."""
+        """Return a hash of all JSON files, which contain the names of the media files."""
         digest = hashlib.sha256()
         for file in self._files:
             with file.path.open("rb") as stream:
@@ -199,7 +199,7 @@ class ChatExportSource:
 
     # Reading
 
-    def _messages(self, file: _File) -> Iterator[tuple[int, _Message]]:
+    def _iter_messages(self, file: _File) -> Iterator[tuple[int, _Message]]:
         """Yield the messages of a channel with their line."""
         with JsonStream(file.path, file.name) as stream:
             stream.read_header("messages")
@@ -216,7 +216,7 @@ class ChatExportSource:
         count = 0
         for file in self._files:
             number, first_ms = 0, 0
-            for line, message in self._messages(file):
+            for line, message in self._iter_messages(file):
                 number += 1
                 first_ms = first_ms or codec.milliseconds(message.timestamp)
                 self._add_user(message.author, file, line, "author.id")
@@ -231,7 +231,7 @@ class ChatExportSource:
                 self._has_attachments |= bool(message.attachments)
                 if message.type not in _MESSAGE_TYPES and not message.type.isdigit():
                     unknown_types.add(message.type)
-            self._message_channels[int(file.header.channel.id)] = (number, first_ms)
+            self._channel_stats[int(file.header.channel.id)] = (number, first_ms)
             count += number
         self.totals = {
             "users": len(self._users),
@@ -294,7 +294,7 @@ class ChatExportSource:
                 }
                 yield make_record("roles", values, file=file)
         for user_id in sorted(self._users):
-            joined_ms = codec.milliseconds(_EARLIEST) if not self._message_channels else self._earliest_ms()
+            joined_ms = codec.milliseconds(_EARLIEST) if not self._channel_stats else self._earliest_ms()
             yield make_record("members", {"user_id": str(user_id), "joined_ms": joined_ms}, file=file)
         for user_id, user in sorted(self._users.items()):
             for role_id in sorted({int(role.id) for role in user.roles} - {guild_id}):
@@ -316,7 +316,7 @@ class ChatExportSource:
             yield from self._message_records(channel_file)
 
     def _earliest_ms(self) -> int:
-        return min((first_ms for _, first_ms in self._message_channels.values() if first_ms), default=0)
+        return min((first_ms for _, first_ms in self._channel_stats.values() if first_ms), default=0)
 
     def _channel_records(self) -> Iterator[Record]:
         """Yield categories, then channels and threads; a parent that was not exported is created with its name."""
@@ -352,7 +352,7 @@ class ChatExportSource:
             "parent_id": channel.categoryId if channel.categoryId and _is_id(channel.categoryId) else None,
         }
         if kind in _THREAD_TYPES:
-            count, first_ms = self._message_channels.get(int(channel.id), (0, 0))
+            count, first_ms = self._channel_stats.get(int(channel.id), (0, 0))
             values |= {
                 "owner_id": str(OWNER_ID),
                 "archived": 1,
@@ -365,7 +365,7 @@ class ChatExportSource:
         return values
 
     def _message_records(self, file: _File) -> Iterator[Record]:
-        for line, message in self._messages(file):
+        for line, message in self._iter_messages(file):
             yield make_record("messages", self._message_values(message, file, line), file=file.name, line=line)
 
     def _message_values(self, message: _Message, file: _File, line: int) -> dict[str, Any]:
@@ -373,11 +373,13 @@ class ChatExportSource:
         kind = _MESSAGE_TYPES.get(message.type)
         number = int(message.type) if kind is None and message.type.isdigit() and len(message.type) < 4 else kind
         attachments = [
-            self._attachment(attachment, file, line)
+            self._convert_attachment(attachment, file, line)
             for attachment in message.attachments
             if _require_id(attachment.id, file.name, line, "attachments.id")
         ]
-        reactions = [values for reaction in message.reactions for values in self._reaction(reaction, timestamp_ms)]
+        reactions = [
+            values for reaction in message.reactions for values in self._iter_reactions(reaction, timestamp_ms)
+        ]
         reference = message.reference
         return {
             "channel_id": file.header.channel.id,
@@ -389,7 +391,7 @@ class ChatExportSource:
             "pinned_ms": timestamp_ms if message.isPinned else None,
             "mentions": list(dict.fromkeys(user.id for user in message.mentions)) or None,
             "attachments": attachments or None,
-            "embeds": [_embed(embed) for embed in message.embeds[:10]] or None,
+            "embeds": [_convert_embed(embed) for embed in message.embeds[:10]] or None,
             "reference": None
             if reference is None or not (reference.messageId and _is_id(reference.messageId))
             else {
@@ -401,7 +403,7 @@ class ChatExportSource:
             "reactions": reactions,
         }
 
-    def _reaction(self, reaction: _Reaction, timestamp_ms: int) -> Iterator[dict[str, Any]]:
+    def _iter_reactions(self, reaction: _Reaction, timestamp_ms: int) -> Iterator[dict[str, Any]]:
         """Yield the reactions of users; older exports have only a number, which cannot be imported."""
         emoji = reaction.emoji
         emoji_id = emoji.id if emoji.id and _is_id(emoji.id) else None
@@ -419,7 +421,7 @@ class ChatExportSource:
 
     # Files
 
-    def _attachment(self, attachment: _Attachment, file: _File, line: int) -> dict[str, Any]:
+    def _convert_attachment(self, attachment: _Attachment, file: _File, line: int) -> dict[str, Any]:
         path = self._find_file(attachment.url)
         values: dict[str, Any] = {
             "id": attachment.id,
@@ -470,7 +472,7 @@ class ChatExportSource:
                 yield SourceFile(cdn_urls.image_key(image), path.stat().st_size, None, str(path))
         missing = 0
         for file in self._files if self._has_attachments else ():
-            for _, message in self._messages(file):
+            for _, message in self._iter_messages(file):
                 for attachment in message.attachments:
                     path = self._find_file(attachment.url)
                     if path is None:
@@ -504,8 +506,8 @@ def _hash_image(path: Path) -> str | None:
     return prefix + hashlib.sha256(data).hexdigest()[:32]
 
 
-def _embed(embed: dict[str, Any]) -> dict[str, Any]:
-    """Return an embed in the form of the API; parts of an unexpected type are left out."""
+def _convert_embed(embed: dict[str, Any]) -> dict[str, Any]:
+    """Return an embed in the form of the API; fields of an unexpected type are left out."""
 
     def text(value: Any, maximum: int) -> str | None:
         return value[:maximum] if isinstance(value, str) and value else None

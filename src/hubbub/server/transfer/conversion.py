@@ -28,6 +28,6 @@ def guild_records(
     yield make_record("roles", everyone, file=file)
 
 
-def snowflake(ms: int, number: int) -> int:
+def make_snowflake(ms: int, number: int) -> int:
     """Return an ID for an object without an ID of its own; `number` distinguishes objects of the same time."""
     return max(0, ms - EPOCH_MS) << 22 | number

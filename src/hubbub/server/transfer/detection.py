@@ -25,6 +25,6 @@ def open_source(path: Path) -> Source:
     if b'"serialized_source_guild"' in head or (b'"messages"' not in head and b'"verification_level"' in head):
         if path.stat().st_size > TEMPLATE_BYTES_MAX:
             raise InvalidArchive(f"a template has at most {TEMPLATE_BYTES_MAX} bytes", file=path.name)
-        # The time of the file, because templates need not have one.
+        # Use the modification time of the file, because a template need not contain a time.
         return TemplateSource(path.read_bytes(), file=path.name, created_ms=path.stat().st_mtime_ns // 1_000_000)
     return ChatExportSource(path)

@@ -33,7 +33,7 @@ class ExportError(Exception):
 
 
 class ExportSummary(NamedTuple):
-    """What an export contains."""
+    """The guild of an export, and the numbers of its records and missing files."""
 
     guild_name: str
     counts: dict[str, int]
@@ -63,14 +63,14 @@ async def export_guild(
     try:
         with tempfile.TemporaryFile("w+") as keys, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, True) as archive:
             writer = _Writer(archive, keys, progress, with_invites)
-            summary = await read(lambda tx: writer.write_tables(tx, guild_id))
+            guild_name = await read(lambda tx: writer.write_tables(tx, guild_id))
             missing = await _write_files(writer, files)
             manifest = {
                 "format": FORMAT,
                 "version": VERSION,
                 "created_at": codec.timestamp(now_ms),
                 "program": f"hubbub {hubbub.__version__}",
-                "guild": {"id": str(guild_id), "name": summary},
+                "guild": {"id": str(guild_id), "name": guild_name},
                 "records": writer.counts,
             }
             archive.writestr("manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
@@ -79,7 +79,7 @@ async def export_guild(
         partial.replace(output)
     finally:
         partial.unlink(missing_ok=True)
-    return ExportSummary(summary, writer.counts, missing)
+    return ExportSummary(guild_name, writer.counts, missing)
 
 
 class _Writer:
@@ -105,7 +105,7 @@ class _Writer:
             rows = (
                 self._message_rows(tx, table_codec, guild_id)
                 if table.name == "messages"
-                else _pages(tx, table, table.guild_column, guild_id)
+                else _iter_pages(tx, table, table.guild_column, guild_id)
             )
             self._write(tx, table_codec, rows)
         self._write(tx, CODECS[USERS.name], self._user_rows(tx))
@@ -119,7 +119,7 @@ class _Writer:
             for page in pages:
                 if stream is None:
                     stream = self.archive.open(f"{name}.jsonl", "w", force_zip64=True)
-                children = self._children(tx, table_codec, page)
+                children = self._find_children(tx, table_codec, page)
                 lines: list[bytes] = []
                 for row in page:
                     self._collect(table_codec, row)
@@ -134,7 +134,7 @@ class _Writer:
         if count:
             self.counts[name] = count
 
-    def _children(
+    def _find_children(
         self, tx: Tx, table_codec: TableCodec, page: Sequence[Sequence[Any]]
     ) -> dict[int, dict[str, list[dict[str, Any]]]]:
         """Return the records of the child tables by ID of the parent and name of the table."""
@@ -156,7 +156,7 @@ class _Writer:
         """Yield the messages of all channels of a guild in the order of channels and messages."""
         rows = tx.all("SELECT id FROM channels WHERE guild_id = ? ORDER BY id", guild_id)
         for (channel_id,) in rows:
-            yield from _pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
+            yield from _iter_pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
 
     def _user_rows(self, tx: Tx) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the users that the other tables name; a placeholder account has the name of its user."""
@@ -171,7 +171,7 @@ class _Writer:
                 yield page
 
     def _collect(self, table_codec: TableCodec, row: Sequence[Any]) -> None:
-        """Remember the users and files that a row names."""
+        """Record the users and files that a row names."""
         for index, name, kind in _COLLECTED[table_codec.table.name]:
             value = row[index]
             if value is None:
@@ -217,7 +217,7 @@ def _row_id(table_codec: TableCodec, row: Sequence[Any]) -> int:
     return value
 
 
-def _pages(
+def _iter_pages(
     tx: Tx, table: ArchiveTable, column: str, value: int, *, order: tuple[str, ...] | None = None
 ) -> Iterator[Sequence[Sequence[Any]]]:
     """Yield the rows with a value in a column, in pages ordered by the key."""

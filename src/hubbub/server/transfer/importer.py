@@ -73,7 +73,7 @@ class ImportSummary(NamedTuple):
 
 
 class DryRun(NamedTuple):
-    """What an import would do."""
+    """The numbers of objects that an import would store, and notes for the operator."""
 
     counts: dict[str, int]
     files: int
@@ -123,7 +123,7 @@ class Importer:
     async def run(self) -> ImportSummary:
         """Import the source, or continue an interrupted import of it."""
         now_ms = self._app.clock.now_ms()
-        # The whole source is valid before anything is stored.
+        # Validate the whole source before anything is stored.
         await asyncio.to_thread(check, self._source, now_ms, with_files=False)
         digest = await asyncio.to_thread(self._source.digest)
         row = await self._app.database.write(lambda tx: self._start(self._app.make_call(tx), digest))
@@ -181,7 +181,7 @@ class Importer:
     async def _assign_ids(self, position: int) -> None:
         iterator = islice(self._records_for_ids(), position, None)
         while batch := await asyncio.to_thread(lambda: list(islice(iterator, ID_BATCH_SIZE))):
-            old_ids = {old_id for record in batch for old_id in _new_ids(record)} - {self._source.owner_id}
+            old_ids = {old_id for record in batch for old_id in _iter_created_ids(record)} - {self._source.owner_id}
             guild = next((record for record in batch if record.table.name == "guilds"), None)
             position += len(batch)
 
@@ -233,7 +233,7 @@ class Importer:
                 content_type, key = detect_image_type(data), cdn_urls.image_key(name)
             else:
                 content_type, key = media.inspect_file(data).content_type, cdn_urls.sound_key(name)
-            # The text of a sticker animation is not an image, but JSON.
+            # The type is None for other files than images and sounds, such as the JSON of a Lottie sticker.
             if content_type is None:
                 return False
         await self._app.files.put(key, data, content_type or "application/octet-stream")
@@ -291,17 +291,17 @@ class Importer:
         for table, table_rows in rows.values():
             if table_rows:
                 call.tx.run_many(_INSERTS[table.name], table_rows)
-        self._record_people(call, rows)
+        self._record_user_references(call, rows)
         self._notify_messages(call, rows)
         return skipped
 
-    def _record_people(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
-        """Record the users that messages name apart from their authors, so that a claim finds these messages."""
+    def _record_user_references(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
+        """Record the users in mentions, reactions and poll votes of messages, so that a claim finds these messages."""
         table, table_rows = rows.get("messages", (None, []))
         if table is None:
             return
         channels = {row[_ID_INDEX]: row[_CHANNEL_INDEX] for row in table_rows}
-        people = {
+        references = {
             (int(user_id), row[_ID_INDEX])
             for row in table_rows
             if row[_MENTIONS_INDEX] is not None
@@ -312,18 +312,18 @@ class Importer:
             if child is not None:
                 names = list(child.columns)
                 user_index, message_index = names.index("user_id"), names.index("message_id")
-                people |= {(row[user_index], row[message_index]) for row in child_rows}
+                references |= {(row[user_index], row[message_index]) for row in child_rows}
         imports.progress.insert_messages(
             call.tx,
             [
                 (user_id, message_id, channels[message_id])
-                for user_id, message_id in sorted(people)
+                for user_id, message_id in sorted(references)
                 if user_id != self._owner_id
             ],
         )
 
     def _notify_messages(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
-        """Notify the slices that store something for messages with mentions, polls and files."""
+        """Notify the slices that store rows for messages with mentions, polls or files."""
         if "messages" not in rows:
             return
         table, table_rows = rows["messages"]
@@ -415,8 +415,8 @@ _INSERTS: Final = {
 class _Plan(NamedTuple):
     """Positions of the columns of a table that an import changes; loops over them are faster than over all columns."""
 
-    new: tuple[int, ...]
-    """Columns with IDs of new objects."""
+    created: tuple[int, ...]
+    """Columns with IDs of objects that a record creates."""
     ids: tuple[tuple[int, bool], ...]
     """Columns with IDs, and whether they may be null."""
     texts: tuple[int, ...]
@@ -425,7 +425,7 @@ class _Plan(NamedTuple):
     """Columns with the ID of the guild."""
 
 
-def _plan(table: ArchiveTable) -> _Plan:
+def _build_plan(table: ArchiveTable) -> _Plan:
     columns = list(enumerate(table.columns.values()))
     return _Plan(
         tuple(index for index, column in columns if column.kind is ColumnKind.ID),
@@ -436,7 +436,8 @@ def _plan(table: ArchiveTable) -> _Plan:
 
 
 _PLANS: Final = {
-    table.name: _plan(table) for table in (*(table_codec.table for table_codec in CODECS.values()), *_CHILDREN.values())
+    table.name: _build_plan(table)
+    for table in (*(table_codec.table for table_codec in CODECS.values()), *_CHILDREN.values())
 }
 _ID_INDEX: Final = list(CODECS["messages"].table.columns).index("id")
 _CHANNEL_INDEX: Final = list(CODECS["messages"].table.columns).index("channel_id")
@@ -457,22 +458,22 @@ def _user_row(record: Record, new_ids: dict[int, int]) -> users.UserRow:
 def _check_record(record: Record, now_ms: int) -> None:
     """Raise InvalidArchive if a record is well formed, but must not be stored."""
     file = f"{record.table.name}.jsonl"
-    for old_id in _new_ids(record):
+    for old_id in _iter_created_ids(record):
         if not old_id > 0 or (old_id >> 22) + EPOCH_MS > now_ms + FUTURE_MS:
             raise InvalidArchive(f"the time of the ID {old_id} is in the future", file=file)
     if record.table.name == "channels" and _value(record, "type") not in _OWN_CHANNEL_TYPES:
         raise InvalidArchive(f"{_value(record, 'type')} is not the type of a guild channel", file=file, field="type")
 
 
-def _new_ids(record: Record) -> Iterator[int]:
-    """Yield the IDs of the objects that a record creates."""
+def _iter_created_ids(record: Record) -> Iterator[int]:
+    """Yield the IDs, in the archive, of the objects that a record creates."""
     yield from record.attachment_ids
     values = record.values
-    for index in _PLANS[record.table.name].new:
+    for index in _PLANS[record.table.name].created:
         if values[index] is not None:
             yield values[index]
     for name, rows in record.children.items():
-        for index in _PLANS[name].new:
+        for index in _PLANS[name].created:
             yield from (row[index] for row in rows if row[index] is not None)
 
 

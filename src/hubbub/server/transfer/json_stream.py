@@ -17,7 +17,7 @@ _BLANK: Final = re.compile(r"[\s,]*")
 
 
 class JsonStream:
-    """Reads a JSON file in parts. Lines are counted for error messages."""
+    """Reads a JSON file in chunks, and counts lines for error messages."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._name = name
@@ -67,7 +67,7 @@ class JsonStream:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._position)
             except (ValueError, RecursionError) as error:
-                # The item may continue in the next part.
+                # The item may continue in the next chunk.
                 if isinstance(error, RecursionError) or not self._read_more():
                     raise InvalidArchive(f"not valid JSON ({error})", file=self._name, line=self._line) from None
                 continue
@@ -80,12 +80,12 @@ class JsonStream:
         self._position = position
 
     def _read_more(self) -> bool:
-        """Read the next part of the file; return False at its end."""
+        """Read the next chunk of the file; return False at its end."""
         if self._is_at_end:
             return False
         if len(self._text) - self._position > ITEM_CHARACTERS_MAX:
             raise InvalidArchive(f"longer than {ITEM_CHARACTERS_MAX} characters", file=self._name, line=self._line)
-        # Doubling the part keeps the number of attempts to decode a long item small.
+        # Doubling the chunk keeps the number of attempts to decode a long item small.
         size = max(CHUNK_CHARACTERS, len(self._text) - self._position)
         try:
             chunk = self._stream.read(size)

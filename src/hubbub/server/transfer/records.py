@@ -116,7 +116,7 @@ class TableCodec:
         self.struct: type[msgspec.Struct] = msgspec.defstruct(f"Archived_{table.name}", fields, kw_only=True)
         self._decoder = msgspec.json.Decoder(self.struct, dec_hook=codec.decode_hook)
         names = [name for name, _ in self.columns]
-        # Loops over positions, because an import decodes millions of records.
+        # The methods loop over positions, because an import decodes millions of records.
         self._layout = [names.index(name) if name in names else -1 for name in table.columns]
         """Position in the struct for each column of the table, or -1 for the parent and the guild."""
         self._json_positions = [
@@ -204,7 +204,7 @@ def _collect_attachment_ids(value: Any, attachment_ids: list[int]) -> None:
             if isinstance(item, StoredAttachment):
                 attachment_ids.append(int(item.id))
             else:
-                # Snapshots of forwarded messages.
+                # The item is a snapshot of a forwarded message.
                 attachment_ids.extend(int(file.id) for file in getattr(item, "attachments", ()))
 
 

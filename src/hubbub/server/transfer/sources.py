@@ -51,7 +51,7 @@ class Source(Protocol):
     totals: dict[str, int]
     """Expected number of records by table, for the progress bar."""
     notes: list[str]
-    """What the source has and an import cannot represent, for the operator."""
+    """Notes for the operator about content that an import cannot represent."""
 
     def digest(self) -> str:
         """Return a hash of the contents, which identifies the import."""

@@ -9,7 +9,7 @@ import msgspec
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources.templates import TemplateChannel, TemplateGuild
-from hubbub.server.transfer.conversion import OWNER_ID, guild_records, make_record, snowflake
+from hubbub.server.transfer.conversion import OWNER_ID, guild_records, make_record, make_snowflake
 from hubbub.server.transfer.records import InvalidArchive, Record
 from hubbub.server.transfer.sources import SourceFile
 
@@ -52,16 +52,16 @@ class TemplateSource:
         """Return the SHA-256 of the template."""
         return self._digest
 
-    def _id(self, kind: int, number: int) -> int:
+    def _make_id(self, kind: int, number: int) -> int:
         # Templates number their roles and channels from 0; each kind has its own range.
-        return snowflake(self._created_ms, kind << 18 | number & 0x3FFFF)
+        return make_snowflake(self._created_ms, kind << 18 | number & 0x3FFFF)
 
     def records(self) -> Iterator[Record]:
         """Yield the guild, its roles and its channels."""
         guild = self._guild
         roles = {int(role.id): role for role in guild.roles}
         everyone = roles.get(0)
-        guild_id = self._id(0, 0)
+        guild_id = self._make_id(0, 0)
         yield from guild_records(
             guild_id,
             guild.name,
@@ -80,7 +80,7 @@ class TemplateSource:
         for position, role in enumerate(guild.roles):
             if int(role.id):
                 values = {
-                    "id": str(self._id(1, int(role.id))),
+                    "id": str(self._make_id(1, int(role.id))),
                     "name": role.name,
                     "permissions": str(int(role.permissions)),
                     "position": position,
@@ -91,15 +91,15 @@ class TemplateSource:
                 }
                 yield make_record("roles", values, file=self._file)
         for channel in guild.channels:
-            yield make_record("channels", self._channel(channel, guild_id), file=self._file)
+            yield make_record("channels", self._channel_values(channel, guild_id), file=self._file)
 
     def _optional_id(self, number: Any) -> str | None:
-        return None if number is None else str(self._id(2, int(number)))
+        return None if number is None else str(self._make_id(2, int(number)))
 
-    def _channel(self, channel: TemplateChannel, guild_id: int) -> dict[str, Any]:
+    def _channel_values(self, channel: TemplateChannel, guild_id: int) -> dict[str, Any]:
         overwrites = [
             {
-                "target_id": str(self._id(1, int(overwrite.id)) if int(overwrite.id) else guild_id),
+                "target_id": str(self._make_id(1, int(overwrite.id)) if int(overwrite.id) else guild_id),
                 "type": 0,
                 "allow": str(int(overwrite.allow)),
                 "deny": str(int(overwrite.deny)),
@@ -120,7 +120,7 @@ class TemplateSource:
             "parent_id": self._optional_id(channel.parent_id),
             "default_auto_archive_duration": channel.default_auto_archive_duration,
             "available_tags": [
-                {**tag, "id": str(self._id(3, index))}
+                {**tag, "id": str(self._make_id(3, index))}
                 for index, tag in enumerate(tags or (), start=(channel.position or 0) << 5)
             ]
             or None,

@@ -67,7 +67,7 @@ LOBBY_MEMBER_FLAGS: Final[Mapping[str, int]] = {"CAN_LINK_LOBBY": LobbyMemberFla
 NAME_LENGTH_MAX: Final = 100
 """Maximum length of the name of a table, which is the name of an object."""
 LISTED_NAMES_MAX: Final = 12
-"""Maximum number of possible names up to which an error message lists all of them."""
+"""Maximum number of possible names that an error message lists; a longer list is left out."""
 
 Color = Annotated[int, Meta(ge=0, le=0xFFFFFF)]
 
