@@ -89,7 +89,7 @@ def new_client(world: dict[str, Any], login: list[str] | None, audio: AudioBacke
         user_token = post(f"{world['api']}/auth/login", {"login": name, "password": password})["token"] or ""
         if not user_token:
             raise LoginError(f"{name} uses two-factor authentication; log in with the browser")
-    # For calls: a certificate authority of `hubbub dev` signs the certificate of its voice server.
+    # Calls must trust the certificate authority of `hubbub dev`, which signs the certificate of its voice server.
     authority = (world.get("voice") or {}).get("authority") or ""
     options = ClientCreateOptions(web_base=world["web"], voice_authority=authority)
     return Client(options, open_browser=authorize_directly if login else open_browser, audio=audio)

@@ -522,7 +522,7 @@ async def _create_stage(builder: RequestBuilder, caller: Actor, request: Request
 @prepares("get_self_voice_state", "send_soundboard_sound")
 async def _join_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await builder.join_voice(caller, builder.prepared.voice_channel_id)
-    # A default sound, available in every guild.
+    # The default sound 1 is available in every guild.
     request.body = None if request.body is None else {"sound_id": "1"}
 
 

@@ -13,8 +13,8 @@ ALLOWED: set[tuple[str, str]] = {
     ("tests/contract/test_language.py", "it is no error"),
     ("tests/contract/test_language.py", "who is told"),
     ("tests/contract/test_language.py", "of ours"),
-    ("tests/server/test_worlds.py", "nobody"),  # An unknown name in a world file.
-    ("tests/web/test_chat_channels.py", "nobody"),  # Text that a user searches for.
+    ("tests/server/test_worlds.py", "nobody"),  # The test uses it as an unknown name in a world file.
+    ("tests/web/test_chat_channels.py", "nobody"),  # The test searches for this text.
 }
 """Legitimate uses: (path, phrase in lower case). A path that ends with `/` covers a folder."""
 

@@ -157,7 +157,7 @@ def test_the_client_names_the_wrong_argument(
 def test_activities_and_results_reject_wrong_values() -> None:
     activity, party, result = compat.Activity(), compat.ActivityParty(), compat.ClientResult()
 
-    party.SetCurrentSize(-5)  # A value of the right type; UpdateRichPresence rejects it.
+    party.SetCurrentSize(-5)  # The value has the right type; UpdateRichPresence rejects it.
     for setter, value, kind in (
         (party.SetMaxSize, 2**31, ValueError),
         (activity.SetSupportedPlatforms, 1 << 20, ValueError),

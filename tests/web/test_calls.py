@@ -118,7 +118,7 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
         await join_call(tom_window)
         await wait_call(nora_window, tom.id)
 
-        # Participants, the speaking user, and marks.
+        # The view shows participants, the speaking user, and users who are muted or deafened.
         call = page.get_by_role("region", name="Call")
         await call.locator(".tile.speaking").get_by_text("tom").wait_for()
         await tom_window.page.locator("hubbub-sidebar").get_by_role("button", name="Mute").click()
@@ -126,7 +126,7 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
         await bar.get_by_role("button", name="Deafen").click()
         await tom_window.page.get_by_role("region", name="Call").get_by_label("deafened").wait_for()
 
-        # The same code on both sides.
+        # Both windows show the same privacy code.
         await call.get_by_role("button", name="End-to-end encrypted").click()
         code = await page.locator(".privacy-code").inner_text()
         await page.get_by_role("dialog").get_by_role("button", name="Close").click()

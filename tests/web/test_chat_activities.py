@@ -387,7 +387,7 @@ async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(activity
         share = asyncio.create_task(request("SHARE_LINK", {"message": "come", "custom_id": "round-7"}))
         dialog = page.get_by_role("dialog", name="Share Chess")
         await dialog.get_by_label("Message").fill("come, all of you")
-        # Only one dialog at a time.
+        # Only one dialog can be open at a time.
         assert await request("OPEN_EXTERNAL_LINK", {"url": "https://elsewhere.example/"}) == 5011
         await dialog.get_by_role("button", name="Send", exact=True).click()
         assert await share == {"success": True, "didCopyLink": False, "didSendMessage": True}

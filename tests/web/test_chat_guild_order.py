@@ -37,7 +37,7 @@ async def test_guilds_are_moved_by_keys_and_into_folders_in_all_windows(platform
         await keyboard.press("Control+Shift+ArrowUp")
         await wait_order(other_window, "Gamma", "Alpha", "Beta")
 
-        # A folder with a name and a color.
+        # A new folder has a name and a color.
         await choose(link("Alpha"), "Move…", "New folder")
         dialog = page.get_by_role("dialog", name="Folder")
         await dialog.get_by_label("Name").fill("Work")

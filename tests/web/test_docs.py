@@ -35,7 +35,7 @@ async def test_a_reader_navigates_the_reference(web_world: World, open_page: Ope
             await page.wait_for_url(f"**{path}")
             await record_problems(page, problems, path)
 
-        # From the first page to an operation, to its response, to the type of a field.
+        # Links lead from the first page to an operation, to its response, and to the type of a field.
         await page.goto(web_world.url)
         await page.get_by_role("link", name="API reference").click()
         await check_current_page("/docs")
@@ -136,7 +136,7 @@ async def test_a_reader_sends_a_message_as_alice(
         await delete_form.get_by_role("button", name="Send anyway").click()
         await page.locator(f"#delete_message {RESPONSE_SELECTOR}").get_by_text("204").wait_for()
 
-        # Errors of the API, a missing value and a lost connection.
+        # The form reports a missing value, an error of the API and a lost connection.
         get_form = await open_form(page, "get_message")
         await get_form.get_by_label("message_id").fill("")
         await get_form.get_by_role("button", name="Send request").click()
@@ -149,7 +149,7 @@ async def test_a_reader_sends_a_message_as_alice(
         await get_form.get_by_text("The request failed:").wait_for()
         assert await page.locator(f"#get_message {RESPONSE_SELECTOR}").is_hidden()
 
-        # Another token than those of the demo world.
+        # A caller outside of the demo world needs a token.
         await get_form.get_by_label("Caller").select_option("Another token")
         await get_form.get_by_role("button", name="Send request").click()
         assert "Authorization: enter a token" in await get_form.get_by_role("alert").inner_text()

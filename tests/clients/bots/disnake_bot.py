@@ -1,4 +1,4 @@
-"""A bot with disnake."""
+"""A bot with disnake, which `test_library_bots.py` runs."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""A bot with interactions.py."""
+"""A bot with interactions.py, which `test_library_bots.py` runs."""
 
 # mypy: ignore-errors
 

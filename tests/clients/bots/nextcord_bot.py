@@ -1,4 +1,4 @@
-"""A bot with nextcord, which has no polls and sends an invalid ID for new forum tags."""
+"""A bot with nextcord, which `test_library_bots.py` runs. nextcord has no polls and sends an invalid ID for new forum tags."""
 
 # mypy: ignore-errors
 

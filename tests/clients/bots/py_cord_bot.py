@@ -1,4 +1,4 @@
-"""A bot with py-cord, whose package is named discord."""
+"""A bot with py-cord, which `test_library_bots.py` runs. The package of py-cord is named discord."""
 
 # mypy: ignore-errors
 

@@ -1,4 +1,4 @@
-"""Steps of a library's bot: they run in order, and each reports its result on stdout as one line of JSON.
+"""Runs the steps of a library's bot in order, and reports the result of each on stdout as one line of JSON.
 
 The bots run in the environment of their library, which has no other package of the tests. The first argument of a bot is
 JSON with a token, the URLs of API and CDN, the IDs of a guild and a channel, and a PNG in Base64. A bot ends when its

@@ -1,4 +1,4 @@
-// A discord.js app with commands, context menus, components and a modal.
+// A discord.js app with commands, context menus, components and a modal, for `test_discord_js_apps.py`.
 
 import {
   ActionRowBuilder,

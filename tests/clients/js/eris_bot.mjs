@@ -1,4 +1,4 @@
-// A bot with eris, which sends its requests to port 443 of a host with HTTPS; the agent replaces the port.
+// A bot with eris, which `test_library_bots.py` runs. The library sends its requests to port 443; the agent replaces the port.
 
 import { Agent } from "node:https";
 import { Client, Constants } from "eris";

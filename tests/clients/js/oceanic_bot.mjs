@@ -1,4 +1,4 @@
-// A bot with oceanic.js.
+// A bot with oceanic.js, which `test_library_bots.py` runs.
 
 import {
   ApplicationCommandOptionTypes,

@@ -1,4 +1,5 @@
-// Unmodified @xhayper/discord-rpc: sets an activity, and clears it at the end of stdin. Lines on stdout are {"name", "data"}.
+// A program with unmodified @xhayper/discord-rpc, which `tests/agent/test_discord_rpc.py` runs. It sets an activity, and clears
+// it at the end of stdin. Lines on stdout are {"name", "data"}.
 import { Client } from "@xhayper/discord-rpc";
 
 const client = new Client({ clientId: process.argv[2], transport: { type: "ipc" } });

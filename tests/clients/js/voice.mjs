@@ -1,4 +1,4 @@
-// Steps that run @discordjs/voice in a call. Imported only if a test uses them, because the package is optional.
+// Steps that run @discordjs/voice in a call. `driver.mjs` imports them only if a test uses them, because the package is optional.
 
 import { VoiceConnectionStatus, entersState, joinVoiceChannel } from "@discordjs/voice";
 

@@ -213,7 +213,7 @@ async def test_a_token_is_limited_to_its_scopes(world: World, scope: str, path: 
 
     (await allowed_bearer.get(path)).ok()
     (await denied_bearer.get(path)).rejected(403, 50026)
-    # A route that accepts no bearer token.
+    # This route accepts no bearer token.
     (await allowed_bearer.get(f"/guilds/{guild.id}/audit-logs")).rejected(401, 0)
 
 

@@ -240,7 +240,7 @@ async def test_attachment_urls_are_refreshed_only_for_the_channel_of_the_attachm
     unsigned_url = signed_url.partition("?")[0]
     (await bob.post("/attachments/refresh-urls", json={"attachment_urls": [signed_url, unsigned_url]})).ok()
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
-    # A member who lost access, an attachment of another channel, and another file name.
+    # Rejected: URLs of a channel that the member lost access to, of another channel, and with another file name.
     for url in (
         signed_url,
         unsigned_url,

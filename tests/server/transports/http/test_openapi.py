@@ -235,7 +235,7 @@ def find_undocumented(document: dict[str, Any]) -> Iterator[str]:
         if not schema.get("description"):
             yield f"schema {name}"
         for key, part in schema.get("properties", {}).items():
-            # One word repeats the name of the field.
+            # A description of one word would only repeat the name of the field.
             if len(part.get("description", "").split()) < 2:
                 yield f"schema {name}: {key}"
         if "enum" in schema and len(schema["x-enum-varnames"]) != len(schema["enum"]):

@@ -1,4 +1,4 @@
-// A page that joins a call: sends a tone of 440 Hz and reports the loudest frequency of the only other member.
+// A page of `test_chromium.py` that joins a call, sends a tone of 440 Hz and reports the loudest frequency of the other member.
 async ({ url, identify }) => {
   // Opcodes of the voice gateway.
   const IDENTIFY = 0;

@@ -447,7 +447,7 @@ async def test_key_frame_requests_are_forwarded_to_native_clients_of_the_call_on
     await browser.join_and_connect(guild.channels["Lounge"])
     assert browser.dtls.session is not None
     for ssrc in (outsider.ready["ssrc"] + 1, native.ready["ssrc"], native.ready["ssrc"] + 1):
-        # A full intra request.
+        # The request is a full intra request (RFC 5104).
         request = struct.pack(">BBHIIIBxxx", 0x84, PAYLOAD_FEEDBACK, 4, 5, 0, ssrc, 1)
         browser.send(browser.dtls.session.protect_control(request))
     request = await native.receive_datagram(lambda data: data[1] == PAYLOAD_FEEDBACK)

@@ -138,7 +138,7 @@ def test_the_first_response_is_a_small_cookie_request() -> None:
     server = DtlsAssociation(DtlsIdentity(), client.fingerprint)
     (hello,) = client.advance()
     (response,) = server.receive(hello, ADDRESS)
-    # A handshake record with HelloVerifyRequest.
+    # The response is a handshake record with HelloVerifyRequest.
     assert (response[0], response[13]) == (22, 3)
     assert len(response) < len(hello)
     # The certificate is sent to the address that has proven to receive the cookie.

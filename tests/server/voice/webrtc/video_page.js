@@ -1,4 +1,4 @@
-// A page in a call that sends the picture of a canvas, or shows the video of the only other member.
+// A page of `test_chromium.py` in a call, which sends the picture of a canvas or shows the video of the only other member.
 async ({ url, identify, sends }) => {
   // Opcodes of the voice gateway.
   const IDENTIFY = 0;
