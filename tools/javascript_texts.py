@@ -19,7 +19,7 @@ class Call(NamedTuple):
 
 
 def find_calls(code: str, functions: Mapping[str, int]) -> Iterator[Call]:
-    """Yield all calls of functions, given with the number of their text arguments. Definitions are left out."""
+    """Yield all calls of the functions, which are given with the number of their text arguments. Definitions are left out."""
     tokens = [token for token in tokenize(code, dotted=False) if token.type not in ("linecomment", "multilinecomment")]
     for index, token in enumerate(tokens):
         if token.type == "template_string":
