@@ -13,7 +13,7 @@ import { channelTitle } from "../content/avatars.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 
-/** Largest number of channels or friends in a dialog. */
+/** Maximum number of channels or friends in a dialog. */
 const CHOICES_MAX = 300;
 const MESSAGE_LENGTH_MAX = 1500;
 /** Hosts whose links open without confirmation, kept while the page is open. */

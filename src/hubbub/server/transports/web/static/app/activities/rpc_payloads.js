@@ -2,7 +2,7 @@
 
 import { RelationshipType } from "../generated/enums.js";
 
-/** Return a user. `premiumType` is known only for the current user, and only if the app's token may read it. */
+/** Return the payload of a user. `premiumType` is known for the current user only, if the app's token may read it. */
 export function user(source, premiumType = 0) {
   return {
     id: source.id,
@@ -17,7 +17,7 @@ export function user(source, premiumType = 0) {
   };
 }
 
-/** Return the participants, each once, with their nickname in the guild. */
+/** Return the payloads of the participants, each once, with their nickname in the guild. */
 export async function participants({ context, instance }) {
   const { state, guildId } = context;
   const payloads = [];
@@ -99,7 +99,7 @@ function roleColor(guild, member) {
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }
 
-/** Return a SKU. */
+/** Return the payload of a SKU, with the price as an object. */
 export function sku(source) {
   const { id, name, type, application_id, flags = 0, price, currency } = source;
   return {

@@ -1,4 +1,4 @@
-/** Tiles of the participants of a call: avatar or video, name, marks, and a border while they speak. */
+/** Tiles of the participants of a call: avatar or video, name, indicators, and a border while they speak. */
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
@@ -9,7 +9,7 @@ import { getCalls } from "../voice/calls.js";
 import { canFullscreen, toggleFullscreen } from "./layout.js";
 import { openParticipantOptions } from "./dialogs.js";
 
-/** Return the entries of `reconcile` for the participants in a channel. `updateTiles` adds names and marks. */
+/** Return the entries of `reconcile` for the participants in a channel. `updateTiles` adds names and indicators. */
 export function participantEntries(context, voiceStates) {
   const { me } = context;
   const calls = getCalls(context);
@@ -26,7 +26,7 @@ export function participantEntries(context, voiceStates) {
   });
 }
 
-/** Update names, marks, speaking borders and the large tile, without building the tiles again. */
+/** Update names, indicators, speaking borders and the large tile, without building the tiles again. */
 export function updateTiles(list, context, voiceStates, mainId) {
   const { call, channelId } = getCalls(context);
   const speaking = channelId === context.channelId ? (call?.speakingIds ?? new Set()) : new Set();
@@ -40,16 +40,16 @@ export function updateTiles(list, context, voiceStates, mainId) {
       item.querySelector(".speaking-mark").textContent = isSpeaking ? t("speaking") : "";
     }
     const { name } = personOf(context, userId);
-    const marks = marksOf(statesById.get(userId) ?? {});
+    const indicators = voiceIndicators(statesById.get(userId) ?? {});
     const label = item.querySelector(".tile-name");
-    const version = JSON.stringify([name, marks]);
+    const version = JSON.stringify([name, indicators]);
     if (label.dataset.version === version) continue;
     label.dataset.version = version;
     item.querySelector(".tile-person").textContent = name;
     setChildren(
       item.querySelector(".tile-marks"),
-      marks.map(([mark, text, kind]) =>
-        h("span", { role: "img", class: kind, "aria-label": text, title: text }, icon(mark)),
+      indicators.map(([iconName, text, kind]) =>
+        h("span", { role: "img", class: kind, "aria-label": text, title: text }, icon(iconName)),
       ),
     );
   }
@@ -65,8 +65,8 @@ function videoOf(calls, userId, ownId) {
   return calls.call?.videos.get(userId) ?? null;
 }
 
-/** Return the marks of a voice state: icon, label and class. */
-function marksOf({
+/** Return the indicators of a voice state: icon, label and class of each. */
+function voiceIndicators({
   self_mute: selfMute,
   mute,
   suppress,
@@ -74,14 +74,14 @@ function marksOf({
   deaf,
   request_to_speak_timestamp: request,
 }) {
-  const marks = [];
-  if (mute) marks.push(["microphone_off", t("muted by a moderator"), "off"]);
+  const indicators = [];
+  if (mute) indicators.push(["microphone_off", t("muted by a moderator"), "off"]);
   else if (suppress)
-    marks.push(request ? ["hand", t("wants to speak"), "request"] : ["people", t("in the audience"), "listener"]);
-  else if (selfMute) marks.push(["microphone_off", t("muted"), "off"]);
-  if (deaf) marks.push(["ears_off", t("deafened by a moderator"), "off"]);
-  else if (selfDeaf) marks.push(["ears_off", t("deafened"), "off"]);
-  return marks;
+    indicators.push(request ? ["hand", t("wants to speak"), "request"] : ["people", t("in the audience"), "listener"]);
+  else if (selfMute) indicators.push(["microphone_off", t("muted"), "off"]);
+  if (deaf) indicators.push(["ears_off", t("deafened by a moderator"), "off"]);
+  else if (selfDeaf) indicators.push(["ears_off", t("deafened"), "off"]);
+  return indicators;
 }
 
 function tile(context, { user, name, video, hasJoined }) {

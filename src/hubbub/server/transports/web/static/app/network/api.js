@@ -1,4 +1,4 @@
-/** HTTP API client of the current user. It throws ApiError and retries after 429, and reads also after 502 and higher. */
+/** HTTP API client of the current user. It throws ApiError, retries after 429, and retries reads also after 502 and higher. */
 
 import { recordServerDate } from "./platform_clock.js";
 import { t, tn } from "../ui/translation.js";

@@ -1,11 +1,11 @@
 /** Features that the operators of the server can switch off. */
 
 /**
- * Return why a feature is switched off, or null if it is on or the server does not answer.
+ * Return a text with the reason why a feature is switched off, or null if it is on or the server does not respond.
  *
  * @param {{request: (method: string, path: string) => Promise<any>}} api
  * @param {"registration" | "guild_creation" | "uploads" | "voice" | "applications" | "push"} name
- * @param {string} sentence what the user cannot do
+ * @param {string} sentence names the action that the user cannot perform
  * @returns {Promise<string | null>}
  */
 export async function findFeatureObstacle(api, name, sentence) {

@@ -10,7 +10,7 @@ export const {
   MODAL_SUBMIT,
 } = InteractionType;
 
-/** The app has 3 seconds to respond, and the server reports a timeout soon after. Beyond this, no event will come. */
+/** Time after which an interaction without an event fails. The app has 3 seconds, and the server reports a timeout soon after. */
 const TIMEOUT_MS = 15_000;
 const STATES_MAX = 200;
 /** Time for which a resolved interaction still counts as awaited: events of a channel and of a user arrive in any order. */

@@ -2,10 +2,10 @@
 
 import { ActivityType, Opcode } from "./enums.js";
 
-/** Longest delay of a timer (HTML: a 32-bit integer). */
+/** Maximum delay of a browser timer, which is a 32-bit integer. */
 const DELAY_MAX_MS = 2 ** 31 - 1;
 
-/** `afk` is null until it is known whether the user is at the page. */
+/** The presence without the custom status. `afk` is null until it is known whether the user is at the page. */
 const presence = { status: "online", activities: [], afk: null };
 /** The custom status of the settings, or null. @type {any} */
 let customStatus = null;

@@ -3,9 +3,9 @@
 import { CONTENT_MAX } from "../generated/limits.js";
 import { readStored, writeStored } from "../network/browser_storage.js";
 
-/** When another draft is saved, the oldest one is removed. */
+/** Maximum number of stored drafts. The oldest one is removed when another one is saved. */
 const DRAFTS_MAX = 50;
-/** Longest stored text in UTF-16 code units. A longer text stays in the field, but is not stored. */
+/** Maximum length of a stored text in UTF-16 code units. A longer text stays in the field, but is not stored. */
 const DRAFT_LENGTH_MAX = 4 * CONTENT_MAX;
 const STORED_NAME = "drafts";
 

@@ -4,7 +4,7 @@ import { MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
 import { countsAsMention } from "./notification_rules.js";
 
-/** How long a user counts as typing after a TYPING_START. */
+/** Time for which a user counts as typing after TYPING_START. */
 const TYPING_MS = 10_000;
 
 /** @type {Record<string, (state: any, data: any) => void>} */

@@ -3,7 +3,7 @@
 import { MessageFlags } from "../generated/enums.js";
 import { compareIds } from "../network/ids.js";
 
-/** Largest number of loaded messages per channel; other messages are loaded again when the user scrolls to them. */
+/** Maximum number of loaded messages per channel; other messages are loaded again when the user scrolls to them. */
 export const MESSAGES_MAX = 250;
 
 /** A window of a channel's history, oldest first. */
@@ -18,7 +18,7 @@ export class MessageLog {
     this.atNewest = false;
     /** Whether the window includes the oldest message. */
     this.atOldest = false;
-    /** Messages that arrived since a page was requested, which may lack them; null while none is loading. @type {any[] | null} */
+    /** Messages that arrived since a page was requested, as the page may lack them; null if none loads. @type {any[] | null} */
     this.arrived = null;
     /** Whether messages have been loaded; false again after a new session. */
     this.loaded = false;
@@ -47,7 +47,7 @@ export class MessageLog {
     this.loaded = true;
   }
 
-  /** Add messages at a side, "older" or "newer", and drop the excess at the other; `isEnd` means that the side has no more. */
+  /** Add messages at one end, "older" or "newer", and drop the excess at the other; with `isEnd` no further messages follow. */
   extend(messages, side, isEnd) {
     for (const message of messages) this.put(message);
     if (side === "older") {

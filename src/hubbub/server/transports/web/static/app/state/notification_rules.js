@@ -8,7 +8,7 @@ const { ALL_MESSAGES, NOTHING, INHERIT } = NotificationLevel;
 /** Key of the settings of private channels. */
 export const PRIVATE_SETTINGS = "@me";
 
-/** A thread inherits settings from its channel, and the channel from its category. */
+/** Number of levels from which settings are inherited: a thread, its channel and its category. */
 const INHERITANCE_DEPTH = 3;
 const DEFAULTS = {
   message_notifications: INHERIT,

@@ -5,7 +5,7 @@ import { isNewer } from "../network/ids.js";
 
 const REFRESH_DELAY_MS = 300;
 const CLOCK_TOLERANCE_MS = 1_000;
-/** Longest delay of a browser timer. */
+/** Maximum delay of a browser timer, which is a 32-bit integer. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Fetch the read states again after changes of notification settings, ends of mutes and deletions of messages. */

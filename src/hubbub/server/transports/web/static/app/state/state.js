@@ -8,7 +8,7 @@ import { isChannelMuted } from "./notification_rules.js";
 import { channelPermissions, guildPermissions } from "./permissions.js";
 import { t } from "../ui/translation.js";
 
-/** Largest number of users in `users`; members, recipients and relationships contain users of their own. */
+/** Maximum number of users in `users`; members, recipients and relationships contain users of their own. */
 const USERS_MAX = 5_000;
 const LOGS_MAX = 5;
 
@@ -25,7 +25,7 @@ export class State extends EventTarget {
   constructor() {
     super();
     this.clear();
-    /** Open channels, the most recently opened last. @type {Map<string, MessageLog>} */
+    /** Message logs of open channels, the most recently opened last. @type {Map<string, MessageLog>} */
     this.logs = new Map();
   }
 
@@ -37,13 +37,13 @@ export class State extends EventTarget {
     this.settings = this.settings ?? {};
     /** @type {Map<string, any>} */
     this.users = new Map();
-    /** With `roles`, `emojis` and `stickers`; `unavailable` during an outage. @type {Map<string, any>} */
+    /** Guilds with `roles`, `emojis` and `stickers`; `unavailable` during an outage. @type {Map<string, any>} */
     this.guilds = new Map();
     /** Names of the guilds that the user left or was removed from while the page was open. @type {Map<string, string>} */
     this.formerGuilds = this.formerGuilds ?? new Map();
     /** Guild channels, threads and private channels. @type {Map<string, any>} */
     this.channels = new Map();
-    /** By guild, then by user. @type {Map<string, Map<string, any>>} */
+    /** Members by guild ID, then by user ID. @type {Map<string, Map<string, any>>} */
     this.members = new Map();
     /** @type {Map<string, any>} */
     this.relationships = new Map();
@@ -55,7 +55,7 @@ export class State extends EventTarget {
     this.readStates = new Map();
     /** Notification settings by guild (`@me` for private channels). @type {Map<string, any>} */
     this.guildSettings = new Map();
-    /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
+    /** Voice states by guild ID (`@me` for private calls), then by user ID. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();
     /** Typing users by channel: user ID and end of the indicator as Unix milliseconds. @type {Map<string, Map<string, number>>} */
     this.typing = new Map();

@@ -10,7 +10,7 @@ import { openMenu } from "../ui/popups.js";
 import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 
-/** Longest time that a logout waits for the browser. */
+/** Maximum time that logging out waits for the browser to end the push subscription. */
 const PUSH_TIMEOUT_MS = 1_000;
 
 const STATUS_LABELS = { online: t("Online"), idle: t("Idle"), dnd: t("Do not disturb"), invisible: t("Invisible") };
@@ -67,7 +67,7 @@ class AccountPanel extends LayoutPart {
     this.dispatchEvent(new CustomEvent("account-settings", { bubbles: true, detail: screenId }));
   }
 
-  #open(eventName) {
+  #dispatch(eventName) {
     this.dispatchEvent(new CustomEvent(eventName, { bubbles: true }));
   }
 
@@ -102,8 +102,8 @@ class AccountPanel extends LayoutPart {
     const open = path => () => location.assign(path);
     openMenu(anchor, t("Account"), [
       { label: t("User settings"), onClick: () => this.#openSettings(null) },
-      { label: t("Go to…"), onClick: () => this.#open("open-switcher") },
-      { label: t("Keyboard shortcuts"), onClick: () => this.#open("open-shortcuts") },
+      { label: t("Go to…"), onClick: () => this.#dispatch("open-switcher") },
+      { label: t("Keyboard shortcuts"), onClick: () => this.#dispatch("open-shortcuts") },
       { label: t("Subscriptions"), onClick: open("/settings/subscriptions") },
       { label: t("Developers"), onClick: open("/developers") },
       { label: t("Log out"), icon: "leave", danger: true, onClick: () => logOut() },
@@ -111,13 +111,13 @@ class AccountPanel extends LayoutPart {
   }
 }
 
-/** Return a custom status as text; a guild emoji is left out. */
+/** Return a custom status as text; a custom emoji is left out. */
 function customStatusText(custom) {
   if (!custom) return "";
   return [custom.emoji_id ? null : custom.emoji_name, custom.text].filter(Boolean).join(" ");
 }
 
-/** Remove drafts and the push subscription from this browser, then submit the logout form that every page has. */
+/** Remove drafts and the push subscription from this browser, then submit a logout form like the one of other pages. */
 async function logOut() {
   const timeout = new Promise(resolve => setTimeout(resolve, PUSH_TIMEOUT_MS));
   await Promise.race([endPushSubscription().catch(() => {}), timeout]);

@@ -14,12 +14,12 @@ import { callObstacle, captureProblem, isDismissed, videoProblem } from "./suppo
 
 /** Close codes after which the client waits for the user's next voice state (spec/voice.md#6). */
 const REMOVED_CODES = new Set([VoiceCloseCode.DISCONNECTED, VoiceCloseCode.CALL_TERMINATED]);
-/** Number of attempts to get a new ticket after the voice connection was lost. */
+/** Maximum number of attempts to get a new ticket after the voice connection was lost. */
 const REJOINS_MAX = 5;
 const REJOIN_DELAY_MS = 1_000;
-/** Time in which the server answers a join. It does not answer if the channel is full. */
+/** Time in which the server must respond to a join. It does not respond if the channel is full. */
 const JOIN_TIMEOUT_MS = 8_000;
-/** Sound of a shared screen, unchanged by the processing of voices. */
+/** Constraints for the sound of a shared screen, which is not processed like a voice. */
 const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: false, autoGainControl: false });
 
 /** Load the code of calls, which only users in a call need. */
@@ -74,7 +74,7 @@ export class Calls extends EventTarget {
     if (this.#target?.id === channel.id) return;
     const { api } = this.#context;
     findFeatureObstacle(api, "voice", t("Calls are switched off on this server.")).then(reason => {
-      // The server ignores the request without an answer.
+      // The server ignores the request to join and sends no response.
       if (reason === null || this.#target?.id !== channel.id) return;
       this.leave();
       showNotice(reason, "problem");
@@ -84,7 +84,7 @@ export class Calls extends EventTarget {
     this.#sendVoiceState();
     this.#joinTimer = window.setTimeout(() => this.#onJoinTimeout(), JOIN_TIMEOUT_MS);
     this.#notify();
-    // The code of calls loads and the microphone opens while the server answers.
+    // The code of calls loads and the microphone opens while the server responds.
     loadCall();
     await this.devices.open();
   }
@@ -310,7 +310,7 @@ export class Calls extends EventTarget {
   #onCallEnded(call, code) {
     if (this.call !== call) return;
     this.call = null;
-    // The voice state that follows tells whether the user was moved or disconnected.
+    // The voice state that follows shows whether the user was moved or disconnected.
     if (!REMOVED_CODES.has(code)) this.#rejoin();
     this.#notify();
   }

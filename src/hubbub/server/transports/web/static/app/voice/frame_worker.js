@@ -44,7 +44,7 @@ const DAVE_VERSION = 1;
 /** Interval between requests for a key frame, while frames of a video cannot be decrypted. */
 const KEY_FRAME_INTERVAL_MS = 500;
 
-// emnapi creates byte arrays of this class, with `from(memory, offset, length)`; it looks for it when it is loaded.
+// emnapi creates byte arrays with `Buffer.from(memory, offset, length)`, and looks for the class when it is loaded.
 self.Buffer ??= class Buffer extends Uint8Array {
   static from = (...parts) => new Buffer(...parts);
 };
@@ -58,7 +58,7 @@ async function loadDavey() {
   const view = () => new DataView(memory.buffer);
   const wasi = {
     random_get(pointer, length) {
-      // getRandomValues does not accept shared memory, and at most 64 KiB.
+      // getRandomValues accepts at most 64 KiB, and no shared memory.
       for (let offset = 0; offset < length; offset += 65536) {
         const random = crypto.getRandomValues(new Uint8Array(Math.min(65536, length - offset)));
         new Uint8Array(memory.buffer, pointer + offset).set(random);
@@ -85,7 +85,7 @@ async function loadDavey() {
   };
   const { napiModule } = await self.emnapiCore.instantiateNapiModule(await response.arrayBuffer(), {
     context: self.emnapi.getDefaultContext(),
-    // Without threads. The two asynchronous functions of davey do not work then.
+    // There are no threads, so the two asynchronous functions of davey do not work.
     asyncWorkPoolSize: 0,
     wasi: { wasiImport: wasi, initialize: instance => instance.exports._initialize?.() },
     overwriteImports(imports) {
@@ -304,7 +304,7 @@ self.addEventListener("message", ({ data }) => {
   queue = queue.then(() => handle(data)).catch(error => postMessage({ kind: "failed", reason: error.stack }));
 });
 
-// The transforms of the page's senders and receivers.
+// Encrypt the frames of each sender of the page, and decrypt those of each receiver.
 self.addEventListener("rtctransform", event => {
   const { transformer } = /** @type {any} */ (event);
   const { direction } = transformer.options;

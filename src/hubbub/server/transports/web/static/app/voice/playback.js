@@ -28,7 +28,7 @@ export class Playback {
     element.play().catch(error => this.#onPlayRejected(element, error));
   }
 
-  /** Tell the user that the browser blocks playback, and start it with the next click. */
+  /** Show a notice that the browser blocks playback, and start playback with the next click. */
   #onPlayRejected(element, error) {
     // The participant left, or another track replaced this one.
     if (error.name === "AbortError" || !element.isConnected) return;
