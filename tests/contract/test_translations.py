@@ -10,7 +10,7 @@ from babel.messages.pofile import read_po
 from hubbub.server.core import translation
 from tools import javascript_texts, translations
 
-INCOMPLETE: frozenset[str] = frozenset()
+INCOMPLETE_LANGUAGES: frozenset[str] = frozenset()
 """Languages whose translation is being written."""
 
 _PLACEHOLDER = re.compile(r"\{\w+\}|%\(\w+\)s|%%")
@@ -50,7 +50,7 @@ def test_a_translation_contains_the_messages_of_the_code(name: str, template: Ca
 @pytest.mark.parametrize("name", translation.list_translations())
 def test_a_translation_is_complete(name: str) -> None:
     missing = [message.id for message in _read(name) if message.id and (message.fuzzy or not all(_texts(message)))]
-    assert missing == [] or name in INCOMPLETE
+    assert missing == [] or name in INCOMPLETE_LANGUAGES
 
 
 @pytest.mark.parametrize("name", translation.list_translations())
@@ -62,7 +62,7 @@ def test_translations_have_the_placeholders_and_tags_of_their_message(name: str)
         }
         for text in _texts(message) if message.id else []:
             used = {part for pattern in (_PLACEHOLDER, _TAG) for part in pattern.findall(text)}
-            # The form for one can name the count in words.
+            # The singular form may write the count as a word.
             optional = {"{count}", "%(count)s", "%(num)s"} if message.pluralizable else set()
             if text and (used - expected or expected - used - optional):
                 wrong.append((message.id, text))

@@ -19,13 +19,13 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 CONSOLE_HEADERS = {"X-Hubbub-Console": "1"}
 
 
-def general_path(rehearsal: Rehearsal, suffix: str = "/messages") -> str:
-    """Return the path of the demo guild's general channel."""
+def general_channel_path(rehearsal: Rehearsal, suffix: str = "/messages") -> str:
+    """Return a path below the demo guild's general channel."""
     return f"/channels/{rehearsal.control.built_world.guilds['Town Square'].channels['general']}{suffix}"
 
 
-async def turn_on(rehearsal: Rehearsal) -> None:
-    """Record the traffic."""
+async def record_traffic(rehearsal: Rehearsal) -> None:
+    """Turn on the recording of traffic."""
     (await rehearsal.control_request("POST", "/traffic", json={"on": True})).ok()
 
 
@@ -41,7 +41,7 @@ async def find_entry(rehearsal: Rehearsal, summary: str) -> dict[str, Any]:
     return [entry for entry in await list_entries(rehearsal) if entry["summary"] == summary][-1]
 
 
-async def get_details(rehearsal: Rehearsal, summary: str, query: str = "") -> dict[str, Any]:
+async def fetch_details(rehearsal: Rehearsal, summary: str, query: str = "") -> dict[str, Any]:
     """Return the newest entry with this summary and its payload."""
     entry = await find_entry(rehearsal, summary)
     details: dict[str, Any] = (await rehearsal.control_request("GET", f"/traffic/{entry['id']}{query}")).ok()
@@ -50,7 +50,7 @@ async def get_details(rehearsal: Rehearsal, summary: str, query: str = "") -> di
 
 @asynccontextmanager
 async def open_stream(rehearsal: Rehearsal, query: str = "", **headers: str) -> AsyncIterator[AsyncIterator[Any]]:
-    """Read the stream; yields an iterator of its events as (ID, data)."""
+    """Open the stream, and yield an iterator of its events as (ID, data)."""
     headers = {"Authorization": f"Bearer {rehearsal.control.token}", **headers}
     async with (
         aiohttp.ClientSession() as client,
@@ -86,7 +86,7 @@ async def read_until(events: AsyncIterator[Any], summary: str) -> tuple[int, lis
 # Timeline
 
 
-async def test_nothing_is_recorded_until_a_reader_asks(rehearsal: Rehearsal) -> None:
+async def test_nothing_is_recorded_until_a_reader_requests_it(rehearsal: Rehearsal) -> None:
     (await rehearsal.actor("alice").get("/users/@me")).ok()
     assert await list_entries(rehearsal) == []
 
@@ -94,9 +94,9 @@ async def test_nothing_is_recorded_until_a_reader_asks(rehearsal: Rehearsal) -> 
 async def test_a_request_and_its_event_are_linked(rehearsal: Rehearsal) -> None:
     alice, bob = rehearsal.actor("alice"), rehearsal.actor("bob")
     await bob.connect()
-    await turn_on(rehearsal)
+    await record_traffic(rehearsal)
 
-    sent = await alice.post(general_path(rehearsal), json={"content": "hello"})
+    sent = await alice.post(general_channel_path(rehearsal), json={"content": "hello"})
 
     request = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
     event = await find_entry(rehearsal, "MESSAGE_CREATE")
@@ -111,10 +111,10 @@ async def test_the_details_of_an_event_name_recipients_and_reasons(rehearsal: Re
     bot = rehearsal.actor("demo-bot")
     await bot.connect(intents=Intents.GUILDS)
     await rehearsal.actor("bob").connect()
-    await turn_on(rehearsal)
-    (await rehearsal.actor("alice").post(general_path(rehearsal), json={"content": "hello"})).ok()
+    await record_traffic(rehearsal)
+    (await rehearsal.actor("alice").post(general_channel_path(rehearsal), json={"content": "hello"})).ok()
 
-    details = await get_details(rehearsal, "MESSAGE_CREATE")
+    details = await fetch_details(rehearsal, "MESSAGE_CREATE")
 
     outcomes = {outcome["name"]: outcome["outcome"] for outcome in details["outcomes"]}
     assert outcomes == {"demo-bot": "missing intent: GUILD_MESSAGES", "bob": "delivered"}
@@ -123,11 +123,11 @@ async def test_the_details_of_an_event_name_recipients_and_reasons(rehearsal: Re
 
 
 async def test_a_rejected_request_has_its_cause(rehearsal: Rehearsal) -> None:
-    await turn_on(rehearsal)
+    await record_traffic(rehearsal)
     staff = rehearsal.control.built_world.guilds["Town Square"].channels["staff"]
     (await rehearsal.actor("carol").post(f"/channels/{staff}/messages", json={"content": "x"})).rejected(403, 50001)
 
-    details = await get_details(rehearsal, "POST /channels/{channel_id}/messages")
+    details = await fetch_details(rehearsal, "POST /channels/{channel_id}/messages")
 
     assert details["cause"] == "carol lacks the permission VIEW_CHANNEL in #staff."
     assert json.loads(details["response"]["body"])["code"] == 50001
@@ -136,7 +136,7 @@ async def test_a_rejected_request_has_its_cause(rehearsal: Rehearsal) -> None:
 
 
 async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehearsal) -> None:
-    await turn_on(rehearsal)
+    await record_traffic(rehearsal)
     session = await rehearsal.actor("bob").connect()
     await session.send(GatewayOpcode.PRESENCE_UPDATE, {"since": None, "activities": [], "status": "idle", "afk": False})
     await session.wait_processed()
@@ -146,12 +146,12 @@ async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehe
     ]
 
     assert frames == ["IDENTIFY", "PRESENCE_UPDATE"]
-    identify = await get_details(rehearsal, "IDENTIFY")
+    identify = await fetch_details(rehearsal, "IDENTIFY")
     assert json.loads(identify["request"]["body"])["token"] == MASK
 
 
 async def test_control_requests_are_recorded_except_reads(rehearsal: Rehearsal) -> None:
-    await turn_on(rehearsal)
+    await record_traffic(rehearsal)
     (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 1000})).ok()
     (await rehearsal.control_request("GET", "/clock")).ok()
 
@@ -163,9 +163,9 @@ async def test_control_requests_are_recorded_except_reads(rehearsal: Rehearsal) 
 async def test_entries_can_be_filtered_by_user_and_limited(rehearsal: Rehearsal) -> None:
     alice, bob = rehearsal.actor("alice"), rehearsal.actor("bob")
     await bob.connect()
-    await turn_on(rehearsal)
+    await record_traffic(rehearsal)
     for content in ("one", "two"):
-        (await alice.post(general_path(rehearsal), json={"content": content})).ok()
+        (await alice.post(general_channel_path(rehearsal), json={"content": content})).ok()
 
     assert {entry["summary"] for entry in await list_entries(rehearsal, f"?user_id={bob.id}")} == {"MESSAGE_CREATE"}
     entries = await list_entries(rehearsal)
@@ -188,14 +188,14 @@ def test_the_number_and_the_size_of_entries_are_bounded() -> None:
 
 async def test_secrets_are_masked_unless_they_are_requested(rehearsal: Rehearsal) -> None:
     alice = rehearsal.actor("alice")
-    await turn_on(rehearsal)
-    webhook = (await alice.post(general_path(rehearsal, "/webhooks"), json={"name": "hook"})).ok()
+    await record_traffic(rehearsal)
+    webhook = (await alice.post(general_channel_path(rehearsal, "/webhooks"), json={"name": "hook"})).ok()
     path = f"/webhooks/{webhook['id']}/{webhook['token']}"
     (await alice.post(path, json={"content": f"my token is {alice.token}"})).ok()
 
-    created = await get_details(rehearsal, "POST /channels/{channel_id}/webhooks")
-    executed = await get_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}")
-    revealed = await get_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}", "?reveal=true")
+    created = await fetch_details(rehearsal, "POST /channels/{channel_id}/webhooks")
+    executed = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}")
+    revealed = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}", "?reveal=true")
 
     text = json.dumps([created, executed])
     assert webhook["token"] not in text
@@ -210,7 +210,7 @@ async def test_secrets_are_masked_unless_they_are_requested(rehearsal: Rehearsal
 
 async def test_the_stream_sends_stored_and_new_entries(rehearsal: Rehearsal) -> None:
     alice = rehearsal.actor("alice")
-    await turn_on(rehearsal)
+    await record_traffic(rehearsal)
     (await alice.get("/users/@me")).ok()
     async with open_stream(rehearsal) as events:
         await read_until(events, "GET /users/@me")
@@ -258,14 +258,14 @@ async def test_the_stream_needs_the_token(rehearsal: Rehearsal) -> None:
 
 async def test_a_request_is_sent_again_as_the_same_caller(rehearsal: Rehearsal) -> None:
     alice = rehearsal.actor("alice")
-    await turn_on(rehearsal)
-    (await alice.post(general_path(rehearsal), json={"content": "again"})).ok()
+    await record_traffic(rehearsal)
+    (await alice.post(general_channel_path(rehearsal), json={"content": "again"})).ok()
     entry = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
 
     result = (await rehearsal.control_request("POST", f"/traffic/{entry['id']}/replay")).ok()
 
     assert result == {"status": 200}
-    messages = (await alice.get(general_path(rehearsal))).ok()
+    messages = (await alice.get(general_channel_path(rehearsal))).ok()
     assert [message["content"] for message in messages[:2]] == ["again", "again"]
     repeated = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
     assert repeated["note"] == f"Repeats entry {entry['id']}"
@@ -273,8 +273,8 @@ async def test_a_request_is_sent_again_as_the_same_caller(rehearsal: Rehearsal) 
 
 async def test_an_event_is_published_again_to_its_audience(rehearsal: Rehearsal) -> None:
     session = await rehearsal.actor("bob").connect()
-    await turn_on(rehearsal)
-    (await rehearsal.actor("alice").post(general_path(rehearsal), json={"content": "twice"})).ok()
+    await record_traffic(rehearsal)
+    (await rehearsal.actor("alice").post(general_channel_path(rehearsal), json={"content": "twice"})).ok()
     first = await session.next("MESSAGE_CREATE")
     entry = await find_entry(rehearsal, "MESSAGE_CREATE")
 
@@ -284,7 +284,7 @@ async def test_an_event_is_published_again_to_its_audience(rehearsal: Rehearsal)
 
 
 async def test_other_entries_cannot_be_sent_again(rehearsal: Rehearsal) -> None:
-    await turn_on(rehearsal)
+    await record_traffic(rehearsal)
     (await rehearsal.control_request("POST", "/clock/freeze")).ok()
     entry = await find_entry(rehearsal, "POST /control/clock/freeze")
 
@@ -335,8 +335,8 @@ async def test_snapshots_and_forks_form_a_tree(rehearsal: Rehearsal) -> None:
 # Access of the console
 
 
-async def open_link(rehearsal: Rehearsal) -> str:
-    """Use a new link to the console; return the cookie of the browser."""
+async def open_console_link(rehearsal: Rehearsal) -> str:
+    """Open a new link to the console, and return the cookie that the browser receives."""
     url = (await rehearsal.control_request("POST", "/console-links")).ok()["url"]
     response = await rehearsal.request("GET", url, allow_redirects=False)
     assert (response.status, response.headers["Location"]) == (303, "/console")
@@ -386,7 +386,7 @@ async def test_the_console_asks_for_the_control_token(rehearsal: Rehearsal) -> N
 async def test_the_cookie_works_only_for_pages_of_the_console(
     rehearsal: Rehearsal, headers: dict[str, str], status: int
 ) -> None:
-    cookie = await open_link(rehearsal)
+    cookie = await open_console_link(rehearsal)
     response = await rehearsal.request("GET", f"{rehearsal.url}/control/clock", headers={"Cookie": cookie, **headers})
     assert response.status == status
 

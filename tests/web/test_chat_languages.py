@@ -20,7 +20,7 @@ ALLOWED_TEXTS = (
 )
 """Names of the guild and its users, channels and roles, names of products, and the date of the first message."""
 
-PLAIN_TEXTS = r"""allowed => {
+FIND_PLAIN_TEXTS = r"""allowed => {
   const found = new Set();
   const check = text => {
     const rest = allowed.reduce((rest, name) => rest.replaceAll(name, ""), text);
@@ -36,9 +36,9 @@ PLAIN_TEXTS = r"""allowed => {
   check(document.title);
   return [...found];
 }"""
-"""Script that returns the visible texts and labels of a page that the pseudo-locale with accents did not change."""
+"""A JavaScript function that returns the visible texts and labels that the pseudo-locale with accents did not change."""
 
-OVERFLOW = r"""() => {
+FIND_OVERFLOWS = r"""() => {
   const width = document.documentElement.clientWidth;
   return [...document.querySelectorAll("body *")].filter(element => {
     if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return false;
@@ -47,16 +47,16 @@ OVERFLOW = r"""() => {
     return box.width > 1 && (box.left < -1 || box.right > width + 1) && !element.closest(".visually-hidden, [inert], .skip");
   }).map(element => element.outerHTML.slice(0, 120));
 }"""
-"""Script that returns visible elements outside of the window."""
+"""A JavaScript function that returns the visible elements that extend beyond the window."""
 
 
-def accented(text: str) -> str:
-    """Return the text of the pseudo-locale with accents."""
+def accent_text(text: str) -> str:
+    """Return a text as the pseudo-locale with accents shows it."""
     return pseudo_locales.transform(pseudo_locales.ACCENTED, text)
 
 
-def mirrored(text: str) -> str:
-    """Return the text of the pseudo-locale that is written from right to left."""
+def mirror_text(text: str) -> str:
+    """Return a text as the pseudo-locale that is written from right to left shows it."""
     return pseudo_locales.transform(pseudo_locales.RIGHT_TO_LEFT, text)
 
 
@@ -69,20 +69,20 @@ async def prepare_guild(platform: ChatPlatform) -> tuple[Any, Guild]:
     return nora, guild
 
 
-async def plain_texts(page: Any) -> list[str]:
+async def find_plain_texts(page: Any) -> list[str]:
     """Return the visible texts and labels of a page that are not translated."""
-    texts: list[str] = await page.evaluate(PLAIN_TEXTS, list(ALLOWED_TEXTS))
+    texts: list[str] = await page.evaluate(FIND_PLAIN_TEXTS, list(ALLOWED_TEXTS))
     return texts
 
 
-async def plain_texts_of_settings(window: ChatWindow) -> dict[str, list[str]]:
+async def find_plain_texts_of_settings(window: ChatWindow) -> dict[str, list[str]]:
     """Open all screens of the open settings, and return the texts of each that are not translated."""
     settings = window.page.locator("dialog[open]")
     await settings.wait_for()
     found = {}
     for screen in await settings.get_by_role("navigation").get_by_role("button").all_inner_texts():
         await open_screen(settings, screen)
-        found[screen] = await plain_texts(window.page)
+        found[screen] = await find_plain_texts(window.page)
     await window.page.keyboard.press("Escape")
     await settings.wait_for(state="detached")
     return found
@@ -95,15 +95,15 @@ async def test_all_texts_of_the_chat_client_are_translated(platform: ChatPlatfor
         # Some screens read settings that the guild does not have.
         window.expected_errors = ("Failed to load resource",)
         await window.wait_message("Ahoy")
-        found = {"channel": await plain_texts(page)}
-        await page.get_by_role("button", name=accented("User settings"), exact=True).click()
-        found |= await plain_texts_of_settings(window)
-        await page.get_by_role("button", name=accented("Menu of {guild}").format(guild="Guild")).click()
-        found["guild menu"] = await plain_texts(page)
-        await page.get_by_role("menuitem", name=accented("Guild settings")).click()
-        found |= await plain_texts_of_settings(window)
+        found = {"channel": await find_plain_texts(page)}
+        await page.get_by_role("button", name=accent_text("User settings"), exact=True).click()
+        found |= await find_plain_texts_of_settings(window)
+        await page.get_by_role("button", name=accent_text("Menu of {guild}").format(guild="Guild")).click()
+        found["guild menu"] = await find_plain_texts(page)
+        await page.get_by_role("menuitem", name=accent_text("Guild settings")).click()
+        found |= await find_plain_texts_of_settings(window)
         await window.open("/app")
-        found["friends"] = await plain_texts(page)
+        found["friends"] = await find_plain_texts(page)
 
     assert len(found) > 30
     assert {screen: texts for screen, texts in found.items() if texts} == {}
@@ -115,7 +115,7 @@ async def test_all_texts_of_pages_are_translated(platform: ChatPlatform) -> None
     async with platform.open_page(script=False, locale=pseudo_locales.ACCENTED) as page:
         for path in ("/", "/login", "/register", "/forgot-password", "/no-such-page"):
             await page.goto(platform.url + path)
-            found[path] = await plain_texts(page)
+            found[path] = await find_plain_texts(page)
         await page.context.add_cookies([{"name": "hubbub_session", "value": nora.token, "url": platform.url}])
         for path in (
             "/settings/account",
@@ -125,7 +125,7 @@ async def test_all_texts_of_pages_are_translated(platform: ChatPlatform) -> None
             "/app",
         ):
             await page.goto(platform.url + path)
-            found[path] = await plain_texts(page)
+            found[path] = await find_plain_texts(page)
 
     assert {path: texts for path, texts in found.items() if texts} == {}
 
@@ -141,13 +141,13 @@ async def test_the_layout_is_mirrored_from_right_to_left(platform: ChatPlatform,
         avatar, text = [await message.locator(part).first.bounding_box() for part in (".avatar", ".message-text")]
 
         assert avatar["x"] > text["x"]
-        assert await page.evaluate(OVERFLOW) == []
+        assert await page.evaluate(FIND_OVERFLOWS) == []
         if width == DESKTOP_WIDTH:
             rail = await page.locator(".rail-area").bounding_box()
             assert rail["x"] + rail["width"] == width
-            await page.get_by_role("button", name=mirrored("User settings"), exact=True).click()
+            await page.get_by_role("button", name=mirror_text("User settings"), exact=True).click()
             await page.locator("dialog[open]").wait_for()
-            assert await page.evaluate(OVERFLOW) == []
+            assert await page.evaluate(FIND_OVERFLOWS) == []
 
 
 async def test_longer_texts_stay_in_the_window(platform: ChatPlatform) -> None:
@@ -157,7 +157,7 @@ async def test_longer_texts_stay_in_the_window(platform: ChatPlatform) -> None:
             nora, general_path(guild), width=width, locale=pseudo_locales.ACCENTED
         ) as window:
             await window.wait_message("Ahoy")
-            assert await window.page.evaluate(OVERFLOW) == []
+            assert await window.page.evaluate(FIND_OVERFLOWS) == []
 
 
 async def test_the_client_is_in_english_if_the_catalogue_cannot_be_loaded(platform: ChatPlatform) -> None:
