@@ -5,7 +5,7 @@ import { ChannelType, Permissions, isVoice } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
 import { h, setChildren } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
-import { t } from "../ui/translation.js";
+import { LOCALE, t } from "../ui/translation.js";
 import { choiceSetting, showFieldNotice, switchSetting } from "./fields.js";
 import { actionButton } from "./layout.js";
 import { permissionList } from "./permission_list.js";
@@ -331,7 +331,7 @@ function sortedTargets({ access, context, guildId }, overwrites) {
       const user = context.state.user(id);
       return [id, user === undefined ? t("Member {id}", { id }) : `@${context.state.displayName(user, guildId)}`];
     })
-    .sort((a, b) => a[1].localeCompare(b[1]));
+    .sort((a, b) => a[1].localeCompare(b[1], LOCALE));
   return [...roles, ...members];
 }
 
