@@ -7,13 +7,13 @@ also need a header that pages of other sites cannot send (decisions/0139).
 import hmac
 import re
 import secrets
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from hubbub.protocol import errors
-from hubbub.server.control.snapshots import ControlledPlatform
+from hubbub.server.app import App
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.transports.web.local_requests import is_local_request
@@ -21,6 +21,7 @@ from hubbub.server.transports.web.page_requests import page_headers
 from hubbub.server.transports.web.sessions import SESSION_SECONDS, Cookies
 from hubbub.server.transports.web.static_files import load_static_files
 from hubbub.server.transports.web.templating import template_environment
+from hubbub.server.worlds import BuiltWorld
 
 CONSOLE_PATH: Final = "/console"
 CONSOLE_HEADER: Final = "X-Hubbub-Console"
@@ -38,10 +39,18 @@ _POLICY: Final = (
 )
 
 
+class ConsolePlatform(Protocol):
+    """The control API of a platform, as far as the console needs it."""
+
+    app: App
+    token: str
+    built_world: BuiltWorld
+
+
 class Console:
     """The page of the console and the access of browsers to it."""
 
-    def __init__(self, control: ControlledPlatform) -> None:
+    def __init__(self, control: ConsolePlatform) -> None:
         self._control = control
         self._app = control.app
         self._link_keys: dict[str, str | None] = {}

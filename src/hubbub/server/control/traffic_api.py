@@ -12,12 +12,14 @@ from aiohttp import web
 
 from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.server.app import App
 from hubbub.server.control import bodies, request_copies
 from hubbub.server.control import traffic_operations as models
 from hubbub.server.control.console import Console
 from hubbub.server.control.request_copies import Sender
 from hubbub.server.control.secret_masks import Masker
-from hubbub.server.control.snapshots import ControlledPlatform, Snapshots
+from hubbub.server.control.snapshots import Snapshots
+from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import RejectedRequest
 from hubbub.server.core.trace_outcomes import Outcome
@@ -25,6 +27,7 @@ from hubbub.server.core.traffic import BODY_BYTES_MAX, TrafficContent, TrafficEn
 from hubbub.server.places import channels, guilds, members
 from hubbub.server.transports.http import decoding
 from hubbub.server.transports.http.request_trace import REPLAY_HEADER
+from hubbub.server.worlds import BuiltWorld
 
 STREAM_PATH: Final = "/control/traffic/stream"
 KEEP_ALIVE_SECONDS: Final = 15.0
@@ -43,9 +46,13 @@ _STREAM_HEADERS: Final = {
 }
 
 
-class TrafficPlatform(ControlledPlatform, Protocol):
-    """The control API of a platform, as far as the operations on traffic need it."""
+class TracedPlatform(Protocol):
+    """The control API of a platform, as far as the traffic needs it."""
 
+    app: App
+    clock: ControlledClock
+    token: str
+    built_world: BuiltWorld
     console: Console
     snapshots: Snapshots
 
@@ -55,17 +62,17 @@ class TrafficPlatform(ControlledPlatform, Protocol):
     def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
         """Return the response with an error."""
 
-    async def list_sessions(self) -> list[bodies.SessionState]:
-        """List gateway sessions."""
-
     async def explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
         """Return rejected requests with their causes."""
+
+    async def list_sessions(self) -> list[bodies.SessionState]:
+        """Return the gateway sessions."""
 
 
 class TrafficApi:
     """The traffic, the world and the dated changes of one platform."""
 
-    def __init__(self, control: TrafficPlatform) -> None:
+    def __init__(self, control: TracedPlatform) -> None:
         self._control = control
         self._app = control.app
         self._traffic = control.app.trace.traffic
