@@ -135,7 +135,30 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="print problems of the connected applications at the end, such as rate limits and unused intents",
     )
+    dev.add_argument(
+        "--record", metavar="FILE", help="write all inputs to a file that hubbub replay can repeat; it contains secrets"
+    )
     dev.set_defaults(run=_run_dev)
+
+    replay = commands.add_parser(
+        "replay",
+        help="repeat a recorded rehearsal and report what a changed program does differently",
+        usage="hubbub replay FILE [--program COMMAND] [SETTINGS] | hubbub replay FILE --as-test TEST.py",
+    )
+    replay.add_argument("file", metavar="FILE", help="file that hubbub dev --record wrote")
+    replay.add_argument(
+        "--program", metavar="COMMAND", help="command that starts the program; without it, start the program yourself"
+    )
+    replay.add_argument("--as-test", metavar="TEST.py", help="write the session as a pytest file instead")
+    replay.add_argument(
+        "--wait",
+        type=float,
+        default=3.0,
+        metavar="SECONDS",
+        help="seconds to wait for each action of the program (default: 3)",
+    )
+    _add_settings(replay, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
+    replay.set_defaults(run=_run_replay)
 
     watch = commands.add_parser("watch", help="print the traffic of a running hubbub dev")
     watch.add_argument("--url", help="URL of the rehearsal (default: http://127.0.0.1:8080)")
@@ -486,7 +509,13 @@ def _run_dev(arguments: argparse.Namespace) -> int:
     if arguments.stop_with_stdin:
         threading.Thread(target=_terminate_with_stdin, daemon=True).start()
     config = load_config(arguments, DEV_DEFAULTS, is_rehearsal=True)
-    return _run_server(config, is_rehearsal=True, with_report=arguments.report)
+    return _run_server(config, is_rehearsal=True, with_report=arguments.report, record=arguments.record)
+
+
+def _run_replay(arguments: argparse.Namespace) -> int:
+    from hubbub.server.commands import replay
+
+    return replay.run(load_config(arguments, DEV_DEFAULTS, is_rehearsal=True), arguments)
 
 
 def _terminate_with_stdin() -> None:
@@ -497,12 +526,12 @@ def _terminate_with_stdin() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _run_server(config: Config, *, is_rehearsal: bool, with_report: bool = False) -> int:
+def _run_server(config: Config, *, is_rehearsal: bool, with_report: bool = False, record: str | None = None) -> int:
     # Start-up only creates long-lived objects, so garbage collection would be wasted time.
     gc.disable()
     from hubbub.server.commands import serve
 
-    return serve.run(config, is_rehearsal=is_rehearsal, with_report=with_report)
+    return serve.run(config, is_rehearsal=is_rehearsal, with_report=with_report, record=record)
 
 
 def _run_watch(arguments: argparse.Namespace) -> int:

@@ -34,6 +34,8 @@ from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.process_leases import ProcessNumberInUse
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.ready_document import ReadyDocument, ReadyFileError
+from hubbub.server.recordings.recorder import Recorder
+from hubbub.server.recordings.recording_file import FORMAT_VERSION, RecordingError, RecordingHeader
 from hubbub.server.terminal import print_error
 from hubbub.server.transports.voice import sockets
 from hubbub.server.worlds import WorldError
@@ -46,20 +48,27 @@ REPEATED_SIGNAL_SECONDS: Final = 0.25
 """Seconds in which a repeated signal is ignored: timeout(1) and others signal a process and then its whole group."""
 
 
-def run(config: Config, *, is_rehearsal: bool = False, with_report: bool = False) -> int:
+def run(config: Config, *, is_rehearsal: bool = False, with_report: bool = False, record: str | None = None) -> int:
     """Serve until a signal arrives. Return 0 after an orderly shutdown.
 
-    `with_report` prints the report of a rehearsal at the end."""
+    `with_report` prints the report of a rehearsal at the end. `record` is the file to record its inputs to, or None."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
     logs.install()
     try:
         if config.ready_file is not None:
             ready_document.remove(config.ready_file)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(config, is_rehearsal, with_report))
+            return runner.run(_serve(config, is_rehearsal, with_report, record))
     except WorldError as error:
         return print_error(f"world {config.world or 'demo'}: {error if error.path else error.problem}", 2)
-    except (BusError, MigrationError, ProcessNumberInUse, ReadyFileError, StoreUnavailable) as error:
+    except (
+        BusError,
+        MigrationError,
+        ProcessNumberInUse,
+        ReadyFileError,
+        RecordingError,
+        StoreUnavailable,
+    ) as error:
         return print_error(error)
     except OSError as error:
         hint = "; choose another port with --port (0 picks a free one)" if error.errno == errno.EADDRINUSE else ""
@@ -75,7 +84,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(config: Config, is_rehearsal: bool, with_report: bool) -> int:
+async def _serve(config: Config, is_rehearsal: bool, with_report: bool, record: str | None) -> int:
     # The world file is read before anything is opened, so that an invalid file has no side effects.
     world = None
     if is_rehearsal:
@@ -87,7 +96,7 @@ async def _serve(config: Config, is_rehearsal: bool, with_report: bool) -> int:
         tls = None
         if is_rehearsal:
             config, tls = _with_certificate(config, stack)
-        return await _run_until_stopped(config, is_rehearsal, world, seed, stop_event, tls, with_report)
+        return await _run_until_stopped(config, is_rehearsal, world, seed, stop_event, tls, with_report, record)
 
 
 async def _run_until_stopped(
@@ -98,6 +107,7 @@ async def _run_until_stopped(
     stop_event: asyncio.Event,
     tls: ServerTls | None,
     with_report: bool,
+    record: str | None,
 ) -> int:
     """Start the platform, announce it, wait for `stop_event`, and shut it down."""
     app = App(config, tls=tls)
@@ -114,12 +124,15 @@ async def _run_until_stopped(
     await app.start()
     admin_socket = AdminSocket(app, {"import": import_file})
     await admin_socket.start()
+    stack = contextlib.ExitStack()
     try:
         built = worlds.BuiltWorld()
         if world is not None:
             built = await worlds.load_initial(app, world, seed)
         if control is not None:
             control.built_world = built
+            if record is not None:
+                stack.callback(_start_recording(control, record, seed).close)
         control_token = control.token if control is not None else None
         document = ready_document.build_document(app.config, built, control_token, tls=tls)
         if config.ready_file is not None:
@@ -136,8 +149,24 @@ async def _run_until_stopped(
             await control.close()
         await admin_socket.close()
         await app.stop()
+        stack.close()
     log.info("Stopped")
     return code
+
+
+def _start_recording(control: ControlApi, path: str, seed: int) -> Recorder:
+    """Record the inputs of a rehearsal from now on."""
+    world_file = control.app.config.world
+    header = RecordingHeader(
+        version=FORMAT_VERSION,
+        seed=seed,
+        now_ms=control.clock.now_ms(),
+        world=None if world_file is None else Path(world_file).read_text(encoding="utf-8"),
+    )
+    recorder = Recorder(path, header, lambda: control.built_world)
+    control.app.trace.traffic.listeners.append(recorder.record)
+    control.traffic_api.keep_on()
+    return recorder
 
 
 def tune_garbage_collection() -> None:

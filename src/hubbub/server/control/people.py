@@ -32,6 +32,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.app import App
 from hubbub.server.control import bodies
 from hubbub.server.control import people_operations as models
+from hubbub.server.core.traffic import PERSON_HEADER
 from hubbub.server.ready_document import build_document
 from hubbub.server.worlds import BuiltWorld
 from hubbub.server.worlds.builder import BuiltUser
@@ -156,7 +157,9 @@ class People:
             if tls is None
             else aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(cafile=tls.authority))
         )
-        return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), connector=connector)
+        return aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(), connector=connector, headers={PERSON_HEADER: "1"}
+        )
 
     # Messages
 

@@ -35,7 +35,7 @@ from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, ActiveFault, Fault, Gat
 from hubbub.server.core.mail import Mailbox, ReceivedMail
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.trace import RejectedRequest
-from hubbub.server.core.traffic import TrafficContent
+from hubbub.server.core.traffic import TrafficContent, TrafficStart
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.ready_document import ReadyDocument, build_document
 from hubbub.server.transports.http import decoding, request_limits, responses
@@ -111,7 +111,7 @@ class ControlApi:
     async def _respond(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
         """Authorize a request, run its handler, and return the response."""
         headers: dict[str, str] = {"Via": responses.VIA}
-        read_data = bytearray()
+        read_data, start = bytearray(), self.app.trace.traffic.mark_start()
         try:
             self._authorize(request)
             encoded = responses.encode(endpoint.operation, await self._run_handler(endpoint, request, read_data))
@@ -127,11 +127,16 @@ class ControlApi:
             encoded = responses.encode_error(errors.INTERNAL(), headers)
         is_change = request.method != "GET" and endpoint.operation is not operations.SETTLE
         if self.app.trace.traffic.is_enabled and is_change and encoded.status != 401:
-            self._record(endpoint, request, bytes(read_data), encoded)
+            self._record(endpoint, request, bytes(read_data), encoded, start)
         return responses.respond(request, encoded, headers)
 
     def _record(
-        self, endpoint: Endpoint, request: web.Request, body: bytes, encoded: responses.EncodedResponse
+        self,
+        endpoint: Endpoint,
+        request: web.Request,
+        body: bytes,
+        encoded: responses.EncodedResponse,
+        start: TrafficStart,
     ) -> None:
         """Record a change through the control API in the traffic."""
         self.app.trace.traffic.add(
@@ -141,6 +146,7 @@ class ControlApi:
                 route=f"/control{endpoint.operation.path}",
                 headers={"Content-Type": request.headers.get("Content-Type", "")},
                 body=body,
+                start=start,
                 response_body=encoded.body or b"",
             ),
             kind="control",

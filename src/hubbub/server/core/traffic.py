@@ -27,6 +27,9 @@ BODY_BYTES_MAX: Final = 256 * 1024
 CAUSES_MAX: Final = 4096
 """Maximum number of events whose request is known until they are delivered."""
 
+PERSON_HEADER: Final = "X-Hubbub-Person"
+"""Header of the requests and connections of people of the control API."""
+
 Kind = Literal["http", "gateway", "interaction", "webhook", "voice", "control"]
 """The part of the platform that an entry belongs to."""
 
@@ -78,6 +81,15 @@ class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An error, the reason of a close, or the number of the repeated entry; null for most entries."""
 
 
+class TrafficStart(msgspec.Struct, frozen=True):
+    """The moment at which a request or frame arrived."""
+
+    after: int
+    """ID of the newest entry."""
+    now_ms: int
+    """Time of the platform's clock in Unix milliseconds."""
+
+
 class TrafficContent(msgspec.Struct, frozen=True, kw_only=True):
     """The payload of an entry, and everything that is needed to send it again. It may contain secrets."""
 
@@ -98,6 +110,10 @@ class TrafficContent(msgspec.Struct, frozen=True, kw_only=True):
     """The event; None for other entries."""
     connection: int = 0
     """Number of the connection of a frame; 0 for other entries."""
+    start: TrafficStart | None = None
+    """The moment at which a request or frame arrived; None for other entries."""
+    is_person: bool = False
+    """Whether a person of the control API sent the request or frame, so that a control request caused it."""
 
 
 class TrafficRecord(msgspec.Struct, frozen=True):
@@ -134,6 +150,10 @@ class Traffic:
         """The ID of the newest entry, or 0."""
         return self._last_id
 
+    def mark_start(self) -> TrafficStart:
+        """Return the current moment, for a request or frame that arrives now."""
+        return TrafficStart(self._last_id, self._now_ms())
+
     def add(self, content: TrafficContent, **fields: Any) -> TrafficEntry:
         """Add an entry; `fields` are those of `TrafficEntry` except the ID, the time and the size."""
         self._last_id += 1
@@ -168,9 +188,18 @@ class Traffic:
             missed=len(outcomes) - delivered,
         )
 
-    def add_frame(self, kind: Kind, name: str, user_id: UserId | None, data: bytes, *, connection: int) -> None:
+    def add_frame(
+        self,
+        kind: Kind,
+        name: str,
+        user_id: UserId | None,
+        data: bytes,
+        *,
+        connection: int,
+        is_person: bool = False,
+    ) -> None:
         """Add a frame that a client sent; `connection` identifies its connection."""
-        content = TrafficContent(body=data, connection=connection)
+        content = TrafficContent(body=data, connection=connection, start=self.mark_start(), is_person=is_person)
         self.add(content, kind=kind, direction="in", summary=name, user_id=user_id)
 
     def add_outbound(

@@ -68,6 +68,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         "compression",
         "encoding",
         "frame_limit",
+        "is_person",
         "opened_at",
         "resume_url",
         "session",
@@ -88,10 +89,13 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         now: float,
         frame_limit: RateWindow,
         write_buffer_max: int,
+        is_person: bool = False,
     ) -> None:
         super().__init__(socket, transport)
         self.write_buffer_max = write_buffer_max
         """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
+        self.is_person = is_person
+        """Whether a person of the control API opened the connection."""
         self.encoding = encoding
         self.set_compression(compression)
         self.version = version

@@ -26,6 +26,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database
 from hubbub.server.core.trace import Trace
+from hubbub.server.core.traffic import PERSON_HEADER
 from hubbub.server.transports import sockets
 from hubbub.server.transports.gateway import etf, identification
 from hubbub.server.transports.gateway.commands import Commands
@@ -215,6 +216,7 @@ class Gateway:
             now=asyncio.get_running_loop().time(),
             frame_limit=RateWindow(self._config.gateway.commands_max, CLIENT_FRAMES_WINDOW_SECONDS),
             write_buffer_max=self._config.gateway.outgoing_buffer_bytes_max,
+            is_person=PERSON_HEADER in request.headers,
         )
 
     def _send_hello(self, connection: GatewayConnection, request: web.Request) -> None:
@@ -279,6 +281,7 @@ class Gateway:
             None if connection.user_id is None else UserId(connection.user_id),
             bytes(data),
             connection=id(connection),
+            is_person=connection.is_person,
         )
 
     def _count_frame(self, connection: GatewayConnection, now: float) -> None:

@@ -11,6 +11,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake
 from hubbub.server.core.call import Actor
 from hubbub.server.core.endpoints import Endpoint
+from hubbub.server.core.traffic import TrafficStart
 from hubbub.server.transports.http import responses
 from hubbub.server.transports.http.responses import EncodedResponse
 
@@ -30,7 +31,18 @@ _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 class RequestState:
     """The state of a request while it is handled, also used for metrics, trace and log."""
 
-    __slots__ = ("actor", "headers", "ids", "ip", "is_anonymous", "method", "recorded_body", "request", "route")
+    __slots__ = (
+        "actor",
+        "headers",
+        "ids",
+        "ip",
+        "is_anonymous",
+        "method",
+        "recorded_body",
+        "request",
+        "route",
+        "start",
+    )
 
     def __init__(self, request: web.Request, ip: str, headers: dict[str, str]) -> None:
         self.request = request
@@ -44,6 +56,8 @@ class RequestState:
         """IDs in the path by parameter, for the delivery trace and the traffic; empty while both are off."""
         self.recorded_body: object = None
         """The body that the traffic stores, or None."""
+        self.start: TrafficStart | None = None
+        """The arrival of the request in the traffic, or None."""
         self.actor: Actor | None = None
         self.is_anonymous = False
         """Whether the operation has no caller: it needs none, or its token is in the path."""

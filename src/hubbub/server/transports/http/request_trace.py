@@ -9,7 +9,14 @@ from hubbub.protocol import codec
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
-from hubbub.server.core.traffic import BODY_BYTES_MAX, RateLimitBudget, Traffic, TrafficContent, request_kind
+from hubbub.server.core.traffic import (
+    BODY_BYTES_MAX,
+    PERSON_HEADER,
+    RateLimitBudget,
+    Traffic,
+    TrafficContent,
+    request_kind,
+)
 from hubbub.server.transports.http.incoming_requests import RequestState
 from hubbub.server.transports.http.request_bodies import IncomingBody
 from hubbub.server.transports.http.responses import EncodedResponse
@@ -87,6 +94,8 @@ def record_request(
                     if name.lower().startswith(_STORED_RESPONSE_PREFIXES)
                 },
                 response_body=encoded.body or b"",
+                start=state.start,
+                is_person=PERSON_HEADER in headers,
             ),
             kind=request_kind(state.route),
             direction="in",

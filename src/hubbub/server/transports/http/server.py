@@ -348,7 +348,7 @@ class HttpServer:
         endpoint, values = self._table.find(state.method, segments)
         state.route = endpoint.operation.path
         if self._trace.is_enabled or self._trace.traffic.is_enabled:
-            state.ids = path_ids(endpoint, values)
+            state.ids, state.start = path_ids(endpoint, values), self._trace.traffic.mark_start()
         actor = await self._authenticate(state, endpoint)
         state.actor = actor
         self._check_rate_limits(state, endpoint, actor, values)

@@ -1,0 +1,107 @@
+"""Writes the inputs of a rehearsal to a file while it runs."""
+
+import os
+from collections.abc import Callable
+from typing import BinaryIO, Final, Literal
+
+from hubbub.protocol import codec
+from hubbub.server.core.traffic import TrafficContent, TrafficRecord
+from hubbub.server.recordings.id_mapping import decode_json
+from hubbub.server.recordings.recording_file import RecordedInput, RecordingError, RecordingHeader, encode_body
+from hubbub.server.worlds import BuiltWorld
+
+UNRECORDED_CONTROL_ROUTES: Final = ("/control/traffic", "/control/console-links", "/control/forks")
+"""Control operations that do not affect the session."""
+
+
+class Recorder:
+    """Writes inputs as they arrive. Events and responses follow from them and are not inputs."""
+
+    def __init__(self, path: str, header: RecordingHeader, get_built_world: Callable[[], BuiltWorld]) -> None:
+        """Create the file, which only its owner can read; it may contain passwords and tokens."""
+        self._get_built_world = get_built_world
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        except OSError as error:
+            raise RecordingError(f"cannot write the recording {path}: {error.strerror}") from error
+        self._file: BinaryIO = os.fdopen(descriptor, "wb")
+        self._write(codec.encode(header))
+
+    def record(self, record: TrafficRecord) -> None:
+        """Write an entry of the traffic, if it is an input."""
+        recorded = convert_record(record, self._get_built_world())
+        if recorded is not None:
+            self._write(codec.encode(recorded))
+
+    def _write(self, line: bytes) -> None:
+        self._file.write(line + b"\n")
+        # A killed rehearsal keeps everything up to its last input.
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def convert_record(record: TrafficRecord, built: BuiltWorld) -> RecordedInput | None:
+    """Return an entry of the traffic as an input, or None for events, and for requests that an input causes."""
+    entry, content = record.entry, record.content
+    start = content.start
+    if entry.direction != "in" or content.is_person or start is None:
+        return None
+    kind: Literal["http", "frame", "control"] = (
+        "control" if entry.kind == "control" else "http" if content.method else "frame"
+    )
+    if kind == "control" and content.route.startswith(UNRECORDED_CONTROL_ROUTES):
+        return None
+    if kind == "frame" and entry.summary.startswith("VOICE "):
+        return None
+    is_start = entry.summary in ("IDENTIFY", "RESUME")
+    actor, is_bot = _find_actor(built, entry.user_id, _read_token(content.body) if is_start else "")
+    is_json = content.response_headers.get("Content-Type") == "application/json" or kind == "control"
+    return RecordedInput(
+        id=entry.id,
+        after=start.after,
+        now_ms=start.now_ms,
+        kind=kind,
+        actor=actor,
+        is_program=is_bot or _is_program_route(content, built),
+        method=content.method,
+        path=content.path,
+        route=content.route,
+        content_type=content.headers.get("Content-Type", ""),
+        status=entry.status or 0,
+        response=content.response_body.decode("utf-8", "replace") if is_json else "",
+        frame="" if content.method else entry.summary,
+        connection=content.connection,
+        # The token of an Identify is that of the actor.
+        **encode_body(b"" if is_start else content.body),
+    )
+
+
+def _find_actor(built: BuiltWorld, user_id: int | None, token: str) -> tuple[str, bool]:
+    """Return the name of the user or application with this ID or token, and whether it is a bot."""
+    for name, user in built.users.items():
+        if user.id == user_id or user.token == token:
+            return name, False
+    for name, application in built.applications.items():
+        if application.bot is not None and (application.bot.id == user_id or application.bot.token == token):
+            return name, True
+    return "", False
+
+
+def _read_token(body: bytes) -> str:
+    """Return the token of an Identify or Resume, or an empty string."""
+    data = decode_json(body.decode("utf-8", "replace"))
+    token = data.get("token") if isinstance(data, dict) else None
+    return token.removeprefix("Bot ") if isinstance(token, str) else ""
+
+
+def _is_program_route(content: TrafficContent, built: BuiltWorld) -> bool:
+    """Return whether an application sent a request with the token of an interaction in its path."""
+    if "Authorization" in content.headers or not content.route.startswith(("/interactions/", "/webhooks/")):
+        return False
+    if content.route.startswith("/interactions/"):
+        return True
+    segments = content.path.partition("/webhooks/")[2].split("/")
+    return segments[0] in {str(int(application.id)) for application in built.applications.values()}

@@ -1,0 +1,106 @@
+"""The file format of recordings: JSON lines, first the world and the time at the start, then the inputs."""
+
+import base64
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from hubbub.protocol import codec
+
+FORMAT_VERSION: Final = 1
+
+
+class RecordingError(Exception):
+    """The file is not a recording, or it cannot be read or written."""
+
+
+class RecordingHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The start of a session."""
+
+    version: int
+    seed: int
+    now_ms: int
+    """Time of the platform's clock in Unix milliseconds."""
+    world: str | None
+    """The text of the world file; None for the demo world."""
+
+
+class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request to the API, a frame of a gateway client, or a request to the control API."""
+
+    id: int
+    after: int
+    """ID of the newest entry of the traffic when the input arrived."""
+    now_ms: int
+    """Time of the platform's clock when the input arrived."""
+    kind: Literal["http", "frame", "control"]
+    actor: str = ""
+    """Name of the user or application in the world; empty if there is none."""
+    is_program: bool = False
+    """Whether the program that is rehearsed sent the input: a bot, or an application with an interaction token."""
+    method: str = ""
+    path: str = ""
+    route: str = ""
+    """Path template of a request."""
+    content_type: str = ""
+    body: str = ""
+    encoding: Literal["text", "base64"] = "text"
+    """The encoding of `body`."""
+    status: int = 0
+    """HTTP status of the response; 0 for frames."""
+    response: str = ""
+    """Body of a JSON response."""
+    frame: str = ""
+    """Name of the opcode of a frame."""
+    connection: int = 0
+    """Number of the connection of a frame."""
+
+    @property
+    def data(self) -> bytes:
+        """The body as bytes."""
+        return base64.b64decode(self.body) if self.encoding == "base64" else self.body.encode()
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """The sort key: by arrival, inputs of people before those that the program sent meanwhile."""
+        return self.after, self.is_program, self.id
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the input may change something."""
+        return self.kind == "frame" or self.method not in ("GET", "HEAD")
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """A recorded session."""
+
+    header: RecordingHeader
+    inputs: list[RecordedInput]
+    """The inputs in the order of their arrival."""
+
+
+def encode_body(data: bytes) -> dict[str, Any]:
+    """Return the fields `body` and `encoding` of a body."""
+    try:
+        return {"body": data.decode(), "encoding": "text"}
+    except UnicodeDecodeError:
+        return {"body": base64.b64encode(data).decode(), "encoding": "base64"}
+
+
+def read_recording(path: str | Path) -> Recording:
+    """Read a recording. An incomplete last line, left by a killed process, is ignored."""
+    try:
+        lines = Path(path).read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise RecordingError(f"cannot read {path}: {error.strerror}") from error
+    if not lines:
+        raise RecordingError(f"{path} is empty")
+    try:
+        header = codec.decode(lines[0], RecordingHeader)
+        inputs = [codec.decode(line, RecordedInput) for line in lines[1:]]
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise RecordingError(f"{path} is not a recording: {error}") from error
+    if header.version != FORMAT_VERSION:
+        raise RecordingError(f"{path} has the format version {header.version}; this version reads {FORMAT_VERSION}")
+    return Recording(header, sorted(inputs, key=lambda recorded: recorded.order))

@@ -1,0 +1,262 @@
+"""Replays a recorded session: performs what people did, lets the program act, and compares what the program does.
+
+The platform's clock is frozen and set to the recorded time of each input, so that the speed of the machine does not
+matter. After each input of people the replay waits for as many writes of the program as were recorded.
+"""
+
+import asyncio
+import os
+import shlex
+import signal
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+import msgspec
+
+from hubbub.people.sessions import ActorSession
+from hubbub.protocol.enums import GatewayOpcode
+from hubbub.server import ready_document, worlds
+from hubbub.server.app import App
+from hubbub.server.control import ControlApi
+from hubbub.server.core.config import Config
+from hubbub.server.core.traffic import PERSON_HEADER, TrafficRecord
+from hubbub.server.recordings.differences import Difference, compare_actions, describe
+from hubbub.server.recordings.id_mapping import IdMapping, decode_json
+from hubbub.server.recordings.recorder import convert_record
+from hubbub.server.recordings.recording_file import RecordedInput, Recording, RecordingError
+
+START_TIMEOUT_SECONDS: Final = 60.0
+"""Seconds to wait for the program to connect and to repeat its recorded writes at the start."""
+STOP_TIMEOUT_SECONDS: Final = 5.0
+"""Seconds that the program has to end before it is killed."""
+QUIET_SECONDS: Final = 0.3
+"""Seconds without a write of the program after which a step that has all recorded writes ends."""
+POLL_SECONDS: Final = 0.1
+"""Longest interval in seconds between two checks of the program."""
+READY_FILE_VARIABLE: Final = "REHEARSAL_READY_FILE"
+"""Environment variable with the path of the ready file, as in the recipes for CI."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """An input of people with the writes of the program that followed it."""
+
+    number: int
+    cause: RecordedInput | None
+    """The input; None for the start of the program."""
+    actions: list[RecordedInput]
+
+
+class StepResult(msgspec.Struct, frozen=True):
+    """The differences of one step."""
+
+    step: Step
+    differences: list[Difference]
+    problem: str | None
+    """Why the input of people could not be repeated; None if it was."""
+
+
+class ReplayReport(msgspec.Struct, frozen=True):
+    """The result of a replay."""
+
+    results: list[StepResult]
+    action_count: int
+    """Number of writes of the program in the recording."""
+
+    @property
+    def difference_count(self) -> int:
+        """Number of differences and of inputs that could not be repeated."""
+        return sum(len(result.differences) + (result.problem is not None) for result in self.results)
+
+
+def split_steps(recording: Recording) -> list[Step]:
+    """Return the inputs of people, each with the inputs of the program that followed; first the start."""
+    steps = [Step(0, None, [])]
+    for recorded in recording.inputs:
+        if recorded.is_program:
+            steps[-1].actions.append(recorded)
+        elif recorded.kind == "frame" or recorded.is_write:
+            steps.append(Step(len(steps), recorded, []))
+    return steps
+
+
+class Replayer:
+    """The replay of one recording on a platform of its own."""
+
+    def __init__(self, recording: Recording, config: Config, *, wait_seconds: float) -> None:
+        """`wait_seconds` is the time to wait for writes of the program that were recorded."""
+        self._recording = recording
+        self._config = msgspec.structs.replace(config, control=True)
+        self._wait_seconds = wait_seconds
+        self._mapping = IdMapping()
+        self._actions: list[RecordedInput] = []
+        """Inputs of the program in the current step of the replay."""
+        self._changed = asyncio.Event()
+        self._sessions: dict[int, ActorSession] = {}
+        """Gateway sessions of people by the recorded number of the connection."""
+
+    async def run(self, program: str | None, on_ready: Callable[[App], None] = lambda app: None) -> ReplayReport:
+        """Replay the recording. `program` is a command line that starts the program, or None if it runs already."""
+        header = self._recording.header
+        world = worlds.demo_world() if header.world is None else worlds.read_text(header.world)
+        app = App(self._config)
+        self._control = control = ControlApi(app)
+        control.clock.freeze()
+        control.clock.set(header.now_ms)
+        await app.start()
+        self._app = app
+        try:
+            control.built_world = await worlds.load_initial(app, world, header.seed)
+            control.traffic_api.keep_on()
+            app.trace.traffic.listeners.append(self._observe)
+            on_ready(app)
+            with tempfile.TemporaryDirectory(prefix="hubbub-replay-") as folder:
+                ready_file = str(Path(folder) / "ready.json")
+                ready_document.write(ready_file, await control.get_ready_document())
+                async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as self._http:
+                    process = None if program is None else await _start_program(program, ready_file)
+                    try:
+                        return await self._replay(process)
+                    finally:
+                        for session in self._sessions.values():
+                            await session.close()
+                        if process is not None:
+                            await _stop_program(process)
+        finally:
+            await control.close()
+            await app.stop()
+
+    def _observe(self, record: TrafficRecord) -> None:
+        recorded = convert_record(record, self._control.built_world)
+        if recorded is not None and recorded.is_program:
+            self._actions.append(recorded)
+            self._changed.set()
+
+    async def _replay(self, process: asyncio.subprocess.Process | None) -> ReplayReport:
+        steps = split_steps(self._recording)
+        results = []
+        for step in steps:
+            # At the start the program may have acted already.
+            self._actions = [] if step.cause is not None else self._actions
+            problem = None if step.cause is None else await self._repeat(step.cause)
+            await self._wait_for_program(step, process)
+            differences = compare_actions(
+                step.actions, sorted(self._actions, key=lambda action: action.order), self._mapping
+            )
+            results.append(StepResult(step, differences, problem))
+        action_count = sum(action.is_write for step in steps for action in step.actions)
+        return ReplayReport(results, action_count)
+
+    async def _wait_for_program(self, step: Step, process: asyncio.subprocess.Process | None) -> None:
+        """Wait until the program has sent the recorded number of writes, and is quiet."""
+        expected = sum(action.is_write for action in step.actions)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + (START_TIMEOUT_SECONDS if step.cause is None else self._wait_seconds)
+        while True:
+            self._changed.clear()
+            is_complete = sum(action.is_write for action in self._actions) >= expected and self._has_sessions(step)
+            timeout_seconds = QUIET_SECONDS if is_complete else min(deadline - loop.time(), POLL_SECONDS)
+            try:
+                await asyncio.wait_for(self._changed.wait(), max(timeout_seconds, 0.001))
+            except TimeoutError:
+                if is_complete or loop.time() >= deadline:
+                    return
+            if process is not None and process.returncode is not None and step.cause is None:
+                raise RecordingError(f"the program ended with code {process.returncode} before it connected")
+            if loop.time() >= deadline:
+                return
+
+    def _has_sessions(self, step: Step) -> bool:
+        """Return whether the bots that identified in a step have sessions; an Identify arrives before its session."""
+        names = {action.actor for action in step.actions if action.frame == "IDENTIFY"}
+        if not names or self._app.gateway is None:
+            return True
+        connected = {session.user_id for session in self._app.gateway.sessions if session.connection is not None}
+        applications = self._control.built_world.applications
+        bots = [applications[name].bot for name in names if name in applications]
+        return all(bot is None or int(bot.id) in connected for bot in bots)
+
+    async def _repeat(self, recorded: RecordedInput) -> str | None:
+        """Perform an input of people; return why it failed, or None."""
+        if recorded.now_ms > self._control.clock.now_ms():
+            await self._control.clock.run_until(recorded.now_ms)
+        if recorded.kind == "frame":
+            return await self._repeat_frame(recorded)
+        headers = {PERSON_HEADER: "1"}
+        if recorded.content_type:
+            headers["Content-Type"] = recorded.content_type
+        if recorded.kind == "control":
+            headers["Authorization"] = f"Bearer {self._control.token}"
+        elif recorded.actor:
+            headers["Authorization"] = self._control.built_world.users[recorded.actor].token
+        data = recorded.data if recorded.encoding == "base64" else self._mapping.translate(recorded.body).encode()
+        url = f"{self._app.config.web_url}{self._mapping.translate(recorded.path)}"
+        async with self._http.request(
+            recorded.method, url, headers=headers, data=data or None, allow_redirects=False
+        ) as response:
+            body = (await response.read()).decode("utf-8", "replace")
+        self._mapping.learn(recorded.response, body)
+        if response.status != recorded.status:
+            return f"the response was {recorded.status} in the recording and is {response.status} now"
+        return None
+
+    async def _repeat_frame(self, recorded: RecordedInput) -> str | None:
+        """Repeat a frame of a person's gateway client; Identify opens a session."""
+        session = self._sessions.get(recorded.connection)
+        if recorded.frame in ("IDENTIFY", "RESUME"):
+            if session is not None:
+                await session.close()
+            user = self._control.built_world.users.get(recorded.actor)
+            if user is None:
+                return "the user is not part of the world"
+            gateway = f"ws{self._app.config.web_url.removeprefix('http')}/gateway"
+            self._sessions[recorded.connection] = await ActorSession.open(
+                self._http, gateway, recorded.actor, user.token, None
+            )
+        elif session is not None:
+            await session.send(GatewayOpcode[recorded.frame], decode_json(self._mapping.translate(recorded.body)))
+            await session.wait_for_sent_events()
+        return None
+
+
+async def _start_program(program: str, ready_file: str) -> asyncio.subprocess.Process:
+    environment = {**os.environ, READY_FILE_VARIABLE: ready_file}
+    try:
+        return await asyncio.create_subprocess_exec(*shlex.split(program), env=environment, start_new_session=True)
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"cannot start the program: {error}") from error
+
+
+async def _stop_program(process: asyncio.subprocess.Process) -> None:
+    """End the program and the processes that it started."""
+    if process.returncode is not None:
+        return
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal_number)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), STOP_TIMEOUT_SECONDS)
+            return
+
+
+def format_report(report: ReplayReport, name: str) -> str:
+    """Return the report as text."""
+    count = report.difference_count
+    summary = "no differences" if not count else "1 difference" if count == 1 else f"{count} differences"
+    lines = [
+        f"Replay of {name}: {len(report.results) - 1} steps, {report.action_count} actions of the program, {summary}."
+    ]
+    for result in report.results:
+        if not result.differences and result.problem is None:
+            continue
+        cause = result.step.cause
+        lines.append("Start of the program" if cause is None else f"Step {result.step.number}: {describe(cause)}")
+        if result.problem is not None:
+            lines.append(f"  failed   {result.problem}")
+        for difference in result.differences:
+            lines.append(f"  {difference.kind:<8} {difference.action}")
+            lines += [f"           {detail}" for detail in difference.details]
+    return "\n".join(lines)

@@ -1,0 +1,237 @@
+"""Recordings of rehearsals: `hubbub dev --record`, `hubbub replay`, and generated tests."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hubbub.server import ready_document
+from hubbub.server.cli import main
+from hubbub.server.recordings.differences import compare_actions
+from hubbub.server.recordings.id_mapping import IdMapping
+from hubbub.server.recordings.recorder import Recorder
+from hubbub.server.recordings.recording_file import (
+    FORMAT_VERSION,
+    RecordedInput,
+    RecordingError,
+    RecordingHeader,
+    read_recording,
+)
+from hubbub.server.recordings.replayer import split_steps
+from tests.rehearsal import Rehearsal
+from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS
+
+PROGRAM = """
+import asyncio, json, os, sys
+import aiohttp
+
+async def main():
+    with open(os.environ["REHEARSAL_READY_FILE"]) as file:
+        ready = json.load(file)
+    token = ready["applications"]["demo-bot"]["bot"]["token"]
+    headers = {"Authorization": f"Bot {token}"}
+    async with aiohttp.ClientSession(headers=headers) as http, http.ws_connect(ready["gateway"] + "?v=10") as socket:
+        await socket.receive_json()
+        identify = {"token": token, "intents": 33281, "properties": {"os": "", "browser": "", "device": ""}}
+        await socket.send_json({"op": 2, "d": identify})
+        async for message in socket:
+            frame = json.loads(message.data)
+            data = frame["d"]
+            if frame["t"] == "READY":
+                print("ready", flush=True)
+            if frame["t"] != "MESSAGE_CREATE" or data["author"].get("bot"):
+                continue
+            url = f"{ready['api']}/channels/{data['channel_id']}/messages"
+            body = {"content": "PREFIX" + data["content"], "message_reference": {"message_id": data["id"]}}
+            async with http.post(url, json=body) as response:
+                sent = await response.json()
+            if EXTRA:
+                async with http.put(f"{url}/{sent['id']}/reactions/x/@me"):
+                    pass
+
+asyncio.run(main())
+"""
+
+
+def write_program(folder: Path, prefix: str = "echo: ", *, extra: bool = False) -> str:
+    """Write a bot that echoes messages; return the command that starts it."""
+    path = folder / f"program_{len(list(folder.iterdir()))}.py"
+    path.write_text(PROGRAM.replace("PREFIX", prefix).replace("EXTRA", str(extra)))
+    return f"{sys.executable} {path}"
+
+
+@asynccontextmanager
+async def record(rehearsal: Rehearsal, path: Path) -> AsyncIterator[None]:
+    """Record the inputs of a rehearsal."""
+    header = RecordingHeader(version=FORMAT_VERSION, seed=0, now_ms=NOW_MS, world=None)
+    recorder = Recorder(str(path), header, lambda: rehearsal.control.built_world)
+    rehearsal.app.trace.traffic.listeners.append(recorder.record)
+    rehearsal.control.traffic_api.keep_on()
+    yield
+    recorder.close()
+
+
+@asynccontextmanager
+async def run_program(rehearsal: Rehearsal, command: str, folder: Path) -> AsyncIterator[None]:
+    """Run a program until it is connected."""
+    ready_file = folder / "ready.json"
+    ready_document.write(str(ready_file), await rehearsal.control.get_ready_document())
+    process = await asyncio.create_subprocess_exec(
+        *command.split(),
+        env={**os.environ, "REHEARSAL_READY_FILE": str(ready_file)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        assert await asyncio.wait_for(process.stdout.readline(), 60) == b"ready\n"
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def wait_for_message(rehearsal: Rehearsal, content: str) -> None:
+    """Wait until the bot has sent a message, and the traffic contains the request."""
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        async for records in rehearsal.app.trace.traffic.follow(0):
+            for record in records:
+                if record.entry.direction == "in" and content.encode() in record.content.response_body:
+                    if record.entry.user_id == rehearsal.actor("demo-bot").id:
+                        return
+
+
+@pytest.fixture
+async def recording(rehearsal: Rehearsal, tmp_path: Path) -> Path:
+    """A recorded session: a person writes, the bot answers, the person edits the message, and the clock moves."""
+    path = tmp_path / "session.jsonl"
+    alice = rehearsal.actor("alice")
+    general = rehearsal.control.built_world.guilds["Town Square"].channels["general"]
+    async with record(rehearsal, path), run_program(rehearsal, write_program(tmp_path), tmp_path):
+        sent = (await alice.post(f"/channels/{general}/messages", json={"content": "hello"})).ok()
+        await wait_for_message(rehearsal, "echo: hello")
+        (await alice.patch(f"/channels/{general}/messages/{sent['id']}", json={"content": "edited"})).ok()
+        (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 60_000})).ok()
+        (await rehearsal.act("bob", "say", channel="general", content="second")).ok()
+        await wait_for_message(rehearsal, "echo: second")
+    return path
+
+
+async def replay(path: Path, *arguments: str) -> int:
+    """Run `hubbub replay`."""
+    return await asyncio.to_thread(main, ["replay", str(path), *arguments])
+
+
+async def test_a_recording_contains_inputs_without_world_tokens(rehearsal: Rehearsal, recording: Path) -> None:
+    text = recording.read_text()
+    assert oct(recording.stat().st_mode & 0o777) == "0o600"
+    assert rehearsal.actor("alice").token not in text
+    assert rehearsal.actor("demo-bot").token not in text
+
+    steps = split_steps(read_recording(recording))
+
+    causes = [None if step.cause is None else (step.cause.kind, step.cause.actor) for step in steps]
+    # The request that bob sends for the control API is not an input of its own.
+    assert causes == [None, ("http", "alice"), ("http", "alice"), ("control", ""), ("control", "")]
+    assert [[action.frame or action.route for action in step.actions] for step in steps] == [
+        ["IDENTIFY"],
+        ["/channels/{channel_id}/messages"],
+        [],
+        [],
+        ["/channels/{channel_id}/messages"],
+    ]
+
+
+async def test_the_same_program_has_no_differences(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await replay(recording, "--port", "0", "--program", write_program(tmp_path), "--wait", "20") == 0
+    assert "4 steps, 3 actions of the program, no differences." in capsys.readouterr().out
+
+
+async def test_a_changed_program_is_reported(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = write_program(tmp_path, "ECHO: ", extra=True)
+
+    assert await replay(recording, "--port", "0", "--program", program, "--wait", "20") == 1
+
+    output = capsys.readouterr().out
+    assert "Step 1: alice POST /channels/{channel_id}/messages" in output
+    assert 'content: "echo: hello" -> "ECHO: hello"' in output
+    assert "added    demo-bot PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me" in output
+    # The bot refers to the message of this session, not to the recorded one.
+    assert "message_reference" not in output
+
+
+async def test_a_program_that_does_not_start_is_an_error(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await replay(recording, "--port", "0", "--program", "/nowhere/program") == 1
+    assert "cannot start the program" in capsys.readouterr().err
+
+
+async def test_a_recording_becomes_a_test_file(recording: Path, tmp_path: Path) -> None:
+    test_file = tmp_path / "test_session.py"
+
+    assert await replay(recording, "--as-test", str(test_file)) == 0
+
+    text = test_file.read_text()
+    compile(text, str(test_file), "exec")
+    assert 'alice.expect("MESSAGE_CREATE", content="echo: hello")' in text
+    assert '{result_1["id"]}' in text
+    assert "hubbub.clock.advance(milliseconds=60000)" in text
+    assert 'bob.send_message("general", "second")' in text
+
+
+def test_invalid_recordings_are_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    with pytest.raises(RecordingError, match="cannot read"):
+        read_recording(path)
+    path.write_text("")
+    with pytest.raises(RecordingError, match="is empty"):
+        read_recording(path)
+    path.write_text("{}\n")
+    with pytest.raises(RecordingError, match="is not a recording"):
+        read_recording(path)
+    header = {"version": 99, "seed": 0, "now_ms": 0, "world": None}
+    path.write_text(json.dumps(header) + "\n")
+    with pytest.raises(RecordingError, match="format version 99"):
+        read_recording(path)
+
+
+def action(body: Any, **fields: Any) -> RecordedInput:
+    """Return a request of a bot."""
+    defaults: dict[str, Any] = {
+        "id": 1,
+        "after": 0,
+        "now_ms": 0,
+        "kind": "http",
+        "actor": "bot",
+        "is_program": True,
+        "method": "POST",
+        "path": "/api/v10/channels/1/messages",
+        "route": "/channels/{channel_id}/messages",
+        "status": 200,
+        "body": json.dumps(body),
+    }
+    return RecordedInput(**defaults | fields)
+
+
+def test_changed_missing_and_added_actions_are_found() -> None:
+    before = [action({"content": "a", "nonce": "1"}), action({}, method="DELETE")]
+    after = [action({"content": "b", "nonce": "2"}, status=403), action({}, method="GET")]
+
+    changed, missing = compare_actions(before, after, IdMapping())
+
+    assert (changed.kind, changed.details) == ("changed", ["status: 200 -> 403", 'content: "a" -> "b"'])
+    assert (missing.kind, missing.action) == ("missing", "bot DELETE /channels/{channel_id}/messages")
+
+
+def test_ids_of_new_objects_correspond_by_their_place_in_responses() -> None:
+    mapping = IdMapping()
+    mapping.learn('{"id": "111111111111111111", "token": "abc"}', '{"id": "222222222222222222", "token": "xyz"}')
+    assert mapping.translate("/webhooks/111111111111111111/abc") == "/webhooks/222222222222222222/xyz"
