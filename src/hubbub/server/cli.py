@@ -160,6 +160,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_settings(replay, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
     replay.set_defaults(run=_run_replay)
 
+    world = commands.add_parser("world", help="start a rehearsal from your own guild and application")
+    _add_world_actions(world)
+
     watch = commands.add_parser("watch", help="print the traffic of a running hubbub dev")
     watch.add_argument("--url", help="URL of the rehearsal (default: http://127.0.0.1:8080)")
     watch.add_argument(
@@ -272,6 +275,25 @@ def _add_settings(
 
 def _flag_name(key: str) -> str:
     return "--" + key.replace(".", "-").replace("_", "-")
+
+
+def _add_world_actions(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    template = actions.add_parser("from-template", help="write a world file with the guild of a template")
+    template.add_argument("source", metavar="CODE|FILE", help="JSON file of a template, or the code of one")
+    template.add_argument(
+        "--api", metavar="URL", help="API to fetch the code from, such as https://chat.example/api/v10"
+    )
+    template.add_argument("--application", default="my-app", metavar="NAME", help="name of the bot (default: my-app)")
+    template.add_argument("--output", metavar="WORLD.toml", help="file to write (default: standard output)")
+    template.set_defaults(run=_run_world, world_action="from-template")
+
+    copy = actions.add_parser("copy-commands", help="register the commands of an application in a running hubbub dev")
+    copy.add_argument("source", metavar="FILE|APPLICATION_ID", help="JSON list of commands; with --api, an application")
+    copy.add_argument("--api", metavar="URL", help="API to read the commands from, with the bot token in BOT_TOKEN")
+    copy.add_argument("--ready-file", required=True, metavar="FILE", help="ready file of the rehearsal")
+    copy.add_argument("--application", required=True, metavar="NAME", help="application of the world")
+    copy.set_defaults(run=_run_world, world_action="copy-commands")
 
 
 def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
@@ -532,6 +554,12 @@ def _run_server(config: Config, *, is_rehearsal: bool, with_report: bool = False
     from hubbub.server.commands import serve
 
     return serve.run(config, is_rehearsal=is_rehearsal, with_report=with_report, record=record)
+
+
+def _run_world(arguments: argparse.Namespace) -> int:
+    from hubbub.server.commands import world
+
+    return world.run(arguments)
 
 
 def _run_watch(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,110 @@
+"""`hubbub world`: world files from guild templates, and commands of other applications."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.server import ready_document, worlds
+from hubbub.server.cli import main
+from tests.rehearsal import Rehearsal, start_rehearsal
+
+
+async def run_world(*arguments: str) -> int:
+    """Run `hubbub world`."""
+    return await asyncio.to_thread(main, ["world", *arguments])
+
+
+async def create_template(rehearsal: Rehearsal) -> str:
+    """Create a template of a guild with roles, categories and overwrites; return its code."""
+    alice = rehearsal.actor("alice")
+    guild = (await alice.post("/guilds", json={"name": "My “Yard”"})).ok()
+    guild_id = guild["id"]
+    role = (
+        await alice.post(
+            f"/guilds/{guild_id}/roles",
+            json={"name": "crew", "permissions": str(Permissions.MANAGE_MESSAGES), "color": 255, "hoist": True},
+        )
+    ).ok()
+    category = (await alice.post(f"/guilds/{guild_id}/channels", json={"name": "Inside", "type": 4})).ok()
+    overwrites = [
+        {"id": guild_id, "type": 0, "allow": "0", "deny": str(Permissions.VIEW_CHANNEL)},
+        {"id": role["id"], "type": 0, "allow": str(Permissions.VIEW_CHANNEL), "deny": "0"},
+    ]
+    body = {"name": "plans", "type": 0, "parent_id": category["id"], "topic": "A topic"}
+    (await alice.post(f"/guilds/{guild_id}/channels", json={**body, "permission_overwrites": overwrites})).ok()
+    code: str = (await alice.post(f"/guilds/{guild_id}/templates", json={"name": "Yard"})).ok()["code"]
+    return code
+
+
+async def test_a_world_file_has_the_roles_and_channels_of_a_template(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    code = await create_template(rehearsal)
+    output = tmp_path / "world.toml"
+
+    assert await run_world("from-template", code, "--api", rehearsal.api, "--output", str(output)) == 0
+
+    async with start_rehearsal(worlds.read_file(output)) as built:
+        guild = built.control.built_world.guilds["My “Yard”"]
+        assert {"Inside", "plans"} <= set(guild.channels)
+        bob, bot = built.actor("bob"), built.actor("my-app")
+        (await bob.get(f"/channels/{guild.channels['plans']}")).rejected(403, 50001)
+        channel = (await bot.get(f"/channels/{guild.channels['plans']}")).ok()
+        assert (channel["topic"], channel["parent_id"]) == ("A topic", str(int(guild.channels["Inside"])))
+        roles = (await bot.get(f"/guilds/{guild.id}/roles")).ok()
+        [crew] = [role for role in roles if role["name"] == "crew"]
+        assert (int(crew["permissions"]), crew["color"], crew["hoist"]) == (Permissions.MANAGE_MESSAGES, 255, True)
+
+
+async def test_a_template_is_read_from_a_file(
+    rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = await create_template(rehearsal)
+    template = (await rehearsal.actor("bob").get(f"/guilds/templates/{code}")).ok()
+    file = tmp_path / "template.json"
+    file.write_text(json.dumps(template))
+
+    assert await run_world("from-template", str(file), "--application", "helper") == 0
+
+    assert "[applications.helper]" in capsys.readouterr().out
+
+
+async def test_problems_are_explained(rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "other.json"
+    file.write_text("{}")
+    assert await run_world("from-template", str(file)) == 1
+    assert "not a guild template" in capsys.readouterr().err
+    assert await run_world("from-template", "aBcDeF") == 1
+    assert "--api URL" in capsys.readouterr().err
+    assert await run_world("from-template", "aBcDeF", "--api", rehearsal.api) == 1
+    assert "responded with 404" in capsys.readouterr().err
+
+
+async def test_the_commands_of_another_application_are_registered(
+    rehearsal: Rehearsal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot, game = rehearsal.actor("demo-bot"), rehearsal.actor("demo-game")
+    applications = rehearsal.control.built_world.applications
+    source, target = applications["demo-bot"].id, applications["demo-game"].id
+    commands = [
+        {"name": "roll", "description": "Roll dice", "options": [{"type": 4, "name": "sides", "description": "x"}]}
+    ]
+    (await bot.put(f"/applications/{source}/commands", json=commands)).ok()
+    ready_file = tmp_path / "ready.json"
+    ready_document.write(str(ready_file), await rehearsal.control.get_ready_document())
+    options = ("--ready-file", str(ready_file), "--application", "demo-game")
+
+    assert await run_world("copy-commands", str(int(source)), "--api", rehearsal.api, *options) == 1
+    assert "BOT_TOKEN" in capsys.readouterr().err
+    monkeypatch.setenv("BOT_TOKEN", bot.token)
+    assert await run_world("copy-commands", str(int(source)), "--api", rehearsal.api, *options) == 0
+    [copied] = (await game.get(f"/applications/{target}/commands")).ok()
+    assert (copied["name"], copied["options"][0]["name"]) == ("roll", "sides")
+
+    file = tmp_path / "commands.json"
+    file.write_text(json.dumps([{"name": "stop", "description": "Stop", "id": "1", "version": "2"}]))
+    assert await run_world("copy-commands", str(file), *options) == 0
+    assert [command["name"] for command in (await game.get(f"/applications/{target}/commands")).ok()] == ["stop"]
+    assert await run_world("copy-commands", str(file), *options[:3], "nobot") == 1
+    assert "it has: demo-bot" in capsys.readouterr().err
