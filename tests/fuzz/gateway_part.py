@@ -195,7 +195,7 @@ class GatewayPart(Part):
             pass
         outcome = await self._wait_outcome(socket)
         self.report.count(self.name, outcome)
-        # 1006 is no problem: the close frame is lost if the server closes while it still receives frames.
+        # 1006 is accepted: the close frame is lost if the server closes while it still receives frames.
         if outcome == "closed with 1011":
             raise InvalidResponse(f"the gateway {outcome}")
 

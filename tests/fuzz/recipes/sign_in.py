@@ -101,7 +101,7 @@ async def _second_confirmation(platform: Platform) -> ValidRequest:
 @recipe("forgot_password")
 async def _forgotten_password(platform: Platform) -> ValidRequest:
     await _reset_limits(platform)
-    return ValidRequest(body={"email": "nobody@example.org"})
+    return ValidRequest(body={"email": "unknown@example.org"})
 
 
 @recipe("reset_password")
