@@ -230,7 +230,7 @@ class ActorSession:
         while self.is_open and self._acknowledged_heartbeats == previous_count:
             socket = self._socket
             await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
-            # Retried on the next connection if this one breaks meanwhile.
+            # The loop sends another heartbeat on the next connection if this connection breaks meanwhile.
             await self.wait_until(
                 lambda used_socket=socket: (
                     self._acknowledged_heartbeats > previous_count or self._socket is not used_socket

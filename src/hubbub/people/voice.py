@@ -241,7 +241,7 @@ class VoiceClient(asyncio.DatagramProtocol):
                 },
             )
         elif op == VoiceOpcode.READY:
-            # In a task, because the discovery waits for a datagram while further messages arrive.
+            # Select the protocol in a task, because the discovery waits for a datagram while further messages arrive.
             self._tasks.append(asyncio.create_task(self._select_protocol(data)))
         elif op == VoiceOpcode.SESSION_DESCRIPTION:
             self._cipher = CIPHERS[data["mode"]](bytes(data["secret_key"]))

@@ -36,7 +36,7 @@ def decode(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
     """Decode JSON into a tolerant model, or into a list of them.
 
     Raise msgspec.MsgspecError if the data is not JSON or does not contain such an object."""
-    # Typed as Any, because type checkers do not regard every type as hashable.
+    # The variable is typed as Any, because type checkers do not regard every type as hashable.
     hashable: Any = kind
     try:
         decoder = _decoders.get(hashable)

@@ -95,7 +95,7 @@ def hubbub(request: pytest.FixtureRequest, _hubbub_process: "PlatformProcess") -
     except RequestRejected as error:
         error_message = f"the world {_world_name(settings['world'])} cannot be built\n{error}"
     if error_message is not None:
-        # Outside of the except block, so that pytest does not show the original exception.
+        # Fail outside of the except block, so that pytest does not show the original exception.
         pytest.fail(error_message, pytrace=False)
     platform = Platform(_hubbub_process, ready, _parse_within(config))
     config.stash[_OPEN_PLATFORMS].append(platform)

@@ -80,7 +80,7 @@ def _event_lines(context: PlatformContext, events: list[dict[str, Any]]) -> Iter
         parts = [f"to {', '.join(recipients)}"] if recipients else ["to no user"]
         for outcome in event["outcomes"]:
             if outcome["outcome"] != DELIVERED:
-                # Delivered without message content, or not delivered.
+                # The event was delivered without message content, or was not delivered.
                 negation = "" if outcome["outcome"].startswith(DELIVERED) else "not to "
                 parts.append(f"{negation}{context.name_of(outcome['user_id'])} ({outcome['outcome']})")
         yield f"  {_time(event)} {event['event']}{context.location_of(event)}: {'; '.join(parts)}"

@@ -54,7 +54,7 @@ class AsyncOperation:
         """The client for URLs that users supply."""
         self.payments = payments or NoPayments()
         self.mailer = mailer or NoMailer()
-        """Sends mail; only jobs use it."""
+        """The mailer, which only jobs use."""
         self._perform = perform
 
     def read(self, step: Callable[[Call], T], *, long: bool = False) -> Awaitable[T]:

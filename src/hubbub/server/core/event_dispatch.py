@@ -22,15 +22,15 @@ class GameFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Conditions on the OAuth2 sessions of an audience, each of which belongs to a game or another application."""
 
     application_id: int | None = None
-    """Only sessions of this application."""
+    """ID of the application whose sessions receive the event; None for all applications."""
     family_id: int | None = None
-    """Only sessions of this family of applications."""
+    """ID of the family of applications whose sessions receive the event; None for all families."""
     with_scope: str = ""
-    """Only sessions with this scope, in addition to the scope that the event requires."""
+    """Scope that a session needs in addition to the scope that the event requires; empty for none."""
     without_scope: str = ""
-    """Only sessions without this scope; sessions with it receive the event in another form."""
+    """Scope that a session must not have, because sessions with it receive the event in another form; empty for none."""
     families_by_user: dict[int, frozenset[int]] = {}
-    """Of these users' sessions, only those of these families; the user muted the other families."""
+    """IDs of the families whose sessions receive the event, by ID of a user who muted the other families."""
     oauth2_only: bool = False
     """Whether only OAuth2 sessions receive the event: events inside a game are not sent to the chat client."""
 
@@ -47,21 +47,21 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
 
     guild_id: int
     channel_id: int | None = None
-    """Only members with VIEW_CHANNEL in this channel; for events of a thread, the thread's parent channel."""
+    """ID of the channel in which a member needs VIEW_CHANNEL; for events of a thread, the ID of its parent channel."""
     permission: int = 0
-    """Only members with any of these permission bits, in the channel if one is given, otherwise in the guild."""
+    """Permission bits of which a member needs one, in the channel if it is given, otherwise in the guild; 0 for none."""
     members: frozenset[int] | None = None
-    """The members of a private thread: only they and members with MANAGE_THREADS receive the event."""
+    """IDs of the members of a private thread, who receive the event together with members with MANAGE_THREADS."""
     users: frozenset[int] = frozenset()
-    """If not empty, only these members."""
+    """IDs of the only members who receive the event; empty for all members."""
     voice_session_id: str = ""
-    """Only the session of the members `users` that voice states show under this ID."""
+    """ID, as voice states show it, of the only session of the members `users` that receives the event; empty for all."""
     without_view_channel_id: int | None = None
-    """Only members without VIEW_CHANNEL in this channel: for them a member who moved to the channel has left voice."""
+    """ID of a channel in which a member must not have VIEW_CHANNEL: to such members, a user who moves there leaves voice."""
     excluded_user_id: int | None = None
-    """A user who never receives the event (users do not receive their own presence)."""
+    """ID of a user who never receives the event, for example their own presence."""
     intent_exempt_user_id: int | None = None
-    """A user who receives the event even without the intent."""
+    """ID of a user who receives the event even without the intent."""
 
 
 class UserAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="u"):
@@ -69,11 +69,11 @@ class UserAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="k
 
     users: frozenset[int] = frozenset()
     session_id: str | None = None
-    """Only this session of the users."""
+    """ID of the only session that receives the event; None for all sessions."""
     voice_session_id: str = ""
-    """Only the session of the users that voice states show under this ID."""
+    """ID, as voice states show it, of the only session that receives the event; empty for all sessions."""
     shard_guild_id: int | None = None
-    """Only sessions of the shard that this guild belongs to, instead of shard 0."""
+    """ID of the guild whose shard receives the event; None for shard 0."""
     game_filter: GameFilter = NO_FILTER
     """Conditions on the OAuth2 sessions of the users."""
 

@@ -30,7 +30,7 @@ class HttpFault(msgspec.Struct, kw_only=True, tag_field="transport", tag="http",
     route: str | None = None
     """The path template after /api/v10, such as `/channels/{channel_id}/messages`; null matches any."""
     user_id: UserId | None = None
-    """Only requests of this user or bot; null matches any."""
+    """The user or bot that sends the request; null matches any."""
     times: Times | None = 1
     """Number of times that the fault occurs; null: until it is removed."""
     moment: Literal["before", "after"] = "before"
@@ -59,9 +59,9 @@ class GatewayFault(msgspec.Struct, kw_only=True, tag_field="transport", tag="gat
     effect: Literal["close", "invalid_session", "drop", "delay"]
     """`close`: close with a code; `invalid_session`: end the session; `drop`: disconnect; `delay`: send events late."""
     user_id: UserId | None = None
-    """Only sessions of this user or bot; null matches any."""
+    """The user or bot of the session; null matches any."""
     session_id: str | None = None
-    """Only the session with this ID; null matches any."""
+    """The ID of the session; null matches any."""
     moment: Literal["now", "identify"] = "now"
     """`now`: existing sessions; `identify`: the next session that identifies or resumes."""
     times: Times | None = 1

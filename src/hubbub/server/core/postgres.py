@@ -262,7 +262,7 @@ class PostgresDatabase(Database):
             error = unavailable
         self._delivery.add([(unit.future, None, error, None)])
 
-    # On the event loop
+    # Methods that run on the event loop
 
     def _read_on_loop(self, connection: LoopConnection, unit: Unit) -> None:
         """Run a read; a thread repeats it if the connection was lost."""
@@ -290,7 +290,7 @@ class PostgresDatabase(Database):
         except BaseException as error:
             self._fail(unit, error)
 
-    # In the threads
+    # Methods that run in the threads
 
     def _migrate(self) -> None:
         try:
@@ -404,7 +404,7 @@ class PostgresDatabase(Database):
         else:
             self._fail(unit, StoreUnavailable(str(lost)))
 
-    # On the event loop and in the threads
+    # Methods that run on the event loop and in the threads
 
     def _attempt_read(self, connection: PostgresConnection, work: Callable[[Tx], T]) -> T:
         """Run a read over a snapshot, which begins with its first statement."""

@@ -58,7 +58,7 @@ class PublicChecks:
                 status, headers = response.status, response.headers
                 document: Any = await response.json(content_type=None) if status == 200 else None
         except CONNECTION_ERRORS as error:
-            # Before ValueError, which certificate errors also are.
+            # This clause is before that of ValueError, because certificate errors are also instances of ValueError.
             yield connection_problem("api", url, error)
             return
         except ValueError:

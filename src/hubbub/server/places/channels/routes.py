@@ -156,7 +156,7 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
     if moved_count > 1:
         raise errors.PARENT_CHANGED_MORE_THAN_ONCE()
     form.raise_if_any()
-    # In the order of IDs: concurrent requests must lock the rows in the same order.
+    # Update the channels in the order of IDs, because concurrent requests must lock the rows in the same order.
     for row, after, new_overwrites in sorted(planned_changes, key=lambda change: change[0].id):
         actions.update(call, row, after, overwrites.get(row.id, []), new_overwrites)
 

@@ -109,7 +109,7 @@ def bulk_set(
         # Renamed commands may swap names with each other, so give them temporary ones first.
         store.set_temporary_names(call.tx, [row.id for row in renamed_rows])
     saved_rows: dict[int, CommandRow] = {}
-    # In the order of IDs: concurrent requests must lock the rows in the same order.
+    # Save the commands in the order of IDs, because concurrent requests must lock the rows in the same order.
     for position, (row, command, is_new) in sorted(enumerate(resulting), key=lambda item: item[1][0].id):
         if is_new:
             _insert_new(call, row)

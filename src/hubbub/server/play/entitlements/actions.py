@@ -92,6 +92,6 @@ def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) ->
     if recipients := [user_id for user_id in (bot_id, row.user_id) if user_id is not None]:
         call.tx.emit(event, view, UserAudience.of(*recipients))
     if event.is_webhook_event:
-        # Ordered per buyer, so that the end of an entitlement is delivered before its replacement.
+        # Events are ordered per buyer, so that the end of an entitlement is delivered before its replacement.
         event_type = WebhookEventType(event.name)
         webhook_events.send(call, ApplicationId(row.application_id), event_type, view, subject_id=row.user_id)

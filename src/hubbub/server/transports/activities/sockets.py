@@ -60,7 +60,7 @@ class ActivitySockets:
         ]
         for name in [name for name in headers if name.lower().startswith("sec-websocket-")]:
             headers.popall(name, None)
-        # Without the protocol header, because aiohttp logs a warning when the target selects none of the protocols.
+        # Remove the protocol header, because aiohttp logs a warning when the target selects none of the protocols.
         remaining = [pair for pair in request.headers.items() if pair[0].lower() != "sec-websocket-protocol"]
         without_protocols = request.clone(headers=CIMultiDict(remaining))
         if not web.WebSocketResponse().can_prepare(without_protocols):

@@ -98,9 +98,9 @@ class PresenceFeed:
         self._clock = clock
         self._presences = presences
         self._find_audience = find_audience
-        """Finds the users who may see a user's presence; None on a node without gateway sessions."""
+        """Function that finds the users who may see a user's presence; None on a node without gateway sessions."""
         self._deliver_local = deliver_local
-        """Delivers an event to this node's sessions only."""
+        """Function that delivers an event to this node's sessions only."""
         self._on_lost_sessions = on_lost_sessions
         """Function called with the sessions of a node that stopped responding."""
         self.node = secrets.token_hex(8)

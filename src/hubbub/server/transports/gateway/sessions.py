@@ -177,7 +177,7 @@ class GatewaySessions:
         user_sessions = self._join_user_sessions(session)
         previous_gap_count = self._gap_count
         try:
-            # Subscribed before reading: events in between are buffered, and sent unless the read already contains them.
+            # The session subscribes before the read: events in between are buffered, and sent unless the read contains them.
             await self._bus.flush()
             await self._run_began_hooks(session)
             opening = await self._context.ready(

@@ -139,7 +139,7 @@ class HttpServer:
         self._openapi: bytes | None = None
         self._running_count = 0
         self._request_finished: asyncio.Event | None = None
-        """Set when a request is finished; None except while draining."""
+        """Event that is set when a request is finished; None except while draining."""
         metrics.watch(metrics.http_active, lambda: self._running_count)
 
     @property
@@ -524,7 +524,7 @@ class HttpServer:
             await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in stored))
             return await self._run_in_transaction(endpoint, arguments, make_call, actor)
         except Exception:
-            # Not on cancellation: the transaction may have been committed.
+            # Files are not deleted on cancellation, because the transaction may have been committed.
             await asyncio.gather(*(self._files.delete(upload.key) for upload in stored), return_exceptions=True)
             raise
 
@@ -575,7 +575,7 @@ class HttpServer:
     async def openapi(self) -> bytes:
         """Return the OpenAPI document, which is generated on first use."""
         if self._openapi is None:
-            # In a thread, because generating it takes several hundred milliseconds.
+            # Generate the document in a thread, because that takes several hundred milliseconds.
             self._openapi = await asyncio.to_thread(openapi.encode_document, self._table)
         return self._openapi
 

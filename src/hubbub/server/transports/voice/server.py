@@ -82,7 +82,7 @@ class VoiceServer:
             forwarder=Forwarder(sockets.udp, metrics, sockets.address),
         )
         self._registration: VoiceServerRegistration | None = None
-        """Set only if there are several processes."""
+        """Registration of this voice server; None if there is only one process."""
         if config.nats_url is not None:
             self._registration = VoiceServerRegistration(db, tickets, make_call, sockets.endpoint)
         self._connections: set[VoiceConnection] = set()

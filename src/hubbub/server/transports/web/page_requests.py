@@ -38,7 +38,7 @@ _HEADERS: Final = {
     "Vary": "Accept-Language, Cookie",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    # Not `no-referrer`: with it, browsers send `Origin: null` with same-origin forms.
+    # The policy is not `no-referrer`, because browsers then send `Origin: null` with same-origin forms.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",

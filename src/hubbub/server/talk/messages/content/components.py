@@ -370,7 +370,7 @@ class _ComponentValidator(FieldValidator):
 
     def check_file_upload(self, component: Component, path: FieldPath) -> None:
         self.check_custom_id(component, path)
-        # Quoted from the specification: "min and max file count, each between 0 and 10".
+        # The specification requires: "min and max file count, each between 0 and 10".
         self.check_value_range(component, path, limits.FILE_UPLOADS_MAX, max_values_min=0)
         if component.get("max_values") == 0:
             component.setdefault("min_values", 0)

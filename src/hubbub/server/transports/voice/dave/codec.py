@@ -167,7 +167,7 @@ class LeafNode:
     source: int
     """`FROM_KEY_PACKAGE` or `FROM_COMMIT`."""
     lifetime: tuple[int, int]
-    """Not before and not after, in Unix seconds; both 0 in the leaf of a commit."""
+    """Start and end of the validity in Unix seconds; both 0 in the leaf of a commit."""
     parent_hash: bytes
     """Parent hash of the leaf of a commit; empty in the leaf of a key package."""
     extensions: bytes
