@@ -65,7 +65,7 @@ export type Attachment = {
 export type Authorization = {
   /** URL to which a browser would be redirected. */
   url: string;
-  /** The same URL without its parameters. */
+  /** `url` without its parameters. */
   redirect_uri: string;
   /** Parameters of the URL, such as `code`, `state` and `access_token`. */
   parameters: Record<string, string>;
@@ -93,7 +93,7 @@ export type AvatarDecoration = {
   sku_id: string | null;
 };
 
-/** The duration of an account ban. */
+/** The end and the reason of an account ban. */
 export type BanUser = {
   /** The end of the ban; null for a permanent ban. */
   until?: string | null;
@@ -166,7 +166,7 @@ export type Choose = {
   message?: string | null;
   /** Name or ID of its channel; required only if the person was not connected when the message was sent. */
   channel?: string | null;
-  /** Its custom_id or placeholder, such as `member`. */
+  /** The custom_id or placeholder of the select, such as `member`. */
   select: string;
   /** Values of a string select; names or IDs of users, roles or channels for other selects. */
   values: Array<string>;
@@ -182,7 +182,7 @@ export type Click = {
   message?: string | null;
   /** Name or ID of its channel; required only if the person was not connected when the message was sent. */
   channel?: string | null;
-  /** Its custom_id or label, such as `Count`. */
+  /** The custom_id or label of the button, such as `Count`. */
   button: string;
   /** Whether to wait for the answer if the application defers its response. */
   wait_for_answer?: boolean;
@@ -279,7 +279,7 @@ export type CreateFork = {
   snapshot_id?: string | null;
   /** The time of the fork's clock; null keeps the time of the snapshot. */
   now?: string | null;
-  /** How the fork enforces rate limits; null copies the setting of the original platform. */
+  /** Enforcement of rate limits in the fork; null copies the setting of the original platform. */
   rate_limits?: "off" | "real" | "report" | null;
 };
 
@@ -312,7 +312,7 @@ export type DatedChange = {
   at_ms: number;
   before: string;
   after: string;
-  /** Whether it is in effect at the time of the clock. */
+  /** Whether the change is in effect at the time of the clock. */
   active: boolean;
 };
 
@@ -474,7 +474,7 @@ export type Entitlement = {
 /** Origin of an entitlement. */
 export type EntitlementType = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 10;
 
-/** Additional data of an event outside the platform. */
+/** The location of an event outside the platform. */
 export type EntityMetadata = {
   /** Location of the event; required if `entity_type` is 3, external. */
   location?: string | null;
@@ -617,9 +617,9 @@ export type GatewayFault = {
   transport: "gateway";
   /** `close`: close with a code; `invalid_session`: end the session; `drop`: disconnect; `delay`: send events late. */
   effect: "close" | "delay" | "drop" | "invalid_session";
-  /** Only sessions of this user or bot; null matches any. */
+  /** The user or bot of the session; null matches any. */
   user_id?: string | null;
-  /** Only the session with this ID; null matches any. */
+  /** The ID of the session; null matches any. */
   session_id?: string | null;
   /** `now`: existing sessions; `identify`: the next session that identifies or resumes. */
   moment?: "identify" | "now";
@@ -668,7 +668,7 @@ export type HttpFault = {
   method?: string | null;
   /** The path template after /api/v10, such as `/channels/{channel_id}/messages`; null matches any. */
   route?: string | null;
-  /** Only requests of this user or bot; null matches any. */
+  /** The user or bot that sends the request; null matches any. */
   user_id?: string | null;
   /** Number of times that the fault occurs; null: until it is removed. */
   times?: number | null;
@@ -825,7 +825,7 @@ export type LintFinding = {
   application?: string | null;
   /** The problem and its remedy, as a sentence. */
   message: string;
-  /** How often the problem occurred. */
+  /** Number of times that the problem occurred. */
   times?: number;
   /** The time at which a change takes effect; null for other rules. */
   date?: string | null;
@@ -1151,7 +1151,7 @@ export type Overwrite = {
   deny: string;
 };
 
-/** The part of a channel that invites and followed channels contain. */
+/** The fields of a channel that invites and followed channels contain. */
 export type PartialChannel = {
   /** ID of the channel. */
   id: string;
@@ -1428,7 +1428,7 @@ export type RateLimitHit = {
 
 /** Requests that exceeded a rate limit. */
 export type RateLimitReport = {
-  /** How rate limits are enforced: `off`, `real` or `report`. */
+  /** Enforcement of rate limits: `off`, `real` or `report`. */
   mode: string;
   refusals: Array<RateLimitHit>;
 };
@@ -1638,7 +1638,7 @@ export type ScheduledEvent = {
   entity_type: number;
   /** ID of the stage instance while the event takes place on a stage; null otherwise. */
   entity_id: string | null;
-  /** Additional data of an external event; null otherwise. */
+  /** Location of an external event; null otherwise. */
   entity_metadata: EntityMetadata | null;
   /** Recurrence of the event; null if it does not repeat. */
   recurrence_rule: RecurrenceRule | null;
@@ -1729,7 +1729,7 @@ export type SnapshotState = {
   bytes: number;
   /** The snapshot that was taken or restored last before this one; null if there was none. */
   parent_id: string | null;
-  /** Whether it was taken or restored last. */
+  /** Whether the snapshot was taken or restored last. */
   current: boolean;
 };
 
@@ -1850,7 +1850,7 @@ export type Thread = {
   video_quality_mode?: number;
   /** Permissions of the invoking user in the channel; interaction data only. */
   permissions?: string;
-  /** Default `auto_archive_duration` of new threads, in minutes; 1440 if absent or null. */
+  /** Default `auto_archive_duration` of new threads, in minutes; 1440 if absent. */
   default_auto_archive_duration?: number;
   /** Slowmode interval in seconds with which a new thread starts. */
   default_thread_rate_limit_per_user?: number;
@@ -2018,9 +2018,9 @@ export type TrafficState = {
 export type User = {
   /** ID of the user. */
   id: string;
-  /** Unique username. */
+  /** Username, which is unique except for bots. */
   username: string;
-  /** Always "0"; usernames were not unique when the field was in use. */
+  /** Four digits for a bot, whose username need not be unique; otherwise "0". */
   discriminator?: string;
   /** Display name; null if the username is shown. */
   global_name?: string | null;

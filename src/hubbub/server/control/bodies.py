@@ -54,7 +54,7 @@ class Token(msgspec.Struct, kw_only=True):
 
 
 class BanUser(msgspec.Struct, kw_only=True):
-    """The duration of an account ban."""
+    """The end and the reason of an account ban."""
 
     until: datetime | None = None
     """The end of the ban; null for a permanent ban."""
@@ -78,7 +78,7 @@ class SnapshotState(msgspec.Struct, kw_only=True):
     parent_id: str | None
     """The snapshot that was taken or restored last before this one; null if there was none."""
     current: bool
-    """Whether it was taken or restored last."""
+    """Whether the snapshot was taken or restored last."""
 
 
 class CreateFork(msgspec.Struct, kw_only=True):
@@ -90,7 +90,7 @@ class CreateFork(msgspec.Struct, kw_only=True):
     now: datetime | None = None
     """The time of the fork's clock; null keeps the time of the snapshot."""
     rate_limits: Literal["off", "real", "report"] | None = None
-    """How the fork enforces rate limits; null copies the setting of the original platform."""
+    """Enforcement of rate limits in the fork; null copies the setting of the original platform."""
 
 
 class Fork(ReadyDocument, kw_only=True):
@@ -159,5 +159,5 @@ class RateLimitReport(msgspec.Struct, kw_only=True):
     """Requests that exceeded a rate limit."""
 
     mode: str
-    """How rate limits are enforced: `off`, `real` or `report`."""
+    """Enforcement of rate limits: `off`, `real` or `report`."""
     refusals: list[RateLimitHit]

@@ -22,7 +22,7 @@ from hubbub.server.transports.http.openapi_texts import permission_names
 
 SEND_MESSAGE_ROUTE: Final = "/channels/{channel_id}/messages"
 ROLE_ACTIONS: Final = {"PUT": "give to", "DELETE": "remove from"}
-"""What a request to the role of a member does, by method."""
+"""Verb of a request that changes the roles of a member, by HTTP method."""
 
 GENERAL_CAUSES: Final = {
     errors.UNKNOWN_INTERACTION.code: (
@@ -40,7 +40,7 @@ GENERAL_CAUSES: Final = {
 """Causes that do not depend on the state of the platform, by error code."""
 
 NameOf = Callable[[int], str | None]
-"""Returns the name of a user in the world, or None."""
+"""Function that returns the name of a user in the world, or None."""
 
 
 class Causes:

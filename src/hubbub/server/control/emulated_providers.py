@@ -30,11 +30,11 @@ class EmulatedProvider(msgspec.Struct, frozen=True, kw_only=True):
     """The properties of an emulated provider."""
 
     auth_type: str
-    """The `external_auth_type` of its ID tokens or tickets."""
+    """The `external_auth_type` of the provider's ID tokens or tickets."""
     issuer_path: str = ""
-    """The path of its issuer below its base URL."""
+    """The path of the issuer below the provider's base URL."""
     key_paths: tuple[str, ...] = ("jwks",)
-    """The paths of its public keys; empty if it issues no ID tokens."""
+    """The paths of the public keys; empty if the provider issues no ID tokens."""
     audience_format: str = "{}"
     """The `aud` claim, where `{}` is the client ID."""
     name_claim: str = "preferred_username"

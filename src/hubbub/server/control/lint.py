@@ -1,4 +1,4 @@
-"""The report of a rehearsal: what would fail or surprise the applications of the world on the public platform."""
+"""The report of a rehearsal: problems that the applications of the world would have on the public platform."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ class LintFinding(msgspec.Struct, kw_only=True, frozen=True):
     message: str
     """The problem and its remedy, as a sentence."""
     times: int = 1
-    """How often the problem occurred."""
+    """Number of times that the problem occurred."""
     date: Timestamp | None = None
     """The time at which a change takes effect; null for other rules."""
 

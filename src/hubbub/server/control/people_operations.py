@@ -215,7 +215,7 @@ class Click(ComponentTarget, kw_only=True):
     """A button to click."""
 
     button: Name
-    """Its custom_id or label, such as `Count`."""
+    """The custom_id or label of the button, such as `Count`."""
     wait_for_answer: bool = True
     """Whether to wait for the answer if the application defers its response."""
     timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
@@ -226,7 +226,7 @@ class Choose(ComponentTarget, kw_only=True):
     """Values to choose in a select."""
 
     select: Name
-    """Its custom_id or placeholder, such as `member`."""
+    """The custom_id or placeholder of the select, such as `member`."""
     values: list[str]
     """Values of a string select; names or IDs of users, roles or channels for other selects."""
     wait_for_answer: bool = True
@@ -306,7 +306,7 @@ class Authorization(msgspec.Struct, kw_only=True):
     url: str
     """URL to which a browser would be redirected."""
     redirect_uri: str
-    """The same URL without its parameters."""
+    """`url` without its parameters."""
     parameters: dict[str, str]
     """Parameters of the URL, such as `code`, `state` and `access_token`."""
 

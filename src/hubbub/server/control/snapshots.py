@@ -189,7 +189,7 @@ class Snapshots:
     async def _capture(self) -> WorldSnapshot:
         """Return a snapshot of the current state."""
         app, clock = self._app, self._control.clock
-        # The database first: a file exists before the row that refers to it.
+        # Copy the database before the files, because a file is stored before the row that refers to it.
         image = await _require_memory_database(app).serialize()
         return WorldSnapshot(
             database_image=image,
@@ -202,7 +202,7 @@ class Snapshots:
         )
 
     async def _apply_snapshot(self, app: App, snapshot: WorldSnapshot) -> None:
-        """Replace the data and files of a platform, and reset everything that depends on connections."""
+        """Replace the data and files of a platform, and reset sessions, calls, caches and rate limits."""
         await _require_memory_database(app).restore(snapshot.database_image)
         await app.files.replace(snapshot.files)
         if app.mailbox is not None:

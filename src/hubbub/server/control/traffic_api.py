@@ -1,4 +1,4 @@
-"""The part of the control API that the console uses: the traffic as a list and as a stream, and sending entries again."""
+"""Operations of the control API for the console: the traffic as a list and as a stream, and sending entries again."""
 
 import asyncio
 import ssl

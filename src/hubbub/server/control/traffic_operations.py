@@ -111,7 +111,7 @@ class DatedChange(msgspec.Struct, kw_only=True):
     before: str
     after: str
     active: bool
-    """Whether it is in effect at the time of the clock."""
+    """Whether the change is in effect at the time of the clock."""
 
 
 class PictureUser(msgspec.Struct, kw_only=True):

@@ -38,7 +38,7 @@ class DemoCaller(msgspec.Struct, kw_only=True):
     kind: str
     """`user` or `bot`."""
     authorization: str
-    """The value of its Authorization header."""
+    """The value of the caller's Authorization header."""
 
 
 class DemoValues(msgspec.Struct, kw_only=True):
@@ -53,7 +53,7 @@ class TryIt:
     """Serves the values of the forms to pages in a browser on this machine."""
 
     def __init__(self, config: Config, get_built_world: Callable[[], BuiltWorld]) -> None:
-        """`get_built_world` returns everything built from worlds so far."""
+        """`get_built_world` returns the objects that were built from worlds so far."""
         self._config = config
         self._get_built_world = get_built_world
 
