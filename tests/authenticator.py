@@ -35,8 +35,8 @@ class Authenticator:
         credential = bytes(16) + struct.pack(">H", len(self.credential_id)) + self.credential_id + public_key
         data = self._authenticator_data(HAS_CREDENTIAL) + credential
         return self._credential(
-            clientDataJSON=_encode(self._client_data("webauthn.create", options)),
-            attestationObject=_encode(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data})),
+            clientDataJSON=_encode_base64url(self._client_data("webauthn.create", options)),
+            attestationObject=_encode_base64url(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data})),
         )
 
     def get(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -46,11 +46,13 @@ class Authenticator:
         client_data = self._client_data("webauthn.get", options)
         signature = self.key.sign(data + hashlib.sha256(client_data).digest(), ec.ECDSA(SHA256()))
         return self._credential(
-            clientDataJSON=_encode(client_data), authenticatorData=_encode(data), signature=_encode(signature)
+            clientDataJSON=_encode_base64url(client_data),
+            authenticatorData=_encode_base64url(data),
+            signature=_encode_base64url(signature),
         )
 
     def _credential(self, **response: str) -> dict[str, Any]:
-        identifier = _encode(self.credential_id)
+        identifier = _encode_base64url(self.credential_id)
         return {"id": identifier, "rawId": identifier, "type": "public-key", "response": response}
 
     def _client_data(self, kind: str, options: dict[str, Any]) -> bytes:
@@ -61,7 +63,7 @@ class Authenticator:
         return hashlib.sha256(self.rp_id.encode()).digest() + struct.pack(">BI", flags, self.sign_count)
 
 
-def _encode(data: bytes) -> str:
+def _encode_base64url(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 

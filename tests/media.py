@@ -11,12 +11,12 @@ from PIL import Image
 
 def png(width: int = 8, height: int = 8, color: Any = (200, 30, 30, 255), **options: Any) -> bytes:
     """Return a still PNG image."""
-    return _encode([Image.new("RGBA", (width, height), color)], "PNG", **options)
+    return _encode_frames([Image.new("RGBA", (width, height), color)], "PNG", **options)
 
 
 def jpeg(width: int = 8, height: int = 8, **options: Any) -> bytes:
     """Return a JPEG image."""
-    return _encode([Image.new("RGB", (width, height), (30, 200, 30))], "JPEG", **options)
+    return _encode_frames([Image.new("RGB", (width, height), (30, 200, 30))], "JPEG", **options)
 
 
 def animated_image(
@@ -24,10 +24,10 @@ def animated_image(
 ) -> bytes:
     """Return an animated image: GIF, WEBP or (as PNG) APNG; `frame_ms` is the duration of a frame."""
     images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
-    return _encode(images, image_format, duration=frame_ms, loop=0)
+    return _encode_frames(images, image_format, duration=frame_ms, loop=0)
 
 
-def _encode(frames: list[Image.Image], image_format: str, **options: Any) -> bytes:
+def _encode_frames(frames: list[Image.Image], image_format: str, **options: Any) -> bytes:
     buffer = io.BytesIO()
     if len(frames) > 1:
         options |= {"save_all": True, "append_images": frames[1:]}

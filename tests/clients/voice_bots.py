@@ -105,7 +105,7 @@ class Bot(discord.Client):
         await self.voice.disconnect()
 
 
-async def main(api: str, gateway: str, tokens: list[str]) -> None:
+async def run_bots(api: str, gateway: str, tokens: list[str]) -> None:
     """Log in one bot per token and execute the steps from standard input until its end."""
     discord.http.Route.BASE = api
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway)
@@ -124,4 +124,4 @@ async def main(api: str, gateway: str, tokens: list[str]) -> None:
 if __name__ == "__main__":
     # pytest prints the log when a test fails.
     logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(asctime)s %(name)s %(message).300s")
-    asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3].split(",")))
+    asyncio.run(run_bots(sys.argv[1], sys.argv[2], sys.argv[3].split(",")))

@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol.ids import Snowflake, Timestamp, WideInt
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.sounds import SoundData
+from tests.identifiers import snake_case
 from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS
 
@@ -259,7 +260,7 @@ class ObjectPool:
     def pick(self, name: str, type_name: str = "") -> str:
         """Return an ID for this name or type, rarely one of another kind."""
         if self._random.random() < 0.9:
-            for candidate in (name, name + "_id", _snake(type_name)):
+            for candidate in (name, name + "_id", snake_case(type_name)):
                 if candidate in self._by_name:
                     return self._random.choice(self._by_name[candidate])
         return self._random.choice(self._all) if self._random.random() < 0.8 else self._random.choice(IDS)
@@ -278,10 +279,6 @@ class ObjectPool:
                     self.add(f"{name}_id", item["id"])
                 if isinstance(item, list | dict):
                     self.harvest(item, depth + 1)
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 @cache

@@ -15,7 +15,7 @@ from tests.fixtures.validator import ResponseMonitor
 from tests.game import create_game
 from tests.journeys.processes import Server, running_server
 from tests.server.voice.caller import Caller, fake_encrypted_frame
-from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
+from tests.server.voice.lobby_caller import LobbyCaller, create_lobby_of_players
 from tests.server.voice.private_caller import PrivateCaller, open_direct_channel
 from tests.world import World, befriend
 
@@ -154,7 +154,7 @@ async def start_lobby_call(sender: LobbyCaller, receiver: LobbyCaller, endpoint:
     The ID of a lobby determines the server of its call, so lobbies are created until one matches. Return the lobby's ID.
     """
     for number in range(50):
-        lobby_id = await create_lobby(sender.actor, receiver.actor, secret=f"lobby {number}")
+        lobby_id = await create_lobby_of_players(sender.actor, receiver.actor, secret=f"lobby {number}")
         await sender.join(lobby_id)
         if sender.voice_server["endpoint"] == endpoint:
             break

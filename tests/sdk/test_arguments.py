@@ -9,6 +9,7 @@ import hubbub.sdk as sdk
 from hubbub.sdk import compat
 from hubbub.sdk.arguments import checks_arguments
 from hubbub.sdk.records import Fields
+from tests.identifiers import snake_case
 
 UINT64_MAX = 2**64 - 1
 WRONG_VALUES = [
@@ -34,10 +35,6 @@ WRONG_VALUES = [
     ),
     ("CustomSchemeParam", 5, TypeError, "CustomSchemeParam must be a string or None, not int"),
 ]
-
-
-def snake_case(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 @pytest.mark.parametrize(("name", "value", "kind", "message"), WRONG_VALUES)

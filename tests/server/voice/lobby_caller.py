@@ -37,7 +37,7 @@ class LobbyCaller(Caller):
         return int(self.voice_server["lobby_id"])
 
 
-async def create_lobby(*players: Actor, secret: str = "xyzzy") -> int:
+async def create_lobby_of_players(*players: Actor, secret: str = "xyzzy") -> int:
     """Create a lobby with these players and return its ID."""
     for player in players:
         lobby_id = int((await player.put("/lobbies", json={"secret": secret})).ok()["id"])

@@ -27,7 +27,7 @@ from tests.server.voice.caller import (
 )
 from tests.server.voice.conftest import ENDPOINT
 from tests.server.voice.encrypted_caller import EncryptedCaller
-from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
+from tests.server.voice.lobby_caller import LobbyCaller, create_lobby_of_players
 from tests.world import World
 
 MakeCaller = Callable[..., Coroutine[Any, Any, LobbyCaller]]
@@ -76,7 +76,7 @@ async def fetch_lobbies(caller: LobbyCaller) -> list[Any]:
 
 async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeCaller) -> None:
     alice, bob, listener = await make_caller(), await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob), player_of(listener))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob), player_of(listener))
 
     await alice.update_voice_state(lobby)
     state = await listener.session.next(VOICE_STATE_EVENT)
@@ -120,7 +120,7 @@ async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeC
 
 async def test_the_call_is_end_to_end_encrypted(make_caller: MakeCaller) -> None:
     alice, bob, carol = [await make_caller() for _ in range(3)]
-    lobby = await create_lobby(player_of(alice), player_of(bob), player_of(carol))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob), player_of(carol))
     members = [EncryptedCaller(caller, lobby) for caller in (alice, bob, carol)]
     for member in members[:2]:
         await member.join_and_connect()
@@ -138,8 +138,8 @@ async def test_the_call_is_end_to_end_encrypted(make_caller: MakeCaller) -> None
 
 async def test_the_voice_state_list_replaces_the_calls_of_a_session(make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    first = await create_lobby(player_of(alice), player_of(bob))
-    second = await create_lobby(player_of(alice), player_of(bob), secret="plugh")
+    first = await create_lobby_of_players(player_of(alice), player_of(bob))
+    second = await create_lobby_of_players(player_of(alice), player_of(bob), secret="plugh")
 
     await alice.update_voice_state(first, second)
     states = [await bob.session.next(VOICE_STATE_EVENT) for _ in range(2)]
@@ -168,7 +168,7 @@ async def test_the_voice_state_list_replaces_the_calls_of_a_session(make_caller:
 
 async def test_packets_of_a_muted_player_are_dropped(make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
     for caller in (alice, bob):
         await caller.join_and_connect(lobby)
     await alice.update_voice_state(lobby, self_mute=True)
@@ -200,15 +200,15 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
 ) -> None:
     users = [await world.user(), await world.user()]
     alice, bob = [await make_caller(await game.add_player(user)) for user in users]
-    lobby = await create_lobby(player_of(bob))
+    lobby = await create_lobby_of_players(player_of(bob))
     if reason == "unknown":
         lobby = 4711
     elif reason == "another game's":
         other = await create_game(world, "Other")
         await bob.session.next("LOBBY_CREATE")
-        lobby = await create_lobby(await other.add_player(users[0]))
+        lobby = await create_lobby_of_players(await other.add_player(users[0]))
     elif reason == "full":
-        await create_lobby(player_of(alice))
+        await create_lobby_of_players(player_of(alice))
 
         def fill(call: Call) -> None:
             for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
@@ -225,7 +225,7 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
 
 async def test_a_session_without_the_scope_gets_no_response(game: Game, make_caller: MakeCaller) -> None:
     alice = await make_caller()
-    lobby = await create_lobby(player_of(alice))
+    lobby = await create_lobby_of_players(player_of(alice))
     limited = await make_caller(await game.add_player(scope="openid sdk.social_layer_presence"))
     await limited.update_voice_state(lobby)
     await limited.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
@@ -263,7 +263,7 @@ async def test_an_invalid_voice_state_list_closes_the_connection(make_caller: Ma
 )
 async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify: dict[str, Any], code: int) -> None:
     alice = await make_caller()
-    lobby = await create_lobby(player_of(alice))
+    lobby = await create_lobby_of_players(player_of(alice))
     await alice.join(lobby)
     await assert_identify_rejected(alice, code, **identify)
     if code == VoiceCloseCode.E2EE_REQUIRED:
@@ -276,7 +276,7 @@ async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify
 
 async def test_leaving_or_removal_from_the_lobby_ends_the_call(game: Game, make_caller: MakeCaller) -> None:
     alice, bob, carol = [await make_caller() for _ in range(3)]
-    lobby = await create_lobby(player_of(alice), player_of(bob), player_of(carol))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob), player_of(carol))
     for caller in (alice, bob):
         await caller.join_and_connect(lobby)
     (await player_of(alice).delete(f"/lobbies/{lobby}/members/@me")).ok()
@@ -293,7 +293,7 @@ async def test_leaving_or_removal_from_the_lobby_ends_the_call(game: Game, make_
 
 async def test_deleting_the_lobby_ends_the_call_for_all(game: Game, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
     for caller in (alice, bob):
         await caller.join_and_connect(lobby)
     (await game.backend.delete(f"/lobbies/{lobby}")).ok()
@@ -305,7 +305,7 @@ async def test_deleting_the_lobby_ends_the_call_for_all(game: Game, make_caller:
 
 async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller) -> None:
     first = await make_caller()
-    lobby = await create_lobby(player_of(first))
+    lobby = await create_lobby_of_players(player_of(first))
     await first.join_and_connect(lobby)
     second = await make_caller(player_of(first))
     # A session cannot leave the call of another session.
@@ -324,7 +324,7 @@ async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller)
 
 async def test_closing_the_gateway_session_leaves_the_call(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
     await alice.session.close()
     await wait_left_event(bob, alice)
@@ -333,7 +333,7 @@ async def test_closing_the_gateway_session_leaves_the_call(world: World, make_ca
 
 async def test_revoking_the_token_ends_the_call(world: World, game: Game, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
     (await game.client.post_form("/oauth2/token/revoke", token=player_of(alice).token)).ok()
     assert await alice.session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
@@ -343,7 +343,7 @@ async def test_revoking_the_token_ends_the_call(world: World, game: Game, make_c
 
 async def test_banning_the_account_ends_the_call(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
     await alice.join_and_connect(lobby)
     await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
     await wait_left_event(bob, alice)
@@ -352,7 +352,7 @@ async def test_banning_the_account_ends_the_call(world: World, make_caller: Make
 
 async def test_a_lost_voice_connection_can_be_resumed_until_the_timeout(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
     for caller in (alice, bob):
         await caller.join_and_connect(lobby)
         await caller.heartbeat()
@@ -371,7 +371,7 @@ async def test_a_lost_voice_connection_can_be_resumed_until_the_timeout(world: W
 
 async def test_a_resumed_gateway_session_receives_missed_voice_states(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await create_lobby(player_of(alice), player_of(bob))
+    lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
     await alice.session.next("LOBBY_MEMBER_ADD")
     ready, last = alice.session.ready, alice.session.dispatches[-1]["s"]
     alice.session.socket._response.connection.transport.abort()
@@ -398,7 +398,7 @@ class TestRepeatedFailures:
 
     async def test_joins_are_delayed(self, world: World, make_caller: MakeCaller) -> None:
         alice, bob = await make_caller(), await make_caller()
-        lobby = await create_lobby(player_of(alice), player_of(bob))
+        lobby = await create_lobby_of_players(player_of(alice), player_of(bob))
         for _ in range(2):
             await alice.join(lobby)
             await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
@@ -432,7 +432,7 @@ class TestRepeatedFailures:
 
 async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_caller: MakeCaller) -> None:
     alice = await make_caller()
-    lobby = await create_lobby(player_of(alice))
+    lobby = await create_lobby_of_players(player_of(alice))
     await alice.join_and_connect(lobby)
     # The voice server is alive, so the request has no effect.
     await alice.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby)})
