@@ -22,7 +22,7 @@ FOLDER: Final = Path(__file__).parent / "templates"
 Form = Literal["txt", "html"]
 
 
-class Draft(NamedTuple):
+class MailDraft(NamedTuple):
     """A mail that is not rendered yet."""
 
     config: Config
@@ -34,19 +34,19 @@ class Draft(NamedTuple):
     """Variables of the template."""
 
 
-def draft(config: Config, template: str, to: str, locale: str, **values: str) -> Draft:
+def draft(config: Config, template: str, to: str, locale: str, **values: str) -> MailDraft:
     """Return a mail in the language of a recipient's locale. `values` are the variables of the template."""
     language = translation.find_language(locale) or translation.find_language(config.web.default_locale)
-    return Draft(config, template, to, language or translation.ENGLISH, values)
+    return MailDraft(config, template, to, language or translation.ENGLISH, values)
 
 
-def compose(draft: Draft) -> Mail:
+def compose(draft: MailDraft) -> Mail:
     """Render a mail as plain text and as HTML."""
     with translation.use_language(draft.language):
         return _render(draft)
 
 
-def _render(draft: Draft) -> Mail:
+def _render(draft: MailDraft) -> Mail:
     web_url = draft.config.web_url
     context = {**draft.values, "web_url": web_url, "host": urlsplit(web_url).netloc}
     text_template = _environment("txt").get_template(f"{draft.template}.jinja")

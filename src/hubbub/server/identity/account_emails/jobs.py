@@ -9,14 +9,14 @@ from hubbub.server.core.jobs import DropJob, Job, PermanentFailure
 from hubbub.server.core.mail import MailRejected
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, composition
-from hubbub.server.identity.account_emails.composition import Draft
+from hubbub.server.identity.account_emails.composition import MailDraft
 
 
 async def send_confirmation(operation: AsyncOperation, job: Job) -> None:
     """Send the link that confirms an address; if it belongs to another account, notify the owner of that account instead."""
     payload = job.decode(actions.Confirmation)
 
-    def prepare(call: Call) -> Draft:
+    def prepare(call: Call) -> MailDraft:
         row = users.find(call.tx, payload.user_id)
         email = None if row is None else actions.find_unconfirmed(call, row)
         if row is None or email is None:
@@ -35,7 +35,7 @@ async def send_reset(operation: AsyncOperation, job: Job) -> None:
     """Send the link that resets a password, if an account has the confirmed address."""
     payload = job.decode(actions.Reset)
 
-    def prepare(call: Call) -> Draft | None:
+    def prepare(call: Call) -> MailDraft | None:
         if call.now_ms >= payload.requested_ms + wire.RESET_TOKEN_SECONDS * 1000:
             raise DropJob("the request is too old")
         row = users.find_by_email(call.tx, payload.email)
@@ -58,7 +58,7 @@ async def send_notice(operation: AsyncOperation, job: Job) -> None:
     await _send(operation, composition.draft(config, notice.template, notice.to, notice.locale, **values))
 
 
-async def _send(operation: AsyncOperation, draft: Draft) -> None:
+async def _send(operation: AsyncOperation, draft: MailDraft) -> None:
     if not translation.is_loaded(draft.language):
         await operation.run_in_thread(translation.load, draft.language)
     try:
