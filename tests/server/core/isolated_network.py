@@ -98,7 +98,7 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 async def start_name_server(**answers: list[list[str]]) -> NameServer:
-    """Start the name server; the keyword `a_example` stands for the name a.example."""
+    """Start the name server with answers by name; an underscore in a keyword stands for a dot."""
     server = NameServer()
     server.answers = {name.replace("_", "."): list(lists) for name, lists in answers.items()}
     await asyncio.get_running_loop().create_datagram_endpoint(lambda: server, local_addr=(NAME_SERVER, 53))
