@@ -214,7 +214,7 @@ class RpcConnection:
             self.closed.set()
 
     def _handle_payload(self, payload: dict[str, Any]) -> None:
-        """Complete a pending command with its response, or pass an event to `on_event`."""
+        """Complete a pending command with its response, or pass an event to the event function of the connection."""
         nonce, event, data = payload.get("nonce"), payload.get("evt"), payload.get("data")
         response = self._pending.get(nonce) if isinstance(nonce, str) else None
         if response is not None:

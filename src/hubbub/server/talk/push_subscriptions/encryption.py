@@ -62,7 +62,7 @@ def _private_key(key: bytes) -> ec.EllipticCurvePrivateKey:
 
 
 def derive_public_key(key: bytes) -> str:
-    """Return the public key of a private VAPID key as base64url, for `PushManager.subscribe` of browsers."""
+    """Return the public key of a private VAPID key as base64url; browsers need it to create a push subscription."""
     point = serialization.PublicFormat.UncompressedPoint
     return encode_base64(_private_key(key).public_key().public_bytes(serialization.Encoding.X962, point))
 
