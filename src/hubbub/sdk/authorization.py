@@ -44,7 +44,7 @@ class Authorized(NamedTuple):
 
 
 class Authorization:
-    """Client part that asks the player to authorize the game.
+    """Component of the client that asks the player to authorize the game.
 
     `rpc` returns the RPC client of the client, which is created on first use. `open_url` opens the authorization page; the
     default is the system's browser."""

@@ -8,7 +8,7 @@ from hubbub.sdk.arguments import Int32, checks_arguments
 from hubbub.sdk.audio import CapturedAudio, ReceivedAudio
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import AudioModeType, CallError, CallStatus, ClientStatus, LoggingSeverity, to_string
-from hubbub.sdk.handles import VoiceStateHandle, find_voice_state, participant_ids
+from hubbub.sdk.handles import VoiceStateHandle, find_voice_state, list_participant_ids
 from hubbub.sdk.objects import Copyable
 from hubbub.sdk.records import VADThresholdSettings
 
@@ -171,7 +171,7 @@ class Call(Copyable):
 
     def get_participants(self) -> list[int]:
         """Return the user IDs of the call's participants."""
-        return participant_ids(self._core, self._lobby_id)
+        return list_participant_ids(self._core, self._lobby_id)
 
     @checks_arguments
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:

@@ -30,7 +30,7 @@ AUTHORIZATION_CLOSE_CODES: Final = frozenset(
 
 
 class Connection:
-    """Client part that connects to the gateway and returns users.
+    """Component of the client that connects to the gateway and returns users.
 
     `rpc` returns the RPC client of the client, which is created on first use."""
 

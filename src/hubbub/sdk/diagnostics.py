@@ -6,7 +6,7 @@ from hubbub.sdk.logs import LogCallback
 
 
 class Diagnostics:
-    """Client part that controls the logs."""
+    """Component of the client that controls the logs."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

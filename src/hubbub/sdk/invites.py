@@ -33,7 +33,7 @@ RETRY_DELAYS_SECONDS: Final = (0.1, 0.3, 0.9)
 
 
 class Invites:
-    """Client part that sends and accepts activity invites and join requests.
+    """Component of the client that sends and accepts activity invites and join requests.
 
     `rpc` returns the RPC client of the client, which is created on first use."""
 

@@ -30,7 +30,7 @@ VOICE_CHANNEL_TYPES: Final = (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_V
 
 
 class Lobbies:
-    """Client part that joins and leaves lobbies and links channels to them.
+    """Component of the client that joins and leaves lobbies and links channels to them.
 
     `rpc` returns the RPC client of the client, which is created on first use. `open_url` opens a URL in a browser."""
 

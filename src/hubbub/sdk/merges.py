@@ -8,7 +8,7 @@ from hubbub.sdk.results import sdk_error
 
 
 class Merges:
-    """Client part through which operations wait for an account merge of the game."""
+    """Component of the client through which operations wait for an account merge of the game."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

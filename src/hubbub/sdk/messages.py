@@ -34,7 +34,7 @@ MessagesCallback = Callable[[ClientResult, list[MessageHandle]], object]
 
 
 class Messages:
-    """Client part that sends and reads messages.
+    """Component of the client that sends and reads messages.
 
     `rpc` returns the RPC client of the client, which is created on first use."""
 
@@ -144,7 +144,7 @@ class Messages:
     def can_open_message_in_platform(self, message_id: int) -> bool:
         """Return whether the chat client can show a message.
 
-        It cannot show messages of a lobby without a linked channel, nor ephemeral messages."""
+        The chat client cannot show messages of a lobby without a linked channel, ephemeral direct messages and disclosures."""
         with self._core.lock:
             message = self._core.cache.find_message(message_id)
             if message is None or message.disclosure is not None:
@@ -269,7 +269,7 @@ class Messages:
         with core.lock:
             previous, history = core.cache.histories.get(recipient_id), MessageHistory()
             newest = messages[0].id if messages else 0
-            # Messages that arrived while the request was in progress.
+            # Keep the messages that arrived while the request was in progress.
             history.messages.extend(
                 message for message in (previous.messages if previous else ()) if message.id > newest
             )

@@ -40,7 +40,7 @@ SESSION_STATUSES: Final = frozenset(
 
 
 class Presence:
-    """Client part that publishes the current user's activity and online status.
+    """Component of the client that publishes the current user's activity and online status.
 
     `rpc` returns the RPC client of the client, which is created on first use."""
 

@@ -36,7 +36,7 @@ class RelationshipOperations(NamedTuple):
 
 
 class Relationships:
-    """Client part that manages friends, friend requests and blocked users."""
+    """Component of the client that manages friends, friend requests and blocked users."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -82,7 +82,9 @@ ResultCallback = Callable[[ClientResult], object]
 
 
 class Tokens:
-    """Client part that gets tokens and tracks the expiry of the session's token; `open_url` opens a URL in a browser."""
+    """Component of the client that gets tokens and tracks the expiry of the session's token.
+
+    `open_url` opens a URL in a browser."""
 
     def __init__(self, core: Core, open_url: Callable[[str], object]) -> None:
         self._core = core

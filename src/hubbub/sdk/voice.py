@@ -40,7 +40,7 @@ CALL_CLOSE_TIMEOUT_SECONDS: Final = 2.0
 
 
 class VoiceCalls:
-    """Client part that manages calls, audio devices and audio options."""
+    """Component of the client that manages calls, audio devices and audio options."""
 
     def __init__(self, core: Core, events: Events, gateway: Gateway, audio: AudioBackend) -> None:
         self._core = core

@@ -11,7 +11,7 @@ from hubbub.sdk.handles.lobbies import (
     VoiceStateHandle,
     find_lobby,
     find_voice_state,
-    participant_ids,
+    list_participant_ids,
 )
 from hubbub.sdk.handles.messages import SENT_FROM_GAME_FLAG, ChannelHandle, MessageHandle, find_channel
 from hubbub.sdk.handles.users import (
@@ -36,7 +36,7 @@ __all__ = [
     "find_channel",
     "find_lobby",
     "find_user",
-    "participant_ids",
+    "list_participant_ids",
     "user_profiles",
     "find_voice_state",
 ]

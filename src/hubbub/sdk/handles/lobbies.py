@@ -54,7 +54,7 @@ class CallInfoHandle(Copyable):
 
     def get_participants(self) -> list[int]:
         """Return the user IDs of the call's participants."""
-        return participant_ids(self._core, self._lobby_id)
+        return list_participant_ids(self._core, self._lobby_id)
 
     @checks_arguments
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
@@ -81,7 +81,7 @@ class LobbyMemberHandle(Handle):
 
     @property
     def connected(self) -> bool:
-        """Whether a session of the member is connected to the lobby."""
+        """Whether the member has a gateway session in the game."""
         data = self._data()
         return bool(data and data.is_connected)
 
@@ -152,7 +152,7 @@ def find_lobby(core: Core, lobby_id: int) -> LobbyHandle | None:
         return core.make(LobbyHandle, core, lobby_id) if lobby_id in core.cache.lobbies else None
 
 
-def participant_ids(core: Core, lobby_id: int) -> list[int]:
+def list_participant_ids(core: Core, lobby_id: int) -> list[int]:
     """Return the user IDs of the participants in a lobby's call."""
     with core.lock:
         lobby = core.cache.lobbies.get(lobby_id)
@@ -161,6 +161,6 @@ def participant_ids(core: Core, lobby_id: int) -> list[int]:
 
 def find_voice_state(core: Core, lobby_id: int, user_id: int) -> VoiceStateHandle | None:
     """Return the voice state of a participant in a lobby's call, or None if the user is not in it."""
-    if user_id not in participant_ids(core, lobby_id):
+    if user_id not in list_participant_ids(core, lobby_id):
         return None
     return core.make(VoiceStateHandle, core, lobby_id, user_id)

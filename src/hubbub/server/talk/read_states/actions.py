@@ -16,11 +16,11 @@ from hubbub.server.talk.read_states import mentions, store
 
 
 def mark_read(
-    call: Call, message_ids_by_channel: Mapping[ChannelId, MessageId], *, allow_backward: bool = False
+    call: Call, message_ids_by_channel: Mapping[ChannelId, MessageId], *, allows_backward: bool = False
 ) -> None:
     """Set the read states of the caller; `message_ids_by_channel` has the ID of the last read message by channel ID.
 
-    A lower message ID than the stored one is ignored, since clients may report in any order, unless `allow_backward` is set.
+    A lower message ID than the stored one is ignored, since clients may report in any order, unless `allows_backward` is set.
     Clients request that when a user marks a message as unread."""
     current_ids = store.find_many(call.tx, call.user_id, message_ids_by_channel)
     changed_ids = {
@@ -28,12 +28,12 @@ def mark_read(
         for channel_id, message_id in message_ids_by_channel.items()
         if channel_id not in current_ids
         or message_id > current_ids[channel_id]
-        or (allow_backward and message_id != current_ids[channel_id])
+        or (allows_backward and message_id != current_ids[channel_id])
     }
     store.put(call.tx, call.user_id, changed_ids)
     for channel_id, message_id in changed_ids.items():
         payload = wire.MessageAcked(channel_id=channel_id, message_id=message_id)
-        if allow_backward:
+        if allows_backward:
             payload.manual = True
             payload.mention_count = sum(state.mention_count for state in mentions.list_read_states(call, channel_id))
         call.tx.emit(wire.MESSAGE_ACK, payload, UserAudience.of(call.user_id))

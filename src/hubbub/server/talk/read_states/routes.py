@@ -13,7 +13,7 @@ from hubbub.server.talk.read_states import actions, mentions, store
 def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.AckResult:
     """Mark a channel as read up to a message."""
     standing = access.get_channel_standing(call, channel_id)
-    actions.mark_read(call, {ChannelId(standing.channel.id): message_id}, allow_backward=body.manual is True)
+    actions.mark_read(call, {ChannelId(standing.channel.id): message_id}, allows_backward=body.manual is True)
     return wire.AckResult()
 
 
