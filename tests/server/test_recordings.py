@@ -27,7 +27,7 @@ from hubbub.server.recordings.replayer import split_steps
 from tests.rehearsal import Rehearsal
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS
 
-PROGRAM = """
+ECHO_BOT_PROGRAM = """
 import asyncio, json, os, sys
 import aiohttp
 
@@ -62,12 +62,12 @@ asyncio.run(main())
 def write_program(folder: Path, prefix: str = "echo: ", *, extra: bool = False) -> str:
     """Write a bot that echoes messages; return the command that starts it."""
     path = folder / f"program_{len(list(folder.iterdir()))}.py"
-    path.write_text(PROGRAM.replace("PREFIX", prefix).replace("EXTRA", str(extra)))
+    path.write_text(ECHO_BOT_PROGRAM.replace("PREFIX", prefix).replace("EXTRA", str(extra)))
     return f"{sys.executable} {path}"
 
 
 @asynccontextmanager
-async def record(rehearsal: Rehearsal, path: Path) -> AsyncIterator[None]:
+async def record_rehearsal(rehearsal: Rehearsal, path: Path) -> AsyncIterator[None]:
     """Record the inputs of a rehearsal."""
     header = RecordingHeader(version=FORMAT_VERSION, seed=0, now_ms=NOW_MS, world=None)
     recorder = Recorder(str(path), header, lambda: rehearsal.control.built_world)
@@ -78,7 +78,7 @@ async def record(rehearsal: Rehearsal, path: Path) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def run_program(rehearsal: Rehearsal, command: str, folder: Path) -> AsyncIterator[None]:
+async def run_bot_program(rehearsal: Rehearsal, command: str, folder: Path) -> AsyncIterator[None]:
     """Run a program until it is connected."""
     ready_file = folder / "ready.json"
     ready_document.write(str(ready_file), await rehearsal.control.get_ready_document())
@@ -112,7 +112,7 @@ async def recording(rehearsal: Rehearsal, tmp_path: Path) -> Path:
     path = tmp_path / "session.jsonl"
     alice = rehearsal.actor("alice")
     general = rehearsal.control.built_world.guilds["Town Square"].channels["general"]
-    async with record(rehearsal, path), run_program(rehearsal, write_program(tmp_path), tmp_path):
+    async with record_rehearsal(rehearsal, path), run_bot_program(rehearsal, write_program(tmp_path), tmp_path):
         sent = (await alice.post(f"/channels/{general}/messages", json={"content": "hello"})).ok()
         await wait_for_message(rehearsal, "echo: hello")
         (await alice.patch(f"/channels/{general}/messages/{sent['id']}", json={"content": "edited"})).ok()
@@ -122,8 +122,8 @@ async def recording(rehearsal: Rehearsal, tmp_path: Path) -> Path:
     return path
 
 
-async def replay(path: Path, *arguments: str) -> int:
-    """Run `hubbub replay`."""
+async def run_replay(path: Path, *arguments: str) -> int:
+    """Run `hubbub replay` and return its exit code."""
     return await asyncio.to_thread(main, ["replay", str(path), *arguments])
 
 
@@ -150,7 +150,7 @@ async def test_a_recording_contains_inputs_without_world_tokens(rehearsal: Rehea
 async def test_the_same_program_has_no_differences(
     recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert await replay(recording, "--port", "0", "--program", write_program(tmp_path), "--wait", "20") == 0
+    assert await run_replay(recording, "--port", "0", "--program", write_program(tmp_path), "--wait", "20") == 0
     assert "4 steps, 3 actions of the program, no differences." in capsys.readouterr().out
 
 
@@ -159,7 +159,7 @@ async def test_a_changed_program_is_reported(
 ) -> None:
     program = write_program(tmp_path, "ECHO: ", extra=True)
 
-    assert await replay(recording, "--port", "0", "--program", program, "--wait", "20") == 1
+    assert await run_replay(recording, "--port", "0", "--program", program, "--wait", "20") == 1
 
     output = capsys.readouterr().out
     assert "Step 1: alice POST /channels/{channel_id}/messages" in output
@@ -170,14 +170,14 @@ async def test_a_changed_program_is_reported(
 
 
 async def test_a_program_that_does_not_start_is_an_error(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert await replay(recording, "--port", "0", "--program", "/nowhere/program") == 1
+    assert await run_replay(recording, "--port", "0", "--program", "/nowhere/program") == 1
     assert "cannot start the program" in capsys.readouterr().err
 
 
 async def test_a_recording_becomes_a_test_file(recording: Path, tmp_path: Path) -> None:
     test_file = tmp_path / "test_session.py"
 
-    assert await replay(recording, "--as-test", str(test_file)) == 0
+    assert await run_replay(recording, "--as-test", str(test_file)) == 0
 
     text = test_file.read_text()
     compile(text, str(test_file), "exec")
@@ -203,7 +203,7 @@ def test_invalid_recordings_are_rejected(tmp_path: Path) -> None:
         read_recording(path)
 
 
-def action(body: Any, **fields: Any) -> RecordedInput:
+def bot_request(body: Any, **fields: Any) -> RecordedInput:
     """Return a request of a bot."""
     defaults: dict[str, Any] = {
         "id": 1,
@@ -222,8 +222,8 @@ def action(body: Any, **fields: Any) -> RecordedInput:
 
 
 def test_changed_missing_and_added_actions_are_found() -> None:
-    before = [action({"content": "a", "nonce": "1"}), action({}, method="DELETE")]
-    after = [action({"content": "b", "nonce": "2"}, status=403), action({}, method="GET")]
+    before = [bot_request({"content": "a", "nonce": "1"}), bot_request({}, method="DELETE")]
+    after = [bot_request({"content": "b", "nonce": "2"}, status=403), bot_request({}, method="GET")]
 
     changed, missing = compare_actions(before, after, IdMapping())
 
