@@ -86,8 +86,8 @@ class Player:
 
 def new_client(world: World, **client_options: Any) -> Client:
     """Create an SDK client for the world's server."""
-    voice = world.app.config.voice.ca_file or ""
-    return Client(ClientCreateOptions(web_base=world.url, voice_authority=voice), **client_options)
+    authority = world.app.config.voice.ca_file or ""
+    return Client(ClientCreateOptions(web_base=world.url, voice_authority=authority), **client_options)
 
 
 async def create_player(

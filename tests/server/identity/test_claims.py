@@ -31,7 +31,7 @@ async def list_messages(owner: Actor, guild_id: int) -> list[Any]:
 
 
 async def find_claim(world: World, guild_id: int) -> tuple[int, str]:
-    """Return ID and code of the placeholder account that has a nickname."""
+    """Return ID and code of the placeholder account with the nickname Bobby."""
     rows = await world.write(
         lambda call: [
             claim

@@ -68,16 +68,16 @@ async def test_no_frame_causes_a_server_error(
     caller, other = await make_caller(), await make_caller()
     await other.join_and_connect(guild.channels["Lounge"])
     await caller.join(guild.channels["Lounge"])
-    connected = False
+    is_connected = False
     for frame in invalid_frames(opcode):
-        if not connected or caller.socket.closed:
+        if not is_connected or caller.socket.closed:
             await caller.open_socket()
             if opcode != VoiceOpcode.IDENTIFY:
                 if (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).status == 404:
                     # The client was rejected with a valid ticket, so it left the channel.
                     await caller.join(guild.channels["Lounge"])
                 await caller.identify()
-            connected = True
+            is_connected = True
         await caller.socket.send_str(frame)
         await caller.send_json(VoiceOpcode.HEARTBEAT, {"t": 77, "seq_ack": -1})
         message = await caller.socket.receive(timeout=10)
@@ -114,7 +114,7 @@ def test_no_datagram_causes_a_forwarder_error(unread_udp_socket: socket.socket, 
         ssrc = struct.pack(">I", sender.ssrc)
         for number, packet in enumerate(packets):
             forwarder.handle_datagram(packet, address)
-            # The same bytes with a valid SSRC, and encrypted with a valid key.
+            # The forwarder also receives the bytes with a valid SSRC, and encrypted with a valid key.
             forwarder.handle_datagram(packet[:8] + ssrc + packet[12:], address)
             header = bytes((0x80 | packet[0] & 0x3F if packet else 0x80, 0x78)) + struct.pack(">HI", number, 1) + ssrc
             forwarder.handle_datagram(encrypt_packet(mode, key, header, packet, number), address)
