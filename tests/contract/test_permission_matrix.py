@@ -140,6 +140,7 @@ EXEMPT = {
     "transfer_guild": OPERATORS,
     "get_guild_storage": OPERATORS,
     "set_guild_quota": OPERATORS,
+    "create_report": "only visible objects can be reported: tests/server/talk/test_reports.py",
     "accept_invite": SUSPENDED,
     "add_group_dm_user": GROUP,
     "delete_group_dm_user": GROUP,

@@ -24,6 +24,7 @@ async def test_friends_and_members_of_groups_have_menus(platform: ChatPlatform) 
             "Send message",
             "Remove friend",
             "Block",
+            "Report user",
         ]
         await menu.get_by_role("menuitem", name="Remove friend").press("Enter")
         await page.get_by_role("dialog").get_by_role("button", name="Remove friend").click()

@@ -35,8 +35,8 @@ async def test_a_moderator_decides_about_a_report(world: World) -> None:
     (await log_in(world, "spammer")).rejected(400, 50035)
     assert "No reports match these filters." in page.text
     page = await browser.open("/admin/reports?state=decided&reason=spam&kind=message")
-    assert "Suspend the account" in page.text
-    assert "Decision: Suspend the account, by ann" in (await browser.open(path)).text
+    assert "Suspension of the account" in page.text
+    assert "Decision: Suspension of the account, by ann" in (await browser.open(path)).text
     assert "decided about the report on the" in (await browser.open("/admin/audit-log")).text
 
 

@@ -46,7 +46,7 @@ def get_email(call: Call) -> wire.EmailSettings:
 @handles(wire.CHANGE_EMAIL)
 async def change_email(operation: AsyncOperation, body: wire.ChangeEmail) -> wire.EmailSettings:
     """Change the email address of the current user."""
-    await accounts.require_password(operation, body.password)
+    await accounts.logins.require_password(operation, body.password)
 
     def change(call: Call) -> wire.EmailSettings:
         return _show_settings(call, actions.change_email(call, _require_own_user(call), body.email.lower()))

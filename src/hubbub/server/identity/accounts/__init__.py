@@ -2,7 +2,7 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.accounts import management, passwords, ports, routes, signals
+from hubbub.server.identity.accounts import logins, management, passwords, ports, routes, signals
 from hubbub.server.identity.accounts.actions import (
     ban,
     create_user,
@@ -13,7 +13,6 @@ from hubbub.server.identity.accounts.actions import (
     sign_in,
     unban,
 )
-from hubbub.server.identity.accounts.routes import record_login, require_password, run_with_mfa, verify_credentials
 from hubbub.server.identity.accounts.store import find_ban
 
 
@@ -30,17 +29,14 @@ __all__ = [
     "create_user",
     "is_banned",
     "is_email_rejected",
+    "logins",
     "management",
     "passwords",
     "ports",
-    "record_login",
     "require_not_banned",
-    "require_password",
     "reset_password",
-    "run_with_mfa",
     "set_password",
     "sign_in",
     "signals",
     "unban",
-    "verify_credentials",
 ]

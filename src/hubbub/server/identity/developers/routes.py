@@ -49,7 +49,7 @@ async def delete_application(operation: AsyncOperation, application_id: Applicat
 
     The request must contain an MFA code if the owner has two-factor authentication."""
     await _require_owner(operation, application_id)
-    await accounts.run_with_mfa(
+    await accounts.logins.run_with_mfa(
         operation,
         body.code,
         lambda call: actions.delete(call, applications.require_manager(call, application_id)),
@@ -77,7 +77,7 @@ async def reset_bot_token(
     def reset(call: Call) -> str:
         return applications.management.reset_bot_token(call, applications.require_manager(call, application_id))
 
-    return Response(200, wire.BotToken(token=await accounts.run_with_mfa(operation, body.code, reset)), NO_STORE)
+    return Response(200, wire.BotToken(token=await accounts.logins.run_with_mfa(operation, body.code, reset)), NO_STORE)
 
 
 @handles(wire.RESET_CLIENT_SECRET)
@@ -90,7 +90,9 @@ async def reset_client_secret(
     def reset(call: Call) -> str:
         return applications.management.reset_client_secret(call, applications.require_manager(call, application_id))
 
-    return Response(200, wire.ClientSecret(secret=await accounts.run_with_mfa(operation, body.code, reset)), NO_STORE)
+    return Response(
+        200, wire.ClientSecret(secret=await accounts.logins.run_with_mfa(operation, body.code, reset)), NO_STORE
+    )
 
 
 async def _require_owner(operation: AsyncOperation, application_id: ApplicationId, *, with_bot: bool = False) -> None:

@@ -30,10 +30,10 @@ def create_appeal(call: Call, decision_id: Snowflake, body: wire.CreateAppeal) -
 @handles(wire.AUTH_APPEAL)
 async def auth_appeal(operation: AsyncOperation, body: wire.CreateAppealWithPassword) -> wire.ModerationDecision:
     """Create an appeal against the suspension of an account."""
-    user_id = await accounts.verify_credentials(operation, body)
+    user_id = await accounts.logins.verify_credentials(operation, body)
 
     def appeal(call: Call) -> wire.ModerationDecision:
-        accounts.record_login(call, body, user_id)
+        accounts.logins.record_login(call, body, user_id)
         return views.decision(actions.appeal(call, actions.require_suspension(call, user_id), body.text))
 
     return await operation.write(appeal)

@@ -74,7 +74,7 @@ async def start_passkey_registration(
 ) -> wire.PasskeyChallenge:
     """Start the registration of a passkey."""
     await operation.read(actions.require_relying_party)
-    await accounts.require_password(operation, body.password)
+    await accounts.logins.require_password(operation, body.password)
 
     def start(call: Call) -> wire.PasskeyChallenge:
         user = users.find(call.tx, call.user_id)
@@ -132,7 +132,7 @@ def update_passkey(call: Call, passkey_id: Snowflake, body: wire.UpdatePasskey) 
 @handles(wire.DELETE_PASSKEY)
 async def delete_passkey(operation: AsyncOperation, passkey_id: Snowflake, body: wire.DeletePasskey) -> None:
     """Delete a passkey of the current user."""
-    await accounts.require_password(operation, body.password)
+    await accounts.logins.require_password(operation, body.password)
     await operation.write(lambda call: store.delete(call.tx, _require_passkey(call, passkey_id).id))
 
 

@@ -3,6 +3,7 @@
 from hubbub.server.core.call import Call
 from hubbub.server.places.guild_administration import GuildUsage
 from hubbub.server.talk.messages import files, store
+from hubbub.server.talk.messages.content.records import MessageRow
 from hubbub.server.talk.messages.nonces import find_duplicate
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
@@ -17,8 +18,6 @@ from hubbub.server.talk.messages.store import (
     find_many,
     get,
     list_after,
-    list_history_after,
-    list_history_before,
     list_newest,
     list_recipients,
 )
@@ -35,8 +34,7 @@ __all__ = [
     "get",
     "has_attachment",
     "list_after",
-    "list_history_after",
-    "list_history_before",
+    "list_around",
     "list_newest",
     "list_recipients",
     "require_send",
@@ -49,3 +47,11 @@ def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
         message_count=store.count_in_guild(call.tx, guild_id),
         storage_bytes=files.guild_usage(call.tx, guild_id).bytes,
     )
+
+
+def list_around(call: Call, channel_id: int, message_id: int, *, before: int, after: int) -> list[MessageRow]:
+    """Return at most `before` messages before and `after` messages after a message, oldest first."""
+    earlier = store.list_history_before(call.tx, channel_id, before, message_id)
+    later = store.list_history_after(call.tx, channel_id, after, message_id)
+    rows = store.find_many(call.tx, channel_id, [row.id for row in (*earlier, *later)])
+    return [rows[row_id] for row_id in sorted(rows)]

@@ -50,10 +50,7 @@ def _collect_message(call: Call, channel_id: ChannelId, message_id: MessageId) -
     channel = channel_access.channel
     rows = [row]
     if messages.history.can_read_history(channel_access):
-        before = messages.history.list_history_before(call.tx, channel_id, _CONTEXT_BEFORE, message_id)
-        after = messages.history.list_history_after(call.tx, channel_id, _CONTEXT_AFTER, message_id)
-        found = messages.history.find_many(call.tx, channel_id, [other.id for other in (*before, *after)])
-        rows += [found[other_id] for other_id in sorted(found)]
+        rows += messages.history.list_around(call, channel_id, message_id, before=_CONTEXT_BEFORE, after=_CONTEXT_AFTER)
     reported, *context = messages.views.messages(call, rows, guild_id=channel.guild_id)
     author = users.find(call.tx, row.author_id) if row.is_user_authored else None
     channel_row = channels.find(call.tx, channel_id)

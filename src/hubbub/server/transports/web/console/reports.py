@@ -39,6 +39,14 @@ ACTIONS: Final = {
     "suspend_user": "Suspend the account",
     "suspend_guild": "Suspend the guild",
 }
+OUTCOMES: Final = {
+    "dismiss": "Dismissed",
+    "warn": "Warning",
+    "delete_message": "Deleted message",
+    "suspend_user": "Suspension of the account",
+    "suspend_guild": "Suspension of the guild",
+}
+"""Names of decisions that were made."""
 APPEAL_STATES: Final = (("pending", "Open"), ("granted", "Granted"), ("rejected", "Rejected"))
 FIELDS: Final = ("action", "note", "ends_at", "delete_message")
 
@@ -72,7 +80,7 @@ async def list_cases(request: PageRequest, operator: Operator) -> web.Response:
         filters=filters,
         next_path=next_path,
         reasons=dict(REASONS),
-        decisions=ACTIONS,
+        decisions=OUTCOMES,
     )
 
 
@@ -149,7 +157,7 @@ async def _context(request: PageRequest) -> dict[str, Any]:
         "case": case,
         "snapshots": snapshots,
         "reasons": dict(REASONS),
-        "decisions": ACTIONS,
+        "decisions": OUTCOMES,
         "action_choices": [(name, label) for name, label in ACTIONS.items() if name in names],
     }
 
@@ -171,5 +179,5 @@ async def _appeals_context(request: PageRequest) -> dict[str, Any]:
         "state": state,
         "states": APPEAL_STATES,
         "next_path": next_path,
-        "decisions": ACTIONS,
+        "decisions": OUTCOMES,
     }
