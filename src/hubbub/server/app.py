@@ -47,8 +47,9 @@ from hubbub.server.core.slices import Slice, collect_listeners
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
+from hubbub.server.core.upload_scanners import RejectedUpload, open_scanners
 from hubbub.server.core.url_maps import ActivitySite
-from hubbub.server.identity import game_sessions
+from hubbub.server.identity import administration, game_sessions
 from hubbub.server.places import activity_instances, activity_proxies, gateway_info, guild_state, voice_states
 from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
@@ -101,6 +102,7 @@ class App:
         self.bus = backends.open_bus(config, self.metrics)
         self.files = backends.open_files(config)
         self.images = ImageConverter()
+        self.scanners = open_scanners(config, self._record_rejected_upload)
         self.outbound = OutboundClient(allow_private=config.allow_private_targets)
         self.streams = OutboundStreams(allow_private=config.allow_private_targets)
         self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
@@ -243,6 +245,7 @@ class App:
             faults=self.faults,
             trace=self.trace,
             settle=None if self._relay is None else self._relay.settle,
+            scanners=self.scanners,
             routes=routes,
         )
         if "api" in self.config.roles:
@@ -349,6 +352,9 @@ class App:
         self._heavy.shutdown(wait=False, cancel_futures=True)
 
     # Functions that the transports and jobs receive
+
+    async def _record_rejected_upload(self, rejected: RejectedUpload) -> None:
+        await self.database.write(lambda tx: administration.record_rejected_upload(self.make_call(tx), rejected))
 
     def make_call(self, tx: Tx, actor: Actor | None = None) -> Call:
         """Create a call inside a transaction."""

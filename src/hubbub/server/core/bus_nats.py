@@ -40,7 +40,7 @@ from hubbub.server.core.bus import (
     check_subject,
     run_handler,
 )
-from hubbub.server.core.config import BusConfig
+from hubbub.server.core.config_sections import BusConfig
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
 

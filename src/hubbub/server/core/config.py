@@ -14,7 +14,7 @@ from datetime import datetime
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -27,12 +27,15 @@ from hubbub.server.core.config_sections import (
     MIB,
     ActivitiesConfig,
     AutoModerationConfig,
+    BusConfig,
     Bytes,
     IdentityConfig,
     MailConfig,
     Milliseconds,
     PushConfig,
+    ScanningConfig,
     StorageConfig,
+    VoiceConfig,
     WebConfig,
 )
 from hubbub.server.core.logs import Secrets
@@ -178,38 +181,6 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
         return total, max(self.large_bot_concurrency, self.max_concurrency)
 
 
-class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The voice server. It is enabled by a certificate, or by an endpoint at which a proxy terminates TLS."""
-
-    endpoint: str | None = None
-    """host[:port] that clients connect to with wss://; by default the host of `public_url` and the voice port."""
-    host: str | None = None
-    """The IPv4 address to listen on; by default the value of the setting `host`."""
-    port: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    """The WebSocket port; 0 picks a free port."""
-    udp_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    public_address: str | None = None
-    """The IPv4 address that clients send packets to; by default the address that the server listens on."""
-    certificate_file: str | None = None
-    """The path of a PEM file with the certificate chain of the endpoint."""
-    key_file: str | None = None
-    """The path of a PEM file with the private key of the certificate; by default the key is in the certificate's file."""
-    ca_file: str | None = None
-    """The path of a PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
-    heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
-    identify_timeout_ms: Milliseconds = 10_000
-    """The maximum time until a connection sends Identify or Resume."""
-
-
-class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The message bus between processes."""
-
-    prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")] = "hubbub"
-    """The first token of every NATS subject, so that several installations can share a NATS server."""
-    pending_bytes_max: Bytes = 64 * MIB
-    """The maximum size of the buffer while NATS is unreachable."""
-
-
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """All settings of the server."""
 
@@ -270,6 +241,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     mail: MailConfig = MailConfig()
     push: PushConfig = PushConfig()
     storage: StorageConfig = StorageConfig()
+    scanning: ScanningConfig = ScanningConfig()
     web: WebConfig = WebConfig()
 
     @property
@@ -331,6 +303,7 @@ _SCHEMES: Final = {
     "gateway.resume_url": ("ws", "wss"),
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
+    "scanning.clamd_url": ("tcp", "unix"),
     **dict.fromkeys(
         (f"identity.{provider}_url" for provider in ("steam", "epic", "unity", "apple", "playstation")),
         ("http", "https"),
@@ -513,9 +486,15 @@ def _is_invalid(key: str, value: Any) -> bool:
         return False
     try:
         parts = [urlsplit(part.strip()) for part in str(value).split(",")]
-        return any(part.scheme not in _SCHEMES[key] or not (part.hostname or key == "database_url") for part in parts)
+        return any(part.scheme not in _SCHEMES[key] or not _has_target(key, part) for part in parts)
     except ValueError:
         return True
+
+
+def _has_target(key: str, parts: SplitResult) -> bool:
+    if parts.scheme == "unix":
+        return bool(parts.path) and not parts.hostname
+    return bool(parts.hostname) or key == "database_url"
 
 
 def _is_origin(text: str) -> bool:

@@ -16,6 +16,38 @@ Milliseconds = Annotated[int, Meta(ge=1)]
 """A duration in milliseconds."""
 
 
+class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The voice server. It is enabled by a certificate, or by an endpoint at which a proxy terminates TLS."""
+
+    endpoint: str | None = None
+    """host[:port] that clients connect to with wss://; by default the host of `public_url` and the voice port."""
+    host: str | None = None
+    """The IPv4 address to listen on; by default the value of the setting `host`."""
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    """The WebSocket port; 0 picks a free port."""
+    udp_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    public_address: str | None = None
+    """The IPv4 address that clients send packets to; by default the address that the server listens on."""
+    certificate_file: str | None = None
+    """The path of a PEM file with the certificate chain of the endpoint."""
+    key_file: str | None = None
+    """The path of a PEM file with the private key of the certificate; by default the key is in the certificate's file."""
+    ca_file: str | None = None
+    """The path of a PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
+    heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
+    identify_timeout_ms: Milliseconds = 10_000
+    """The maximum time until a connection sends Identify or Resume."""
+
+
+class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The message bus between processes."""
+
+    prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")] = "hubbub"
+    """The first token of every NATS subject, so that several installations can share a NATS server."""
+    pending_bytes_max: Bytes = 64 * MIB
+    """The maximum size of the buffer while NATS is unreachable."""
+
+
 class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Identity providers. A rehearsal emulates the providers whose URLs are not set."""
 
@@ -118,6 +150,21 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum size of all files that one account uploaded; None for no limit."""
     guild_bytes_max: Bytes | None = None
     """The maximum size of all files in one guild; None for no limit."""
+
+
+class ScanningConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Scanners that check uploads before they are stored. Every file must pass all of them."""
+
+    hash_file: str | None = None
+    """The path of a file with the SHA-256 of forbidden files, one per line; it is read again after a change."""
+    clamd_url: str | None = None
+    """The address of ClamAV's daemon: tcp://host:3310 or unix:///run/clamav/clamd.ctl."""
+    scanner: str | None = None
+    """Another scanner as `module:name`, an object or a class without arguments."""
+    timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 10_000
+    """The maximum time of one scanner for one file."""
+    when_unavailable: Literal["reject", "accept"] = "reject"
+    """Whether uploads are rejected or accepted unchecked while a scanner does not respond."""
 
 
 class PushConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from hubbub.server.identity.administration import (
     user_routes,
 )
 from hubbub.server.identity.administration.feature_routes import switch_feature
+from hubbub.server.identity.administration.rejected_uploads import record_rejected_upload
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
@@ -37,6 +38,7 @@ __all__ = [
     "operators",
     "ports",
     "queues",
+    "record_rejected_upload",
     "rules",
     "signals",
     "switch_feature",

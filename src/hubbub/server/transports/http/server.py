@@ -24,7 +24,6 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import AttachmentId, Snowflake
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.protocol.resources.audit_log import REASON_MAX
-from hubbub.server.core import cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.call import Actor, Call, Listeners, Ports, Upload
@@ -43,11 +42,11 @@ from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effe
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
+from hubbub.server.core.upload_scanners import UploadScanners
 from hubbub.server.transports import sockets
 from hubbub.server.transports.http import (
     decoding,
     fault_injection,
-    multipart,
     openapi,
     request_limits,
     request_trace,
@@ -67,7 +66,7 @@ from hubbub.server.transports.http.incoming_requests import (
 from hubbub.server.transports.http.origin_policy import find_policy
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody
 from hubbub.server.transports.http.responses import EncodedResponse
-from hubbub.server.transports.http.upload_storage import UploadStorage
+from hubbub.server.transports.http.upload_storage import UploadStorage, new_upload
 
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
@@ -107,6 +106,7 @@ class HttpServer:
         faults: Faults | None = None,
         trace: Trace | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
+        scanners: UploadScanners | None = None,
         routes: Iterable[web.AbstractRouteDef] = (),
     ) -> None:
         self._table = endpoints
@@ -118,7 +118,7 @@ class HttpServer:
         self._authenticator = authenticator
         self._rate_limits = rate_limits
         self._files = files
-        self._upload_storage = UploadStorage(files, images)
+        self._upload_storage = UploadStorage(files, images, scanners)
         self._metrics = metrics
         self._executor = executor
         self._outbound = outbound
@@ -284,7 +284,7 @@ class HttpServer:
             else decoding.convert(dict(body or {}), operation.body, checks_storable=True)
         )
         if endpoint.media:
-            await self._upload_storage.store(endpoint, model, ())
+            await self._upload_storage.store(endpoint, model, (), caller)
         make_call = self._request_call_factory(state, caller, DEFAULT_VERSION, (), operation.headers)
         encoded = await self._run_in_transaction(
             endpoint, endpoint.arguments(path, model, query_model), make_call, caller
@@ -365,7 +365,7 @@ class HttpServer:
         else:
             body = await self._bodies.read(source, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
         try:
-            uploads = await self._store_uploads(body, endpoint)
+            uploads = await self._store_uploads(body, endpoint, actor)
             make_call = self._request_call_factory(state, actor, version, uploads, endpoint.operation.headers)
             make_call = request_trace.attribute_events(self._trace.traffic, state.headers["X-Request-Id"], make_call)
             arguments = endpoint.arguments(path, body.model, query)
@@ -384,7 +384,7 @@ class HttpServer:
         operation = endpoint.operation
         body = await self._bodies.read(BufferedBody(content_type, data), operation)
         try:
-            uploads = await self._store_uploads(body, endpoint)
+            uploads = await self._store_uploads(body, endpoint, None)
             query = None if operation.query is NoneType else decoding.convert_fields({}, operation.query)
             arguments = endpoint.arguments(path, body.model, query)
             await self._run_with_files(endpoint, arguments, self._call_factory(None, uploads), uploads, None)
@@ -444,27 +444,12 @@ class HttpServer:
         if verdict is not None and not verdict.is_allowed:
             raise request_limits.rate_limit_error(verdict)
 
-    async def _store_uploads(self, body: DecodedBody, endpoint: Endpoint) -> list[Upload]:
-        """Return the files of a body, after storing its images and sounds."""
-        uploads = [self._new_upload(file, endpoint) for file in body.files]
+    async def _store_uploads(self, body: DecodedBody, endpoint: Endpoint, actor: Actor | None) -> list[Upload]:
+        """Return the files of a body, after scanning all files and storing images and sounds."""
+        uploads = [new_upload(file, endpoint, self._ids.new(AttachmentId)) for file in body.files]
         if endpoint.media or uploads:
-            await self._upload_storage.store(endpoint, body.model, uploads)
+            await self._upload_storage.store(endpoint, body.model, uploads, actor)
         return uploads
-
-    def _new_upload(self, file: multipart.RawUpload, endpoint: Endpoint) -> Upload:
-        """Return a file with a new attachment ID. Its key is empty unless the operation stores files."""
-        attachment_id = self._ids.new(AttachmentId)
-        is_stored = endpoint.operation.uploads is not None and endpoint.operation.uploads.stores_files
-        return Upload(
-            field=file.field,
-            index=file.index,
-            filename=file.filename,
-            content_type=file.content_type,
-            size=len(file.data),
-            attachment_id=attachment_id,
-            key=cdn_urls.attachment_key(attachment_id) if is_stored else "",
-            data=file.data,
-        )
 
     def _request_call_factory(
         self,

@@ -5,28 +5,42 @@ harmless. Raster images are re-encoded first (`core.images`), so that their uplo
 Lottie animations are stored as uploaded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hubbub.protocol import errors
+from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.images import ImageData, TooLargeError, format_bytes
 from hubbub.protocol.sounds import SoundData
 from hubbub.server.core import cdn_urls
-from hubbub.server.core.call import Upload
+from hubbub.server.core.call import Actor, Upload
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import ImageConverter, InvalidImageError
+from hubbub.server.core.upload_scanners import RejectedUpload, UploadedContent, UploadRejected, UploadScanners
+from hubbub.server.transports.http.multipart import RawUpload
 
 
 class UploadStorage:
     """Stores the images and sounds in request bodies and uploads."""
 
-    def __init__(self, files: Files, images: ImageConverter) -> None:
+    def __init__(
+        self,
+        files: Files,
+        images: ImageConverter,
+        scanners: UploadScanners | None = None,
+    ) -> None:
         self._files = files
         self._images = images
+        self._scanners = scanners
 
-    async def store(self, endpoint: Endpoint, body: Any, uploads: Sequence[Upload]) -> None:
-        """Store all images and sounds; raise a form error that names every field with an invalid image."""
+    async def store(self, endpoint: Endpoint, body: Any, uploads: Sequence[Upload], actor: Actor | None) -> None:
+        """Scan all files, then store all images and sounds.
+
+        Raise a form error that names every field with a forbidden file or an invalid image. `actor` is the caller, or
+        None."""
+        if self._scanners is not None and self._scanners.is_enabled:
+            await self._scan(self._scanners, endpoint, body, uploads, actor)
         form = errors.FormErrors()
         for name in endpoint.media:
             value = getattr(body, name)
@@ -48,6 +62,26 @@ class UploadStorage:
                     await self._store_image(upload.image, upload.field, form)
         form.raise_if_any()
 
+    async def _scan(
+        self, scanners: UploadScanners, endpoint: Endpoint, body: Any, uploads: Sequence[Upload], actor: Actor | None
+    ) -> None:
+        form = errors.FormErrors()
+        for path, content in _list_contents(endpoint, body, uploads):
+            try:
+                await scanners.check(content)
+            except UploadRejected as rejection:
+                form.add(path, "FILE_REJECTED", "This server does not accept this file: a scanner found it harmful.")
+                await scanners.report(
+                    RejectedUpload(
+                        user_id=None if actor is None else actor.user_id,
+                        filename=content.filename or str(path[0]),
+                        size=len(content.data),
+                        scanner=rejection.scanner,
+                        finding=rejection.finding,
+                    )
+                )
+        form.raise_if_any()
+
     async def _store_image(self, image: ImageData, field: str, form: errors.FormErrors) -> None:
         try:
             if image.is_raster:
@@ -61,3 +95,31 @@ class UploadStorage:
                 message=f"Failed to resize asset below the maximum size: {error.bytes_max}"
             ) from None
         await self._files.put(cdn_urls.image_key(image.hash), image.data, image.content_type)
+
+
+def new_upload(file: RawUpload, endpoint: Endpoint, attachment_id: AttachmentId) -> Upload:
+    """Return a file of a multipart body with an attachment ID. Its key is empty unless the operation stores files."""
+    is_stored = endpoint.operation.uploads is not None and endpoint.operation.uploads.stores_files
+    return Upload(
+        field=file.field,
+        index=file.index,
+        filename=file.filename,
+        content_type=file.content_type,
+        size=len(file.data),
+        attachment_id=attachment_id,
+        key=cdn_urls.attachment_key(attachment_id) if is_stored else "",
+        data=file.data,
+    )
+
+
+def _list_contents(
+    endpoint: Endpoint, body: Any, uploads: Sequence[Upload]
+) -> Iterator[tuple[tuple[str | int, ...], UploadedContent]]:
+    """Yield the path of the field and the content of every file, image and sound of a request."""
+    for name in endpoint.media:
+        value = getattr(body, name)
+        if isinstance(value, ImageData | SoundData):
+            yield (name,), UploadedContent(filename="", content_type=value.content_type or "", data=value.data)
+    for upload in uploads:
+        path = (upload.field,) if upload.index is None else (upload.field, upload.index)
+        yield path, UploadedContent(filename=upload.filename, content_type=upload.content_type, data=upload.data)

@@ -6,7 +6,8 @@ import ssl
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from hubbub.server.core.config import Config, ConfigError, VoiceConfig
+from hubbub.server.core.config import Config, ConfigError
+from hubbub.server.core.config_sections import VoiceConfig
 
 
 @dataclass(frozen=True)
