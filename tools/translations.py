@@ -50,12 +50,13 @@ def javascript_modules() -> list[Path]:
 def extract_messages() -> Catalog:
     """Return the catalogue of all messages in English."""
     catalog = Catalog(charset="utf-8")
-    for path, message, comments in _find_messages():
+    for path, message, comments in find_messages():
         catalog.add(message, None, [(path.relative_to(PACKAGE).as_posix(), 0)], auto_comments=comments)
     return catalog
 
 
-def _find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
+def find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
+    """Yield each message of the code with its file and the comments for translators."""
     for folder in TEMPLATES:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             if path.relative_to(folder).parts[0] not in ENGLISH_TEMPLATES:

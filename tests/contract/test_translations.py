@@ -69,6 +69,14 @@ def test_translations_have_the_placeholders_and_tags_of_their_message(name: str)
     assert wrong == []
 
 
+def test_messages_with_the_same_singular_have_the_same_plural() -> None:
+    plurals: dict[str, set[str]] = {}
+    for _, message, _ in translations.find_messages():
+        if not isinstance(message, str):
+            plurals.setdefault(message[0], set()).add(message[1])
+    assert {singular: found for singular, found in plurals.items() if len(found) > 1} == {}
+
+
 def test_the_extraction_finds_every_call_in_the_modules() -> None:
     for path in translations.javascript_modules():
         code = path.read_text()

@@ -62,7 +62,7 @@ function build(view) {
       url = code ? `${context.webUrl}/invite/${code}` : null;
       link.textContent = url ?? t("This guild has no vanity URL yet.");
       uses.hidden = url === null;
-      uses.textContent = tn("Used once.", "Used {count} times.", count);
+      uses.textContent = tn("Used {count} time.", "Used {count} times.", count);
       copy.hidden = url === null;
     },
   });
