@@ -43,7 +43,7 @@ class PublicDescription:
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
-        self.checked = 0
+        self.checked_count = 0
 
     def resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return the schema that a `$ref` leads to, or a schema without `$ref` unchanged."""
@@ -63,7 +63,7 @@ class PublicDescription:
             for part_schema in schema.get(part, ()):
                 yield from self.find_too_wide(part_schema, kinds, path)
         if schema.get("format") == "int32":
-            self.checked += 1
+            self.checked_count += 1
             if any(accepts(kind, value) for kind in kinds for value in (INT32_MAX + 1, INT32_MIN - 1)):
                 yield ".".join(path)
         inner = [member for kind in kinds for member in alternatives(kind)]
@@ -113,7 +113,7 @@ def test_integers_are_limited_as_in_the_public_api() -> None:
                 )
 
     assert not too_wide_paths, "\n".join(sorted(too_wide_paths))
-    assert described.checked > 50
+    assert described.checked_count > 50
 
 
 def test_flags_are_limited_to_nonnegative_63_bit_numbers() -> None:

@@ -153,7 +153,7 @@ def test_limits_end_with_max() -> None:
                 isinstance(node, ast.Name)
                 and isinstance(node.ctx, ast.Store)
                 and node.id.isupper()
-                and path.name != "errors.py"  # Names of the platform's error codes.
+                and path.name != "errors.py"  # The file contains the names of the platform's error codes.
                 and _LIMIT.search(node.id)
             ):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}")

@@ -33,7 +33,7 @@ async def test_a_shared_screen_has_viewers_until_it_stops(call_platform: ChatPla
         nora, tom = call.windows
         await call_button(nora, "Share screen").click()
         await wait_video(tom, nora.user.id, "Screen of nora")
-        # The screen is large.
+        # The tile of the screen is large.
         await tom.page.locator(".main-tile").get_by_label("Screen of nora").wait_for()
         # A viewer who joins later receives a key frame.
         sam = await call.join("sam")
@@ -125,7 +125,7 @@ async def test_a_viewer_changes_layouts_full_screen_and_picture_in_picture(call_
         await page.locator(".tile").filter(has_text="nora").hover()
         await page.get_by_role("button", name="Full screen: nora").click()
         await tom.wait_until("() => document.fullscreenElement?.matches('.tile') ?? false")
-        # New marks do not replace the element, so full screen continues.
+        # A new indicator does not replace the element, so full screen continues.
         await call_button(nora, "Mute").click()
         await page.locator(".tile").filter(has_text="nora").get_by_label("muted").wait_for()
         assert await page.evaluate("() => document.fullscreenElement !== null")

@@ -1,4 +1,4 @@
-"""Cached queries return what the database would return, after any writes, rollbacks and restores."""
+"""Cached queries return the same rows as the database, after any writes, rollbacks and restores."""
 
 import importlib
 import pkgutil
