@@ -47,6 +47,7 @@ ING_MODULES = {
     "decoding",
     "content_encoding",
     "forwarding",
+    "id_mapping",
 }
 """Domain words that end with -ing."""
 
