@@ -34,6 +34,7 @@ NOT_ARCHIVED = {
     "placeholders": "imports on this server; exports contain their names",
     "purchases": "purchases on this server",
     "read_states": "state of users of this server",
+    "recent_joins": "expire within an hour",
     "report_cases": "reports to operators of this server",
     "search_builds": "the index is built on each server",
     "search_changes": "the index is built on each server",

@@ -49,7 +49,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.upload_scanners import RejectedUpload, open_scanners
 from hubbub.server.core.url_maps import ActivitySite
-from hubbub.server.identity import administration, game_sessions
+from hubbub.server.identity import administration, game_sessions, retention
 from hubbub.server.places import activity_instances, activity_proxies, gateway_info, guild_state, voice_states
 from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
@@ -225,6 +225,7 @@ class App:
             )
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
+            await self.database.write(lambda tx: retention.schedule(self.make_call(tx)))
         http_server = HttpServer(
             endpoints=self.table if "api" in self.config.roles else EndpointTable(()),
             database=self.database,

@@ -18,7 +18,11 @@ from hubbub.server.core import config as settings
 from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.terminal import print_error, print_missing_package
 
-SERVE_DEFAULTS: Final[dict[str, Any]] = {"data": "./hubbub-data"}
+SERVE_DEFAULTS: Final[dict[str, Any]] = {
+    "data": "./hubbub-data",
+    "protection.new_account_minutes": 10,
+    "protection.raid_joins_max": 60,
+}
 """Defaults of all commands except `hubbub dev` that differ from those of `Config`."""
 DEV_DEFAULTS: Final[dict[str, Any]] = {
     "control": True,

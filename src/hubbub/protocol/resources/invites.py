@@ -303,11 +303,13 @@ ACCEPT_INVITE = Operation(
         errors.MAX_MEMBERS,
         errors.MAX_RECIPIENTS,
         errors.BOTS_CANNOT_USE_ENDPOINT,
+        errors.FORBIDDEN,
     ),
     emits=(
         members.GUILD_MEMBER_ADD,
         members.GUILD_MEMBER_UPDATE,
         guilds.GUILD_CREATE,
+        guilds.GUILD_UPDATE,
         INVITE_DELETE,
     ),
     optional_body=True,

@@ -32,7 +32,9 @@ from hubbub.server.core.config_sections import (
     IdentityConfig,
     MailConfig,
     Milliseconds,
+    ProtectionConfig,
     PushConfig,
+    RetentionConfig,
     ScanningConfig,
     StorageConfig,
     VoiceConfig,
@@ -243,6 +245,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     storage: StorageConfig = StorageConfig()
     scanning: ScanningConfig = ScanningConfig()
     web: WebConfig = WebConfig()
+    protection: ProtectionConfig = ProtectionConfig()
+    retention: RetentionConfig = RetentionConfig()
 
     @property
     def web_url(self) -> str:

@@ -167,6 +167,52 @@ class ScanningConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether uploads are rejected or accepted unchecked while a scanner does not respond."""
 
 
+class ProtectionConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Protection of the server against spam and raids. `hubbub serve` has other defaults for two settings."""
+
+    new_account_minutes: Annotated[int, Meta(ge=0, le=43_200)] = 0
+    """The age in minutes below which an account is new and limited; 0 turns the limits off. `hubbub serve`: 10."""
+    new_account_joins_max: Annotated[int, Meta(ge=0)] = 10
+    """The maximum number of guilds that a new account can join per hour; 0 for no limit."""
+    allow_new_account_links: bool = False
+    """Whether new accounts can send links."""
+    allow_new_account_dms: bool = False
+    """Whether new accounts can send direct messages to users who are not friends and did not write first."""
+    raid_joins_max: Annotated[int, Meta(ge=0)] = 0
+    """The number of joins of a guild in `raid_window_seconds` that pauses its invites; 0 turns it off. `hubbub serve`: 60."""
+    raid_window_seconds: Annotated[int, Meta(ge=1, le=3600)] = 60
+    """The period in which joins of a guild are counted."""
+    raid_pause_minutes: Annotated[int, Meta(ge=1, le=1440)] = 60
+    """The time for which invites are paused."""
+
+
+RetentionDays = Annotated[int, Meta(ge=1, le=36_500)]
+DAY_MS: Final = 24 * 3_600_000
+
+
+class RetentionConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The time for which records are kept. A daily job deletes older ones; None keeps them without a limit."""
+
+    report_days: RetentionDays | None = None
+    """The number of days after a decision for which reports and their evidence are kept."""
+    decision_days: RetentionDays | None = None
+    """The number of days for which decisions about accounts and their appeals are kept, except suspensions in force."""
+    audit_days: RetentionDays | None = None
+    """The number of days for which entries of the audit log of operators are kept."""
+    address_days: RetentionDays | None = None
+    """The number of days after a login for which its IP address and program name are kept."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a setting limits the age of records."""
+        return any(getattr(self, name) is not None for name in self.__struct_fields__)
+
+
+def find_oldest_ms(now_ms: int, days: int | None) -> int | None:
+    """Return the time before which records expire, or None if they are kept without a limit."""
+    return None if days is None else now_ms - days * DAY_MS
+
+
 class PushConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Web Push: notifications through the push services of browser vendors."""
 

@@ -55,3 +55,12 @@ CREATE TABLE reports (
 );
 CREATE INDEX reports_case ON reports (case_id, id);
 CREATE INDEX reports_reporter ON reports (reporter_id, id);
+
+-- Joins of the last hour, for the limits of new accounts and the detection of raids (decisions/0138). Empty if both are off.
+CREATE TABLE recent_joins (
+    guild_id BIGINT NOT NULL,
+    user_id BIGINT NOT NULL,
+    joined_ms BIGINT NOT NULL,
+    PRIMARY KEY (guild_id, joined_ms, user_id)
+) {without_rowid};
+CREATE INDEX recent_joins_user ON recent_joins (user_id, joined_ms);

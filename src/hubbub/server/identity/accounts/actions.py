@@ -11,6 +11,7 @@ from hubbub.protocol.resources import accounts as wire
 from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
+from hubbub.server.core.config_sections import find_oldest_ms
 from hubbub.server.identity import oauth2, users
 from hubbub.server.identity.accounts import ports, store, totp
 from hubbub.server.identity.accounts.signals import (
@@ -165,6 +166,15 @@ def delete(call: Call, user_id: UserId) -> None:
     oauth2.authorizations.deauthorize_all(call, user_id)
     store.delete_credentials(call.tx, user_id)
     users.delete(call, user_id)
+
+
+# Retention
+
+
+def clear_expired_addresses(call: Call, limit: int) -> bool:
+    """Remove the IP addresses and user agents of old sign-ins. Return whether there may be more."""
+    oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.address_days)
+    return oldest_ms is not None and store.clear_addresses_before(call.tx, Snowflake.at(oldest_ms), limit) == limit
 
 
 # Second factor

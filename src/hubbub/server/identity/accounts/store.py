@@ -62,6 +62,20 @@ class SignInRow(NamedTuple):
     """User-Agent header of the client; None if the token was issued without a sign-in."""
 
 
+# Retention
+
+
+def clear_addresses_before(tx: Tx, token_id: int, limit: int) -> int:
+    """Remove IP address and user agent of at most `limit` sign-ins with lower token IDs. Return their number."""
+    rows = tx.all(
+        "SELECT token_id FROM sign_ins WHERE token_id < ? AND (ip <> '' OR user_agent <> '') ORDER BY token_id LIMIT ?",
+        token_id,
+        limit,
+    )
+    tx.run_many("UPDATE sign_ins SET ip = '', user_agent = '' WHERE token_id = ?", rows)
+    return len(rows)
+
+
 # Passwords
 
 

@@ -4,11 +4,12 @@ from hubbub.protocol import codec
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import administration as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.config_sections import find_oldest_ms
 from hubbub.server.identity import users
 from hubbub.server.identity.administration import store
 from hubbub.server.identity.administration.store import AuditRow
 
-__all__ = ["list_entries", "log_action"]
+__all__ = ["delete_expired", "list_entries", "log_action"]
 """The interface for the command line and other slices."""
 
 
@@ -64,3 +65,9 @@ def list_entries(call: Call, query: wire.ListOperatorAudit) -> list[wire.Operato
         )
         for row in rows
     ]
+
+
+def delete_expired(call: Call, limit: int) -> bool:
+    """Delete entries that are older than the setting allows. Return whether there may be more."""
+    oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.audit_days)
+    return oldest_ms is not None and store.delete_audit_before(call.tx, Snowflake.at(oldest_ms), limit) == limit

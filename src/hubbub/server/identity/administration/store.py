@@ -101,6 +101,13 @@ def list_audit(
     )
 
 
+def delete_audit_before(tx: Tx, entry_id: int, limit: int) -> int:
+    """Delete at most `limit` entries with lower IDs. Return their number."""
+    rows = tx.all("SELECT id FROM operator_audit WHERE id < ? ORDER BY id LIMIT ?", entry_id, limit)
+    tx.run_many("DELETE FROM operator_audit WHERE id = ?", rows)
+    return len(rows)
+
+
 # Scheduled deletions
 
 

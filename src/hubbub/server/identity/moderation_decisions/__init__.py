@@ -8,6 +8,7 @@ from hubbub.server.identity.administration.signals import UserSuspended
 from hubbub.server.identity.moderation_decisions import actions, admin_routes, ports, routes, store
 from hubbub.server.identity.moderation_decisions.actions import (
     decide_appeal,
+    delete_expired,
     describe_appeal,
     record,
     require_decision,
@@ -52,6 +53,7 @@ __all__ = [
     "SLICE",
     "administered",
     "decide_appeal",
+    "delete_expired",
     "describe_appeal",
     "export_data",
     "find_active_suspension",

@@ -125,3 +125,16 @@ def revoke_suspensions(tx: Tx, user_id: int, now_ms: int) -> None:
 def delete_of_user(tx: Tx, user_id: int) -> None:
     """Delete all decisions about an account."""
     tx.run("DELETE FROM moderation_decisions WHERE user_id = ?", user_id)
+
+
+def delete_before(tx: Tx, decision_id: int, now_ms: int, limit: int) -> int:
+    """Delete at most `limit` decisions with lower IDs, except suspensions in force. Return their number."""
+    rows = tx.all(
+        "SELECT id FROM moderation_decisions WHERE id < ? AND (action NOT IN ('suspend_user', 'suspend_guild') "
+        "OR revoked_ms IS NOT NULL OR ends_ms <= ?) ORDER BY id LIMIT ?",
+        decision_id,
+        now_ms,
+        limit,
+    )
+    tx.run_many("DELETE FROM moderation_decisions WHERE id = ?", rows)
+    return len(rows)

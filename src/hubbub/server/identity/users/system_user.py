@@ -8,14 +8,11 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity.users import store
 from hubbub.server.identity.users.store import UserRow
 
-__all__ = ["get_or_create"]
-"""The interface for other slices."""
-
 NAME: Final = "Server notices"
 _META_NAME: Final = "system_user_id"
 
 
-def get_or_create(call: Call) -> UserRow:
+def get_system_user(call: Call) -> UserRow:
     """Return the system user; the first call creates it and must be in a write transaction.
 
     It is a bot without an application, so that it has no token and its name cannot be confused with a username."""

@@ -15,7 +15,7 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
-from hubbub.server.places import members, roles, vanity_urls
+from hubbub.server.places import join_limits, members, roles, vanity_urls
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.invites import ports, rules, store, views
@@ -173,6 +173,7 @@ def accept(call: Call, row: InviteRow) -> None:
         return
     members.membership.require_can_join(call, row.guild_id, call.user_id)
     rules.require_invites_enabled(call, row.guild_id)
+    join_limits.require_join_allowed(call)
     members.membership.add(
         call, row.guild_id, call.user_id, role_ids=granted_role_ids, is_temporary=bool(row.temporary)
     )

@@ -5,7 +5,7 @@ from hubbub.server.identity import identities, users
 from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import account_merge, actions, routes, views
 from hubbub.server.talk.direct_messages.actions import add_invited_user, close_channel, open_direct_channel
-from hubbub.server.talk.direct_messages.notices import send_notice
+from hubbub.server.talk.direct_messages.notices import send_channel_notice, send_notice
 from hubbub.server.talk.direct_messages.rules import can_message_through_guild, require_reachable
 from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.direct_messages.store import find_direct_channel_id
@@ -33,5 +33,6 @@ __all__ = [
     "open_direct_channel",
     "private_channels",
     "require_reachable",
+    "send_channel_notice",
     "send_notice",
 ]

@@ -1,4 +1,4 @@
-"""Direct messages of the system user."""
+"""Messages of the system user."""
 
 from hubbub.protocol.enums import MessageType
 from hubbub.server.core.call import Actor, Call
@@ -13,11 +13,26 @@ def send_notice(call: Call, user_id: int, content: str) -> None:
     recipient = users.find(call.tx, user_id)
     if recipient is None or recipient.bot:
         return
-    system_user = users.system_user.get_or_create(call)
+    system_user = users.profiles.get_system_user(call)
     system_call = call.acting_as(Actor(user_id=system_user.id, kind="bot"))
     channel_id = actions.open_direct_channel(system_call, recipient).id
     channel = access.find_channel(call.tx, channel_id)
     assert channel is not None
     messages.system_messages.create_system_message(
         system_call, channel, MessageType.DEFAULT, system_user.id, content=content
+    )
+
+
+def send_channel_notice(call: Call, channel_id: int, content: str) -> None:
+    """Send a message of the system to a channel of a guild. Do nothing if the channel does not exist."""
+    channel = access.find_channel(call.tx, channel_id)
+    if channel is None:
+        return
+    system_user = users.profiles.get_system_user(call)
+    messages.system_messages.create_system_message(
+        call.acting_as(Actor(user_id=system_user.id, kind="bot")),
+        channel,
+        MessageType.DEFAULT,
+        system_user.id,
+        content=content,
     )

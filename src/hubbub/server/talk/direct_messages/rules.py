@@ -1,6 +1,7 @@
 """Rules for private channels: reachable recipients, group members and limits."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType, Scope
@@ -8,14 +9,18 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.protocol.resources.members import NICK_MAX
-from hubbub.server.core import auth
+from hubbub.server.core import auth, new_accounts
 from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import access
+from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import store
+
+_NEWEST_MESSAGES: Final = 50
+"""Number of messages among which a message of the recipient allows a new account to respond."""
 
 
 def require_recipient(call: Call, user_id: int) -> UserRow:
@@ -36,10 +41,27 @@ def require_reachable(call: Call, recipient_id: int) -> None:
     share no guild."""
     if relationships.is_blocked_between(call.tx, call.user_id, recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
+    _require_established(call, recipient_id)
     incidents_by_guild = store.find_shared_guild_incidents(call.tx, call.user_id, recipient_id)
     if incidents_by_guild and not _accepts_through_guild(call, recipient_id, incidents_by_guild):
         if not relationships.are_friends(call.tx, call.user_id, recipient_id):
             raise errors.CANNOT_MESSAGE_USER()
+
+
+def _require_established(call: Call, recipient_id: int) -> None:
+    """Reject a direct message of a new account, except to friends, bots and users who wrote first (decisions/0138)."""
+    if call.config.protection.allow_new_account_dms or not new_accounts.is_limited(call):
+        return
+    recipient = users.find(call.tx, recipient_id)
+    if recipient is None or recipient.bot or relationships.are_friends(call.tx, call.user_id, recipient_id):
+        return
+    channel_id = store.find_direct_channel_id(call.tx, call.user_id, recipient_id)
+    if channel_id is not None:
+        newest = messages.history.list_newest(call.tx, channel_id, _NEWEST_MESSAGES)
+        if any(row.author_id == recipient_id for row in newest):
+            return
+    wait = new_accounts.describe_wait(call)
+    raise errors.CANNOT_MESSAGE_USER(message=f"A new account can send direct messages to friends only. {wait}")
 
 
 def can_message_through_guild(call: Call, recipient_id: int) -> bool:

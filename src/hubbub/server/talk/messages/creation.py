@@ -113,6 +113,7 @@ def _create(
         replied_author_id = None if replied is None else replied.author_id
         requested = mentions.find_mentions(draft.mention_texts(), body.allowed_mentions, replied_author_id)
         mentioned = resolution.resolve_mentions(call, channel_access, requested)
+    rules.require_links_allowed(call, author, draft.readable_texts())
     if author.moderated_bits or channel.linked_lobby is not None:
         forwarded_texts = () if snapshot is None else (snapshot.content,)
         check_draft(call, channel_access, author, message_id, (*draft.readable_texts(), *forwarded_texts))

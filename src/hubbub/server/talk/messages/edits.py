@@ -43,6 +43,7 @@ def edit(
     if edited_row == row:
         return views.message(call, row, guild_id=channel_access.channel.guild_id)
     if edited_row != row._replace(flags=edited_row.flags):
+        rules.require_links_allowed(call, author, draft.readable_texts())
         if author.moderated_bits:
             check_draft(call, channel_access, author, row.id, draft.readable_texts(), is_edited=True)
         rules.count_edit(call, row)

@@ -1,6 +1,7 @@
 """Rules for sending, reading, editing and deleting messages."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -18,7 +19,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core import quotas
+from hubbub.server.core import new_accounts, quotas
 from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings
 from hubbub.server.places import channels
@@ -52,6 +53,7 @@ FORWARDED_BYTES_MAX: Final = 100 << 20
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
 _UPLOAD_MAX_MS: Final = 120_000
 """Maximum time from the start of an upload to the creation of the message that contains it, in milliseconds."""
+_LINK: Final = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
 _CLOCK_DIFFERENCE_MAX_MS: Final = 1000
 """Maximum time by which the ID of the message may precede the ID of its attachment, in milliseconds."""
 
@@ -118,6 +120,15 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
             if not store.have_mutual_guild(call.tx, call.user_id, user_id):
                 raise errors.NO_MUTUAL_GUILDS()
         ports.check_direct_message(call, user_id)
+
+
+def require_links_allowed(call: Call, author: Author, texts: Iterable[str]) -> None:
+    """Reject links of a new account (decisions/0138). Messages of apps and webhooks are not limited."""
+    if call.config.protection.allow_new_account_links or not new_accounts.is_limited(call):
+        return
+    if author.user.id == call.user_id and author.webhook_id is None and any(map(_LINK.search, texts)):
+        wait = new_accounts.describe_wait(call)
+        raise errors.AUTO_MODERATION_BLOCKED_MESSAGE(message=f"A new account cannot send links. {wait}")
 
 
 def find_in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:

@@ -8,6 +8,7 @@ from hubbub.protocol.resources import reports as wire
 from hubbub.protocol.resources.moderation_decisions import DecisionAction
 from hubbub.protocol.resources.reports import CaseAction, ReportTarget
 from hubbub.server.core.call import Call
+from hubbub.server.core.config_sections import find_oldest_ms
 from hubbub.server.identity import administration, moderation_decisions, users
 from hubbub.server.places import guild_administration, guilds
 from hubbub.server.talk import direct_messages, messages
@@ -110,6 +111,12 @@ def notify_reporters(call: Call, case_id: int, after_id: int) -> None:
             direct_messages.send_notice(call, report.reporter_id, text)
     if len(reports) == NOTICES_BATCH_SIZE:
         call.tx.enqueue(NOTIFY_REPORTERS_JOB, (case_id, reports[-1].id))
+
+
+def delete_expired(call: Call, limit: int) -> bool:
+    """Delete cases whose decision is older than the setting allows. Return whether there may be more."""
+    oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.report_days)
+    return oldest_ms is not None and store.delete_decided_before(call.tx, oldest_ms, limit) == limit
 
 
 def require_case(call: Call, case_id: int) -> CaseRow:

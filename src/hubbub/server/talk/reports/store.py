@@ -200,3 +200,11 @@ def count_reasons(tx: Tx, case_ids: Sequence[int]) -> dict[int, list[str]]:
 def clear_reporter(tx: Tx, reporter_id: int) -> None:
     """Remove a user from their reports."""
     tx.run("UPDATE reports SET reporter_id = NULL WHERE reporter_id = ?", reporter_id)
+
+
+def delete_decided_before(tx: Tx, before_ms: int, limit: int) -> int:
+    """Delete at most `limit` cases that were decided before a time, with their reports. Return the number of cases."""
+    rows = tx.all("SELECT id FROM report_cases WHERE decided_ms < ? ORDER BY decided_ms LIMIT ?", before_ms, limit)
+    tx.run_many("DELETE FROM reports WHERE case_id = ?", rows)
+    tx.run_many("DELETE FROM report_cases WHERE id = ?", rows)
+    return len(rows)

@@ -1,0 +1,9 @@
+"""Ports of the retention slice. Several slices implement each."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import multi_port
+
+
+@multi_port
+def delete_expired(call: Call, limit: int) -> bool:
+    """Delete at most `limit` records of a slice that are older than the settings allow. Return whether there may be more."""

@@ -1,0 +1,30 @@
+"""Limits of joins: new accounts, and raids of a guild."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.join_limits import actions, ports, store
+from hubbub.server.places.join_limits.actions import require_join_allowed
+from hubbub.server.places.members.signals import MemberAdded
+
+
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    store.delete_of_user(call.tx, signal.user_id)
+
+
+SLICE = Slice(
+    name="join_limits",
+    modules=(ports,),
+    listeners={
+        MemberAdded: actions.on_member_added,
+        GuildDeleted: _on_guild_deleted,
+        UserDeleted: _on_user_deleted,
+    },
+)
+
+__all__ = ["SLICE", "ports", "require_join_allowed"]

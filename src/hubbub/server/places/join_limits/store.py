@@ -1,0 +1,44 @@
+"""SQL for recent joins."""
+
+from typing import Final
+
+from hubbub.server.core.store import Tx
+
+TABLES: Final = ("recent_joins",)
+"""Tables that only this slice writes."""
+
+
+def insert(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
+    tx.run(
+        "INSERT INTO recent_joins (guild_id, user_id, joined_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        guild_id,
+        user_id,
+        joined_ms,
+    )
+
+
+def delete_before(tx: Tx, guild_id: int, before_ms: int) -> None:
+    """Delete the joins of a guild before a time."""
+    tx.run("DELETE FROM recent_joins WHERE guild_id = ? AND joined_ms < ?", guild_id, before_ms)
+
+
+def count_in_guild(tx: Tx, guild_id: int, since_ms: int) -> int:
+    """Return the number of joins of a guild since a time."""
+    count: int = tx.value("SELECT COUNT(*) FROM recent_joins WHERE guild_id = ? AND joined_ms >= ?", guild_id, since_ms)
+    return count
+
+
+def count_of_user(tx: Tx, user_id: int, since_ms: int) -> int:
+    """Return the number of joins of a user since a time."""
+    count: int = tx.value("SELECT COUNT(*) FROM recent_joins WHERE user_id = ? AND joined_ms >= ?", user_id, since_ms)
+    return count
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Delete all joins of a guild."""
+    tx.run("DELETE FROM recent_joins WHERE guild_id = ?", guild_id)
+
+
+def delete_of_user(tx: Tx, user_id: int) -> None:
+    """Delete all joins of a user."""
+    tx.run("DELETE FROM recent_joins WHERE user_id = ?", user_id)
