@@ -137,6 +137,7 @@ LIMITS: Final = (
     "resources.onboarding.DEFAULT_CHANNELS_MIN",
     "resources.onboarding.WRITABLE_CHANNELS_MIN",
     "resources.channels.APPLIED_TAGS_MAX",
+    "resources.placeholders.PLACEHOLDERS_PAGE_MAX",
     "resources.reports.REPORT_COMMENT_MAX",
     "resources.search.SEARCH_CONTENT_MAX",
     "resources.search.SEARCH_LIMIT_MAX",

@@ -399,7 +399,8 @@ async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix
     await matrix.builder.enable_mfa(matrix.prepared.guild.owner)
     await matrix.enable(ALL_BUT_ADMINISTRATOR)
     for endpoint in endpoints_for(Auth.BOT if matrix.unprivileged.bot else Auth.USER):
-        if endpoint.name in OWNERS_ONLY or endpoint.name == "leave_guild":
+        if endpoint.name in OWNERS_ONLY or endpoint.name in ("leave_guild", "list_placeholders"):
+            # The caller lacks ADMINISTRATOR, which listing placeholders requires.
             continue
         request = await matrix.builder.request(endpoint, matrix.able)
         await matrix.builder.set_mfa_level(1)

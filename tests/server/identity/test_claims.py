@@ -6,6 +6,7 @@ from typing import Any
 from hubbub.server.identity import imports
 from hubbub.server.transfer.importer import Importer
 from hubbub.server.transfer.sources import ArchiveSource
+from tests.pages import Browser
 from tests.server.archives import export_archive, fill_guild
 from tests.world import Actor, Guild, World
 
@@ -102,3 +103,49 @@ async def test_a_banned_user_cannot_claim(world: World, tmp_path: Path) -> None:
     (await owner.put(f"/guilds/{guild_id}/bans/{bob.id}", json={})).ok()
 
     (await bob.post("/users/@me/placeholders", json={"code": code})).rejected(403, 40007)
+
+
+async def test_administrators_list_unclaimed_accounts_in_pages(world: World, tmp_path: Path) -> None:
+    owner, guild_id, codes = await import_guild(world, tmp_path)
+    path = f"/guilds/{guild_id}/placeholders"
+
+    listed = (await owner.get(path)).ok()
+
+    assert {account["username"]: account["code"] for account in listed} == codes
+    first = (await owner.get(path, params={"limit": "1"})).ok()
+    following = (await owner.get(path, params={"after": first[0]["user_id"]})).ok()
+    assert first + following == listed
+    _, code = await find_claim(world, guild_id)
+    bob = await world.user("realbob")
+    (await bob.get(path)).rejected(403, 50001)
+    (await bob.post("/users/@me/placeholders", json={"code": code})).ok()
+    (await bob.get(path)).rejected(403, 50013)
+    assert code not in str((await owner.get(path)).ok())
+
+
+async def test_a_user_claims_an_account_on_the_page_of_a_link(world: World, tmp_path: Path) -> None:
+    owner, guild_id, _ = await import_guild(world, tmp_path)
+    _, code = await find_claim(world, guild_id)
+    bob = await world.user("realbob")
+    browser = Browser(world)
+    browser.sign_in_as(bob)
+
+    page = await browser.submit(await browser.open("/claim"), "Claim account", code="AAAA")
+    assert "The code is not valid." in page.text
+    page = await browser.open(f"/claim/{code}")
+    page = await browser.submit(page, "Claim account")
+
+    assert "You claimed the account" in page.text
+    assert (await owner.get(f"/guilds/{guild_id}/members/{bob.id}")).ok()["nick"] == "Bobby"
+
+
+async def test_an_imported_guild_has_no_features_that_operators_grant(world: World, tmp_path: Path) -> None:
+    guild = await world.guild()
+    await world.grant_to_guild(guild, "VERIFIED", "PARTNERED", "INVITES_DISABLED", tier=3)
+    await export_archive(world, guild.id, tmp_path / "guild.zip")
+    owner = await world.user("mover")
+
+    summary = await Importer(world.app, ArchiveSource(tmp_path / "guild.zip"), owner.id).run()
+
+    imported = (await owner.get(f"/guilds/{summary.guild_id}")).ok()
+    assert (imported["features"], imported["premium_tier"]) == (["INVITES_DISABLED"], 0)

@@ -25,9 +25,8 @@ class OpenClaim(NamedTuple):
     code: str
 
 
-def list_open(tx: Tx, guild_id: int) -> Iterator[OpenClaim]:
-    """Yield the placeholder accounts of a guild that no user has claimed; bots cannot be claimed."""
-    after_id = 0
+def list_open(tx: Tx, guild_id: int, *, after_id: int = 0) -> Iterator[OpenClaim]:
+    """Yield the placeholder accounts of a guild with higher IDs that no user has claimed; bots cannot be claimed."""
     while rows := store.list_placeholders(tx, guild_id, after_id=after_id, limit=PAGE_SIZE):
         accounts = users.find_many(tx, [row.user_id for row in rows])
         for row in rows:

@@ -62,7 +62,14 @@ def create(
 
 
 def complete_import(call: Call, guild_id: GuildId, owner_id: UserId) -> None:
-    """Count the members of an imported guild and publish the guild to its owner, who is a member already."""
+    """Count the members of an imported guild and publish the guild to its owner, who is a member already.
+
+    Remove the boost tier and the features that only operators grant: an archive must not give them."""
+    row = store.find(call.tx, guild_id)
+    if row is not None:
+        kept = [name for name in row.feature_names if name in rules.IMPORTED_FEATURES]
+        allowed = row._replace(features=codec.encode(kept).decode(), premium_tier=0, premium_subscription_count=0)
+        store.update(call.tx, row, allowed)
     store.count_members(call.tx, guild_id)
     call.notify(GuildImported(guild_id, owner_id))
     call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, UserAudience.of(owner_id))

@@ -26,6 +26,14 @@ _FEATURE_PERMISSIONS: Final[dict[str, int]] = {
 }
 """Features that members can set, and the permission required for each."""
 
+IMPORTED_FEATURES: Final = frozenset(_FEATURE_PERMISSIONS) | {
+    GuildFeature.GUILD_ONBOARDING,
+    GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED,
+    GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL,
+    GuildFeature.WELCOME_SCREEN_ENABLED,
+}
+"""Features that an imported guild keeps. Operators grant the others, such as VERIFIED."""
+
 _TEXT_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
 _CHANNEL_TYPES_BY_FIELD: Final = {
     "afk_channel_id": frozenset({ChannelType.GUILD_VOICE}),

@@ -64,6 +64,7 @@ export const DEFAULT_CHANNELS_MAX = 500;
 export const DEFAULT_CHANNELS_MIN = 7;
 export const WRITABLE_CHANNELS_MIN = 5;
 export const APPLIED_TAGS_MAX = 5;
+export const PLACEHOLDERS_PAGE_MAX = 100;
 export const REPORT_COMMENT_MAX = 1000;
 export const SEARCH_CONTENT_MAX = 1024;
 export const SEARCH_LIMIT_MAX = 25;

@@ -9,6 +9,7 @@ import { CHANNELS_SCREEN } from "./channels.js";
 import { EMOJI_SCREEN } from "./emoji.js";
 import { GuildSettingsAccess } from "./guild_access.js";
 import { GUILD_TAG_SCREEN } from "./guild_tag.js";
+import { IMPORTED_ACCOUNTS_SCREEN } from "./imported_accounts.js";
 import { INTEGRATIONS_SCREEN } from "./integrations.js";
 import { INVITES_SCREEN } from "./invites.js";
 import { JOIN_FORM_SCREEN } from "./join_form.js";
@@ -62,7 +63,15 @@ const GROUPS = [
   ],
   [
     t("Members"),
-    [MEMBERS_SCREEN, INVITES_SCREEN, VANITY_URL_SCREEN, JOIN_FORM_SCREEN, JOIN_REQUESTS_SCREEN, BANS_SCREEN],
+    [
+      MEMBERS_SCREEN,
+      INVITES_SCREEN,
+      VANITY_URL_SCREEN,
+      JOIN_FORM_SCREEN,
+      JOIN_REQUESTS_SCREEN,
+      BANS_SCREEN,
+      IMPORTED_ACCOUNTS_SCREEN,
+    ],
   ],
   [
     t("Community"),
