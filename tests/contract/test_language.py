@@ -47,7 +47,6 @@ ING_MODULES = {
     "decoding",
     "content_encoding",
     "forwarding",
-    "id_mapping",
 }
 """Domain words that end with -ing."""
 

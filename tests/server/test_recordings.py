@@ -14,7 +14,7 @@ import pytest
 from hubbub.server import ready_document
 from hubbub.server.cli import main
 from hubbub.server.recordings.differences import compare_actions
-from hubbub.server.recordings.id_mapping import IdMapping
+from hubbub.server.recordings.id_maps import IdMapping
 from hubbub.server.recordings.recorder import Recorder
 from hubbub.server.recordings.recording_file import (
     FORMAT_VERSION,

@@ -57,7 +57,7 @@ async def test_entries_are_printed_as_lines(rehearsal: Rehearsal) -> None:
     assert "\x1b" not in line
 
 
-async def test_entries_are_printed_as_json(rehearsal: Rehearsal) -> None:
+async def test_entries_are_printed_is_json(rehearsal: Rehearsal) -> None:
     async with run_watch(rehearsal, "--json", "--kinds", "http") as process:
         (await rehearsal.actor("alice").get("/users/@me")).ok()
         assert process.stdout is not None
@@ -66,7 +66,7 @@ async def test_entries_are_printed_as_json(rehearsal: Rehearsal) -> None:
 
 
 def test_a_terminal_gets_colors(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = Printer(as_json=False, has_colors=True)
+    printer = Printer(is_json=False, has_colors=True)
     printer.names = {"1": "alice"}
     event = {**ENTRY, "direction": "out", "status": None, "milliseconds": None, "delivered": 2, "missed": 1}
 

@@ -26,10 +26,10 @@ class EchoBot(Bot):
             await message.channel.send(f"echo: {message.content}")
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def rehearsal() -> AsyncIterator[Rehearsal]:
+@pytest_asyncio.fixture(loop_scope="session", name="rehearsal")
+async def run_demo_world() -> AsyncIterator[Rehearsal]:
     """The demo world."""
-    async with start_rehearsal() as rehearsal:
+    async with start_rehearsal(rate_limits="report") as rehearsal:
         yield rehearsal
 
 

@@ -62,7 +62,7 @@ def _find_platform(arguments: argparse.Namespace) -> tuple[str, str]:
 
 async def _watch(url: str, token: str, arguments: argparse.Namespace) -> None:
     query = {"text": arguments.filter or "", "kinds": arguments.kinds or "", "failed": str(arguments.failed).lower()}
-    printer = Printer(as_json=arguments.json, has_colors=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    printer = Printer(is_json=arguments.json, has_colors=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     last_id, was_connected = 0, False
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as client:
         while True:
@@ -110,15 +110,15 @@ def _require_success(status: int) -> None:
 class Printer:
     """Prints entries, one on each line."""
 
-    def __init__(self, *, as_json: bool, has_colors: bool) -> None:
-        self._as_json = as_json
+    def __init__(self, *, is_json: bool, has_colors: bool) -> None:
+        self._is_json = is_json
         self._has_colors = has_colors
         self.names: Mapping[str, str] = {}
 
     def print_batch(self, batch: Mapping[str, Any]) -> None:
         """Print the entries of one event of the stream."""
         for entry in batch["entries"]:
-            print(codec.encode(entry).decode() if self._as_json else self._format(entry))
+            print(codec.encode(entry).decode() if self._is_json else self._format(entry))
         sys.stdout.flush()
 
     def _format(self, entry: Mapping[str, Any]) -> str:

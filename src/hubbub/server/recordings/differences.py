@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from hubbub.server.recordings.id_mapping import IdMapping, decode_json
+from hubbub.server.recordings.id_maps import IdMapping, decode_json
 from hubbub.server.recordings.recording_file import RecordedInput
 
 IGNORED_KEYS: Final = frozenset({"nonce", "token"})

@@ -5,7 +5,7 @@ import pprint
 import re
 from typing import Any, Final
 
-from hubbub.server.recordings.id_mapping import decode_json
+from hubbub.server.recordings.id_maps import decode_json
 from hubbub.server.recordings.recording_file import RecordedInput, Recording
 from hubbub.server.recordings.replayer import Step, split_steps
 

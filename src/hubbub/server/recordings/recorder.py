@@ -6,7 +6,7 @@ from typing import BinaryIO, Final, Literal
 
 from hubbub.protocol import codec
 from hubbub.server.core.traffic import TrafficContent, TrafficRecord
-from hubbub.server.recordings.id_mapping import decode_json
+from hubbub.server.recordings.id_maps import decode_json
 from hubbub.server.recordings.recording_file import RecordedInput, RecordingError, RecordingHeader, encode_body
 from hubbub.server.worlds import BuiltWorld
 

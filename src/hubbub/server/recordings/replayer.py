@@ -25,7 +25,7 @@ from hubbub.server.control import ControlApi
 from hubbub.server.core.config import Config
 from hubbub.server.core.traffic import PERSON_HEADER, TrafficRecord
 from hubbub.server.recordings.differences import Difference, compare_actions, describe
-from hubbub.server.recordings.id_mapping import IdMapping, decode_json
+from hubbub.server.recordings.id_maps import IdMapping, decode_json
 from hubbub.server.recordings.recorder import convert_record
 from hubbub.server.recordings.recording_file import RecordedInput, Recording, RecordingError
 

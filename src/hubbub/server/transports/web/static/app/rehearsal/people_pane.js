@@ -23,8 +23,7 @@ export class PeoplePane {
       h(
         "p",
         { class: "muted" },
-        "Opens the chat client in a window for each person. " +
-          "Each window has its own host name below localhost, so both stay logged in.",
+        "Opens the chat client in a window for each person. Each window has its own host name, so both stay logged in.",
       ),
       h(
         "div",
