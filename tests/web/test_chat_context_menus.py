@@ -19,6 +19,7 @@ async def test_friends_and_members_of_groups_have_menus(platform: ChatPlatform) 
         page = nora_window.page
         await page.locator(".friends").get_by_role("button", name="ida").first.press("Shift+F10")
         menu = page.get_by_role("menu", name="ida")
+        await menu.wait_for()
         assert await menu.get_by_role("menuitem").all_inner_texts() == [
             "Show profile",
             "Send message",
