@@ -160,6 +160,8 @@ EXEMPT = {
     "delete_webhook_message": BY_TOKEN,
     "update_webhook_message": INVOKER,
     "update_original_webhook_message": INVOKER,
+    "get_original_webhook_message": INVOKER,
+    "delete_original_webhook_message": INVOKER,
     "create_interaction_response": "the token in the path authorizes: tests/server/play/test_interactions.py",
     "create_purchase": "buys for a guild of the caller: tests/server/play/test_entitlements.py",
     "create_lobby": LOBBY,

@@ -13,7 +13,7 @@ from hubbub.server.commands.imports import import_file
 from tests.world import Actor, Guild, World
 
 
-async def create_template(world: World) -> tuple[Guild, dict[str, Any]]:
+async def create_harbor_template(world: World) -> tuple[Guild, dict[str, Any]]:
     """Create a guild with a category, a hidden channel and a role, and its template."""
     guild = await world.guild(name="Harbor")
     category = await guild.channel("Boats", type=ChannelType.GUILD_CATEGORY)
@@ -52,7 +52,7 @@ async def assert_has_contents(owner: Actor, guild: dict[str, Any]) -> None:
 
 
 async def test_a_template_of_the_server_is_imported_by_its_code(world: World) -> None:
-    _, template = await create_template(world)
+    _, template = await create_harbor_template(world)
     owner = await world.user("mover")
 
     guild = await import_template(world, template["code"], owner)
@@ -62,7 +62,7 @@ async def test_a_template_of_the_server_is_imported_by_its_code(world: World) ->
 
 
 async def test_a_template_in_the_form_of_the_public_api_is_imported_from_a_file(world: World, tmp_path: Path) -> None:
-    _, template = await create_template(world)
+    _, template = await create_harbor_template(world)
     owner = await world.user("mover")
     path = tmp_path / "template.json"
     path.write_text(json.dumps(template))

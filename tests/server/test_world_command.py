@@ -17,7 +17,7 @@ async def run_world(*arguments: str) -> int:
     return await asyncio.to_thread(main, ["world", *arguments])
 
 
-async def create_template(rehearsal: Rehearsal) -> str:
+async def create_yard_template(rehearsal: Rehearsal) -> str:
     """Create a template of a guild with roles, categories and overwrites; return its code."""
     alice = rehearsal.actor("alice")
     guild = (await alice.post("/guilds", json={"name": "My “Yard”"})).ok()
@@ -40,7 +40,7 @@ async def create_template(rehearsal: Rehearsal) -> str:
 
 
 async def test_a_world_file_has_the_roles_and_channels_of_a_template(rehearsal: Rehearsal, tmp_path: Path) -> None:
-    code = await create_template(rehearsal)
+    code = await create_yard_template(rehearsal)
     output = tmp_path / "world.toml"
 
     assert await run_world("from-template", code, "--api", rehearsal.api, "--output", str(output)) == 0
@@ -60,7 +60,7 @@ async def test_a_world_file_has_the_roles_and_channels_of_a_template(rehearsal: 
 async def test_a_template_is_read_from_a_file(
     rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = await create_template(rehearsal)
+    code = await create_yard_template(rehearsal)
     template = (await rehearsal.actor("bob").get(f"/guilds/templates/{code}")).ok()
     file = tmp_path / "template.json"
     file.write_text(json.dumps(template))
