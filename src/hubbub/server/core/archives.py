@@ -57,7 +57,7 @@ class ArchiveColumn(msgspec.Struct, frozen=True):
 class ArchiveTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table whose rows of one guild are in an archive.
 
-    Rows are selected by the first column of kind GUILD, or by `parent_column`."""
+    Rows are selected by `guild_column`, or by `parent_column` if the table has a parent. Messages are selected by channel."""
 
     name: str
     """Name of the table and of its file in the archive, or of the field of the parent's records."""
@@ -69,7 +69,7 @@ class ArchiveTable(msgspec.Struct, frozen=True, kw_only=True):
     parent_column: str = ""
     """Column with the ID of the record of the parent."""
     guild_column: str = "guild_id"
-    """Column with the ID of the guild; not used for a table with a parent."""
+    """Column with the ID of the guild; empty for messages, which are selected by channel. Not used for a table with a parent."""
     is_optional: bool = False
     """Whether an export contains the table only if the operator requests it."""
 
