@@ -5,7 +5,7 @@ from typing import Final
 from hubbub.server.core.archives import (
     GUILD,
     ID,
-    IMAGE,
+    OPTIONAL_IMAGE,
     OPTIONAL_REFERENCE,
     OPTIONAL_USER,
     REFERENCE,
@@ -26,7 +26,7 @@ ARCHIVE: Final = (
             "channel_id": REFERENCE,
             "user_id": OPTIONAL_USER,
             "name": text(100),
-            "avatar": IMAGE,
+            "avatar": OPTIONAL_IMAGE,
             "source_channel_id": OPTIONAL_REFERENCE,
         },
     ),
