@@ -44,14 +44,14 @@ class ArchiveColumn(msgspec.Struct, frozen=True):
     """A column of a table in an archive."""
 
     kind: ColumnKind
-    is_optional: bool = False
+    is_nullable: bool = False
     """Whether the value may be null."""
     max: int = TEXT_MAX
     """Maximum length of a text, or maximum of a number."""
     type: Any = None
     """Type of a JSON value."""
     default: Any = None
-    """Value of a column that the record does not contain; None if the record must contain it or it is optional."""
+    """Value of a column that the record does not contain; None if the record must contain it or the column is nullable."""
 
 
 class ArchiveTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,11 +123,11 @@ def optional_markdown(maximum: int = TEXT_MAX) -> ArchiveColumn:
     return ArchiveColumn(ColumnKind.MARKDOWN, True, maximum)
 
 
-def json(kind: Any) -> ArchiveColumn:
+def json(value_type: Any) -> ArchiveColumn:
     """Return a column with JSON of a type."""
-    return ArchiveColumn(ColumnKind.JSON, type=kind)
+    return ArchiveColumn(ColumnKind.JSON, type=value_type)
 
 
-def optional_json(kind: Any) -> ArchiveColumn:
+def optional_json(value_type: Any) -> ArchiveColumn:
     """Return a column with JSON of a type, or null."""
-    return ArchiveColumn(ColumnKind.JSON, True, type=kind)
+    return ArchiveColumn(ColumnKind.JSON, True, type=value_type)

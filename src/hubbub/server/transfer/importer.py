@@ -361,10 +361,10 @@ class Importer:
         row = list(values)
         for index in plan.guilds:
             row[index] = self._guild_id
-        for index, is_optional in plan.ids:
+        for index, is_nullable in plan.ids:
             if row[index] is not None:
                 row[index] = new_ids.get(row[index])
-                if row[index] is None and not is_optional:
+                if row[index] is None and not is_nullable:
                     return None
         for index in plan.texts:
             if row[index]:
@@ -429,7 +429,7 @@ def _build_plan(table: ArchiveTable) -> _Plan:
     columns = list(enumerate(table.columns.values()))
     return _Plan(
         tuple(index for index, column in columns if column.kind is ColumnKind.ID),
-        tuple((index, column.is_optional) for index, column in columns if column.kind in _ID_KINDS),
+        tuple((index, column.is_nullable) for index, column in columns if column.kind in _ID_KINDS),
         tuple(index for index, column in columns if column.kind in _TEXT_KINDS),
         tuple(index for index, column in columns if column.kind is ColumnKind.GUILD),
     )

@@ -225,7 +225,7 @@ def _struct_field(name: str, column: ArchiveColumn) -> tuple[Any, ...]:
             kind = column.type
         case _:
             kind = Annotated[str, msgspec.Meta(max_length=column.max)]
-    if column.is_optional:
+    if column.is_nullable:
         return name, kind | None if isinstance(kind, type) else _optional(kind), None
     if column.default is not None:
         return name, kind, column.default
