@@ -1,7 +1,7 @@
 """`hubbub admin`: actions of the machine's owner on a server.
 
-An action runs in the server that uses the data folder (`admin_socket.py`). Without a server, and with PostgreSQL, it opens
-the store.
+With SQLite, an action runs in the server that uses the data folder (`admin_socket.py`), or in this process if no server is
+running. With PostgreSQL, it always runs in this process.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
         if lines is None:
             if is_embedded and not _check_store(config, can_create=name == "create-user"):
                 return 1
-            lines = asyncio.run(_run_in_store(config, name, values))
+            lines = asyncio.run(_run_in_process(config, name, values))
     except (AdminError, BusError, MigrationError) as error:
         return print_error(error)
     except StoreUnavailable as error:
@@ -71,7 +71,7 @@ def _read_password() -> str:
     return password
 
 
-async def _run_in_store(config: Config, name: str, values: dict[str, Any]) -> list[str]:
+async def _run_in_process(config: Config, name: str, values: dict[str, Any]) -> list[str]:
     """Run an action in one transaction and publish its events to running servers."""
     app = App(config)
     app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=ADMIN_PROCESS)

@@ -1,11 +1,10 @@
 """`hubbub import`: imports a guild, and lists the claim codes of its placeholder accounts.
 
-An import runs in the server that uses the data folder (`admin_socket.py`), or in this process if no server is running, and
-with PostgreSQL."""
+With SQLite, an import runs in the server that uses the data folder (`admin_socket.py`), or in this process if no server is
+running. With PostgreSQL, it always runs in this process."""
 
 import argparse
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,10 @@ from hubbub.server.identity import imports
 from hubbub.server.places import guilds, templates
 from hubbub.server.terminal import print_error
 from hubbub.server.transfer.detection import open_source
-from hubbub.server.transfer.importer import Importer, ImportInUse, ImportSummary, check
+from hubbub.server.transfer.importer import Importer, ImportInUse, ImportSummary, Progress, check
 from hubbub.server.transfer.records import InvalidArchive
 from hubbub.server.transfer.sources import Source
 from hubbub.server.transfer.template_source import TemplateSource
-
-Progress = Callable[[str, int, int], None]
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
@@ -40,8 +37,10 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     try:
         if arguments.file == "claims":
             if arguments.guild_id is None:
-                return print_error("name the guild: hubbub import claims GUILD_ID")
-            lines = _send(config, "list-claims", {"guild_id": arguments.guild_id}, lambda name, count, total: None)
+                return print_error("add the ID of the guild: hubbub import claims GUILD_ID")
+            lines = _run_action(
+                config, "list-claims", {"guild_id": arguments.guild_id}, lambda name, count, total: None
+            )
         elif arguments.guild_id is not None:
             return print_error(f"unexpected argument {arguments.guild_id}")
         elif arguments.dry_run:
@@ -53,7 +52,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
             # The server has another working directory.
             file = str(path.resolve()) if path.exists() else arguments.file
             with ProgressBar() as progress:
-                lines = _send(config, "import", {"file": file, "owner": arguments.owner}, progress.update)
+                lines = _run_action(config, "import", {"file": file, "owner": arguments.owner}, progress.update)
     except (AdminError, BusError, InvalidArchive, MigrationError, StoreUnavailable) as error:
         return print_error(error)
     except OSError as error:
@@ -62,8 +61,8 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _send(config: Config, name: str, values: dict[str, Any], progress: Progress) -> list[str]:
-    """Run an action in the server of the data folder, or in this process."""
+def _run_action(config: Config, name: str, values: dict[str, Any], progress: Progress) -> list[str]:
+    """Run an action in the server of the data folder, or in this process if no server is running or PostgreSQL is used."""
     if config.database_url is None:
         path = Path(config.data or "") / DATABASE_FILE
         lines = admin_socket.stream(path.parent, name, values, progress)
@@ -71,10 +70,10 @@ def _send(config: Config, name: str, values: dict[str, Any], progress: Progress)
             return lines
         if not path.exists():
             raise AdminError(f"{path} does not exist; set --data to the data folder")
-    return asyncio.run(_run_in_store(config, name, values, progress))
+    return asyncio.run(_run_in_process(config, name, values, progress))
 
 
-async def _run_in_store(config: Config, name: str, values: dict[str, Any], progress: Progress) -> list[str]:
+async def _run_in_process(config: Config, name: str, values: dict[str, Any], progress: Progress) -> list[str]:
     app = App(config)
     app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=ADMIN_PROCESS)
     app.database.on_commit = app.publish
