@@ -60,7 +60,7 @@ async def browser() -> AsyncIterator[Any]:
     async with playwright.async_playwright() as driver:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         arguments.append("--disable-dev-shm-usage")
-        # A camera and a microphone that exist everywhere, and permissions without questions.
+        # Use a fake camera and microphone, and grant media permissions without a prompt.
         arguments += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=120_000)
         yield browser

@@ -1,4 +1,6 @@
-"""Permissions in older API versions: numbers with string twins in versions 6 and 7, strings from version 8 on."""
+"""Permissions in older API versions.
+
+Versions 6 and 7 send numbers and additional string fields (`permissions_new`), later versions only strings."""
 
 from typing import Any
 
@@ -10,7 +12,7 @@ from hubbub.server.core.legacy_permissions import add_numbers
 from tests.world import World
 
 WIDE_PERMISSIONS = Permissions.KICK_MEMBERS | Permissions.PIN_MESSAGES
-"""A bit below and a bit above the 31 bits of a number."""
+"""One permission in the lower 31 bits, which a number can hold, and one above them."""
 STRING_FIELDS = {"permissions": str(int(WIDE_PERMISSIONS))}
 NUMBER_FIELDS = {"permissions": int(Permissions.KICK_MEMBERS), "permissions_new": str(int(WIDE_PERMISSIONS))}
 
@@ -53,7 +55,7 @@ async def test_responses_and_events_have_the_permissions_of_their_version(
     ready_roles = session.guilds[str(guild.id)]["roles"]
     assert permission_fields(next(role for role in ready_roles if role["id"] == str(role_id))) == expected
 
-    # A version 6 client sends numbers; sessions of both kinds receive their own form.
+    # Every version accepts a number in a request. Each session receives the form of its own version.
     created = await guild.owner.post(
         f"{base}/guilds/{guild.id}/roles", json={"name": "new", "permissions": int(WIDE_PERMISSIONS)}
     )

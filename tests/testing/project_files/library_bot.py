@@ -1,4 +1,6 @@
-"""Test of a bot of the library that BOT_LIBRARY names, which the library's fixture connects to the platform.
+"""Test of a bot that uses the library named in the environment variable BOT_LIBRARY.
+
+The fixture `hubbub_<library>` connects the bot to the platform.
 
 `test_plugin.py` runs this file in the virtual environment of each library."""
 
