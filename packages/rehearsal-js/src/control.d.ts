@@ -931,7 +931,7 @@ export type Message = {
   nonce?: number | string;
   /** ID of the webhook that sent the message; absent otherwise. */
   webhook_id?: string;
-  /** Invitation to an activity, sent with rich presence messages. */
+  /** Activity invite, sent with rich presence messages. */
   activity?: MessageActivity;
   /** Application of the message, sent with rich presence messages. */
   application?: MessageApplication;
@@ -967,9 +967,9 @@ export type Message = {
   lobby_member?: MessageLobbyMember;
 };
 
-/** An invitation to an activity; fields that the sender did not set are absent. */
+/** An activity invite; fields that the sender did not set are absent. */
 export type MessageActivity = {
-  /** Type of the invitation; an `ActivityActionType`. */
+  /** Type of the invite; an `ActivityActionType`. */
   type: number;
   /** ID of the party to join. */
   party_id?: string;

@@ -50,7 +50,7 @@ class ActivityActionTypes(Enumeration):
 
     INVALID = 0
     JOIN = ActivityActionType.JOIN
-    """An invitation to join the sender."""
+    """An invite to join the sender."""
     JOIN_REQUEST = ActivityActionType.JOIN_REQUEST
     """A request to join the recipient."""
 

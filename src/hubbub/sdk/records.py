@@ -162,7 +162,7 @@ class DeviceAuthorizationArgs(Record):
 
 
 class ActivityInvite(Record):
-    """An invitation to a game session, or a request to join one."""
+    """An invite to a game session, or a request to join one."""
 
     sender_id: int = 0
     """ID of the user who sent the invite."""
@@ -171,7 +171,7 @@ class ActivityInvite(Record):
     message_id: int = 0
     """ID of the invite's message."""
     type: ActivityActionTypes = ActivityActionTypes.INVALID
-    """Whether this is an invitation or a request to join."""
+    """Whether this is an invite or a request to join."""
     application_id: int = 0
     """ID of the game; it may be another application of the same publisher."""
     parent_application_id: int = 0

@@ -408,7 +408,7 @@ _LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
 """Errors of every operation on a lobby: the lobby does not exist, or belongs to another application."""
 _PLAYER_SCOPES: Final = (Scope.LOBBIES_WRITE,)
 
-# spec/sdk.md#16: maximum numbers of calls per route in two hours, before the application is approved.
+# spec/sdk.md#16: maximum numbers of calls per route in two hours while the application is not approved.
 _CREATE_OR_JOIN_CALLS_MAX: Final = 100
 _UPDATE_CALLS_MAX: Final = 100
 _LINK_CALLS_MAX: Final = 20

@@ -28,10 +28,10 @@ class MessageCall(Struct, kw_only=True):
 
 
 class MessageActivity(Struct, kw_only=True):
-    """An invitation to an activity; fields that the sender did not set are absent."""
+    """An activity invite; fields that the sender did not set are absent."""
 
     type: int
-    """Type of the invitation; an `ActivityActionType`."""
+    """Type of the invite; an `ActivityActionType`."""
     party_id: str | UnsetType = UNSET
     """ID of the party to join."""
     session_id: str | UnsetType = UNSET

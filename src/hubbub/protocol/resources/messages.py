@@ -186,7 +186,7 @@ class Message(MessageContent, kw_only=True):
     webhook_id: WebhookId | UnsetType = UNSET
     """ID of the webhook that sent the message; absent otherwise."""
     activity: MessageActivity | UnsetType = UNSET
-    """Invitation to an activity, sent with rich presence messages."""
+    """Activity invite, sent with rich presence messages."""
     application: MessageApplication | UnsetType = UNSET
     """Application of the message, sent with rich presence messages."""
     application_id: ApplicationId | UnsetType = UNSET

@@ -196,7 +196,7 @@ class ScheduledEventUser(Struct, kw_only=True):
     user_id: UserId
     """ID of the user."""
     user: User | UnsetType = UNSET
-    """User who responded to the event."""
+    """User who responded to the event; present in lists of interested users."""
     member: Member | UnsetType = UNSET
     """Member of the guild; present if requested with `with_member`."""
     response: int
@@ -303,7 +303,7 @@ class RespondToScheduledEvent(Struct, kw_only=True):
 
 
 class GetScheduledEvent(Struct, kw_only=True):
-    """Query parameters for getting a scheduled event."""
+    """Query parameters for getting or listing scheduled events."""
 
     with_user_count: bool = False
     """Whether to include the number of interested users."""

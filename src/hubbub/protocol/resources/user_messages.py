@@ -45,10 +45,10 @@ UserContent = Annotated[str, Meta(max_length=USER_MESSAGE_LENGTH_MAX)]
 
 
 class SendActivity(Struct, kw_only=True):
-    """An invitation to an activity, or a request to be invited."""
+    """An activity invite, or a request for one."""
 
     type: ActivityActionType
-    """Type of the invitation; an `ActivityActionType`."""
+    """Type of the invite; an `ActivityActionType`."""
     session_id: str
     """ID of the sender's gateway session that shows the activity."""
     party_id: str | UnsetType = UNSET
@@ -65,7 +65,7 @@ class SendUserMessage(Struct, kw_only=True):
     application_id: ApplicationId | None | UnsetType = UNSET
     """ID of the activity's application; a game of the same family is allowed."""
     activity: SendActivity | None | UnsetType = UNSET
-    """Invitation to send with the message."""
+    """Activity invite to send with the message."""
 
 
 class EditUserMessage(Struct, kw_only=True):
@@ -179,7 +179,7 @@ ACTIVITY_INVITE_CREATE = Event(
 _WRITE_SCOPES: Final = (Scope.DM_CHANNELS_MESSAGES_WRITE,)
 _MESSAGE_LIMIT: Final = RateLimit(5, 5.0, per="user_id")
 _UNAPPROVED_MESSAGES_MAX: Final = 100
-"""Maximum number of messages in two hours before the application is approved (spec/sdk.md#16)."""
+"""Maximum number of messages in two hours while the application is not approved (spec/sdk.md#16)."""
 _RECIPIENT_ERRORS: Final = (
     errors.UNKNOWN_USER,
     errors.CANNOT_MESSAGE_USER,

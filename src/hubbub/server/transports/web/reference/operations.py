@@ -123,7 +123,7 @@ class Operations:
                 )
         if operation.unapproved_calls_max:
             parts.append(
-                f"{operation.unapproved_calls_max:,} in {APPROVAL_WINDOW_SECONDS // 3600} h before the application is approved"
+                f"{operation.unapproved_calls_max:,} in {APPROVAL_WINDOW_SECONDS // 3600} h while the application is not approved"
             )
         return parts
 
