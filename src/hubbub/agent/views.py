@@ -104,7 +104,7 @@ def channel(state: SessionState, voice: VoiceSettings, payload: Data, messages: 
         "guild_id": payload.get("guild_id"),
         "position": payload.get("position") or 0,
         "voice_states": [
-            voice_state(state, voice, participant) for participant in state.list_voice_states(payload["id"])
+            voice_state(state, voice, voice_payload) for voice_payload in state.list_voice_states(payload["id"])
         ],
         "messages": [message(state, message_payload) for message_payload in messages],
     }

@@ -14,7 +14,9 @@ Clock = Callable[[], int]
 """Function that returns the current time as Unix milliseconds."""
 
 DATE_TOLERANCE_MS: Final = 3000
-"""Tolerance of the Date header in milliseconds; the header has whole seconds and arrives late, so an estimate within it stays."""
+"""Tolerance of the Date header in milliseconds. A smaller difference does not change the estimate.
+
+The header has whole seconds and arrives late."""
 JUMP_MIN_MS: Final = 1000
 """Minimum change of the estimate in milliseconds that watchers are notified of: the clock was set, or the machine slept."""
 
@@ -30,7 +32,7 @@ class PlatformClock:
     def __init__(self, machine: Clock = read_machine_ms) -> None:
         self._machine = machine
         self._offset_ms: float | None = None
-        """Offset of the platform's time to `monotonic`, in milliseconds; None until it is known."""
+        """Platform time minus `monotonic`, in milliseconds; None until it is known."""
         self.monotonic: Callable[[], float] = time.monotonic
         """Monotonic clock in seconds, independent of changes to the machine's clock."""
         self.jump_watchers: Final[list[Callable[[], None]]] = []
@@ -44,9 +46,9 @@ class PlatformClock:
 
     def update_from_headers(self, headers: Mapping[str, str]) -> None:
         """Update the estimate from the headers of a response."""
-        now_ms = _time_of_rate_limit(headers)
+        now_ms = _parse_rate_limit_time(headers)
         if now_ms is None:
-            now_ms = _time_of_date(headers)
+            now_ms = _parse_date_time(headers)
             if now_ms is None or (self._offset_ms is not None and 0 <= self() - now_ms < DATE_TOLERANCE_MS):
                 return
         self._set_estimate(now_ms)
@@ -66,7 +68,7 @@ class PlatformClock:
                 watcher()
 
 
-def _time_of_rate_limit(headers: Mapping[str, str]) -> int | None:
+def _parse_rate_limit_time(headers: Mapping[str, str]) -> int | None:
     """Return the time of a response as Unix milliseconds, or None: the bucket's reset time minus its reset delay.
 
     The result is exact to 1 ms (spec/http.md#1.14)."""
@@ -76,7 +78,7 @@ def _time_of_rate_limit(headers: Mapping[str, str]) -> int | None:
         return None
 
 
-def _time_of_date(headers: Mapping[str, str]) -> int | None:
+def _parse_date_time(headers: Mapping[str, str]) -> int | None:
     """Return the time of the Date header as Unix milliseconds, or None if the response has no usable one."""
     date = headers.get("Date")
     if date is None or "Age" in headers:

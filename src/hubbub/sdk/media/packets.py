@@ -37,7 +37,7 @@ class PacketCodec:
         return self._cipher.encrypt(rtp.audio_header(self._sequence, timestamp & 0xFFFFFFFF, self._ssrc), frame)
 
     def open(self, packet: bytes) -> AudioPacket | None:
-        """Decrypt a packet; return None for authentic packets without audio, and raise `PacketError` for others."""
+        """Decrypt a packet; return None if it has no audio; raise `PacketError` if it is malformed or not authentic."""
         if len(packet) < rtp.FIXED_HEADER_BYTES or packet[0] >> 6 != RTP_VERSION:
             raise PacketError
         is_control = packet[1] in rtp.RTCP_TYPES
