@@ -42,7 +42,7 @@ def _delete_expired_messages(call: Call, job: Job) -> None:
 SLICE = Slice(
     name="lobbies",
     modules=(routes,),
-    jobs={actions.EXPIRE_JOB: _delete_idle, lobby_messages.DELETE_EXPIRED_JOB: _delete_expired_messages},
+    jobs={actions.IDLE_TIMEOUT_JOB: _delete_idle, lobby_messages.DELETE_EXPIRED_JOB: _delete_expired_messages},
     listeners={
         OAuth2SessionStarted: actions.on_session_started,
         OAuth2SessionEnded: actions.on_session_ended,

@@ -20,7 +20,7 @@ from hubbub.server.play.lobbies import rules, store, views
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
 
-EXPIRE_JOB: Final = "lobbies.expire"
+IDLE_TIMEOUT_JOB: Final = "lobbies.expire"
 """Kind of the job that deletes an idle lobby."""
 
 
@@ -41,7 +41,7 @@ def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **f
     `lobby_id` is a fixed ID, for a lobby of a world file; None generates one. `fields` are further fields of LobbyRow."""
     row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now_ms, **fields)
     store.insert(call.tx, row)
-    _schedule_expiry(call, row)
+    _schedule_idle_timeout(call, row)
     return row
 
 
@@ -51,7 +51,7 @@ def update(call: Call, before: LobbyRow, after: LobbyRow) -> LobbyRow:
         return after
     store.update(call.tx, after)
     if after.idle_timeout_seconds != before.idle_timeout_seconds or after.linked_channel_id != before.linked_channel_id:
-        _schedule_expiry(call, after)
+        _schedule_idle_timeout(call, after)
     publish_update(call, after)
     return after
 
@@ -69,7 +69,7 @@ def delete(call: Call, row: LobbyRow) -> None:
     member_ids = store.list_member_ids(call.tx, row.id)
     call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), is_lobby_deleted=True))
     store.delete(call.tx, row.id)
-    jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
+    jobs.cancel_jobs(call.tx, IDLE_TIMEOUT_JOB, _idle_timeout_job_key(row.id))
     publish(call, row, wire.LOBBY_DELETE, wire.LobbyDeleted(id=LobbyId(row.id), reason="deleted"), member_ids)
 
 
@@ -185,7 +185,7 @@ def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
 def _mark_active(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
     store.set_idle(call.tx, [row.id for row in rows], None)
     for row in rows:
-        jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
+        jobs.cancel_jobs(call.tx, IDLE_TIMEOUT_JOB, _idle_timeout_job_key(row.id))
     return [row._replace(idle_ms=None) for row in rows]
 
 
@@ -193,17 +193,20 @@ def _mark_idle(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
     store.set_idle(call.tx, [row.id for row in rows], call.now_ms)
     idle_rows = [row._replace(idle_ms=call.now_ms) for row in rows]
     for row in idle_rows:
-        _schedule_expiry(call, row)
+        _schedule_idle_timeout(call, row)
     return idle_rows
 
 
-def _schedule_expiry(call: Call, row: LobbyRow) -> None:
+def _schedule_idle_timeout(call: Call, row: LobbyRow) -> None:
     """Schedule the idle timeout of a lobby; linked lobbies have none (spec/sdk.md#12.4)."""
-    jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
+    jobs.cancel_jobs(call.tx, IDLE_TIMEOUT_JOB, _idle_timeout_job_key(row.id))
     if row.idle_ms is not None and row.linked_channel_id is None:
         due_ms = row.idle_ms + row.idle_timeout_seconds * 1000
         call.tx.enqueue(
-            EXPIRE_JOB, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_expiry_job_key(row.id)
+            IDLE_TIMEOUT_JOB,
+            LobbyIdleTimeout(int(row.id), row.idle_ms),
+            due_ms=due_ms,
+            key=_idle_timeout_job_key(row.id),
         )
 
 
@@ -214,8 +217,8 @@ def delete_if_idle(call: Call, idle_timeout: LobbyIdleTimeout) -> None:
         delete(call, row)
 
 
-def _expiry_job_key(lobby_id: int) -> str:
-    return f"{EXPIRE_JOB}:{int(lobby_id)}"
+def _idle_timeout_job_key(lobby_id: int) -> str:
+    return f"{IDLE_TIMEOUT_JOB}:{int(lobby_id)}"
 
 
 def on_session_started(call: Call, signal: OAuth2SessionStarted) -> None:
