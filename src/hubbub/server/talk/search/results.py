@@ -56,7 +56,7 @@ def find_messages(
 
 def _build_query(call: Call, guild_id: GuildId | None, scope: SearchScope, params: wire.SearchMessages) -> Query | None:
     """Build the index query, or return None if nothing can match."""
-    if not scope.readable_channels:
+    if not scope.searchable_channels:
         return None
     scope_groups, scope_excluded, private_marks = scope.to_marks()
     required_groups = list(scope_groups)

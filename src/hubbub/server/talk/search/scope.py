@@ -37,8 +37,8 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
 
     index_id: int
     """ID of the index: the guild, or the private channel."""
-    readable_channels: dict[int, int]
-    """The caller's permissions in each readable channel, by channel ID."""
+    searchable_channels: dict[int, int]
+    """The caller's permissions in each channel that the search covers, by channel ID."""
     excluded_channel_ids: frozenset[int]
     """IDs of the other channels of the guild that can contain messages, and of age-restricted channels if not requested."""
     private_thread_ids: frozenset[int]
@@ -48,7 +48,7 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a channel or thread may be searched.
 
         `governing_channel_id` is the ID of the channel whose permissions apply: the channel itself, or the parent of a thread."""
-        permissions = self.readable_channels.get(governing_channel_id)
+        permissions = self.searchable_channels.get(governing_channel_id)
         if permissions is None:
             return False
         return (
@@ -64,18 +64,18 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
         `excluded` has the marks of the excluded channels."""
         required_groups: tuple[tuple[str, ...], ...] = ()
         excluded: tuple[str, ...] = ()
-        if len(self.excluded_channel_ids) > len(self.readable_channels):
+        if len(self.excluded_channel_ids) > len(self.searchable_channels):
             required_groups = (
-                tuple(documents.governing_channel_mark(channel_id) for channel_id in self.readable_channels),
+                tuple(documents.governing_channel_mark(channel_id) for channel_id in self.searchable_channels),
             )
         else:
             excluded = tuple(documents.governing_channel_mark(channel_id) for channel_id in self.excluded_channel_ids)
         managed_channel_ids = [
             channel_id
-            for channel_id, permissions in self.readable_channels.items()
+            for channel_id, permissions in self.searchable_channels.items()
             if permissions & Permissions.MANAGE_THREADS
         ]
-        if len(managed_channel_ids) == len(self.readable_channels):
+        if len(managed_channel_ids) == len(self.searchable_channels):
             return ScopeMarks(required_groups, excluded, None)
         private_thread_marks = [
             *map(documents.channel_mark, self.private_thread_ids),
@@ -111,7 +111,7 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
     private_thread_ids = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
     return SearchScope(
         index_id=int(guild_id),
-        readable_channels=searchable_channels,
+        searchable_channels=searchable_channels,
         excluded_channel_ids=frozenset(message_channel_ids - searchable_channels.keys()),
         private_thread_ids=frozenset(private_thread_ids),
     )
@@ -126,7 +126,7 @@ def require_private_scope(call: Call, channel_id: int) -> SearchScope:
         raise errors.WRONG_CHANNEL_TYPE()
     return SearchScope(
         index_id=int(channel_id),
-        readable_channels={int(channel_id): int(channel_access.permissions)},
+        searchable_channels={int(channel_id): int(channel_access.permissions)},
         excluded_channel_ids=frozenset(),
         private_thread_ids=frozenset(),
     )
