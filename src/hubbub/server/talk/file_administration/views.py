@@ -31,7 +31,7 @@ def storage_summary(call: Call) -> wire.StorageSummary:
 
 def user_storage(call: Call, user_id: int) -> wire.StorageUsage:
     """Build the wire model of the storage of an account."""
-    return _usage(call, user_id, files.owner_usage(call.tx, user_id), files.account_quota(call, user_id))
+    return _usage(call, user_id, files.owner_usage(call.tx, user_id), files.owner_quota(call, user_id))
 
 
 def guild_storage(call: Call, guild_id: int) -> wire.StorageUsage:

@@ -27,7 +27,7 @@ __all__ = [
     "FileRow",
     "OwnerUsage",
     "Usage",
-    "account_quota",
+    "owner_quota",
     "find",
     "find_quota",
     "guild_quota",
@@ -64,8 +64,8 @@ def _build_rows(row: MessageRow, guild_id: int | None) -> list[FileRow]:
     ]
 
 
-def account_quota(call: Call, user_id: int) -> int | None:
-    """Return the storage quota of an account in bytes, or None if it has no limit."""
+def owner_quota(call: Call, user_id: int) -> int | None:
+    """Return the storage quota of a user or bot in bytes, or None if it has no limit."""
     quota = store.find_quota(call.tx, user_id)
     return quota if quota is not None else call.config.storage.account_bytes_max
 
@@ -77,7 +77,7 @@ def guild_quota(call: Call, guild_id: int) -> int | None:
 
 
 def _require_quotas(call: Call, channel: ChannelRef, row: MessageRow, new_bytes: int) -> None:
-    if row.webhook_id is None and (quota := account_quota(call, row.author_id)) is not None:
+    if row.webhook_id is None and (quota := owner_quota(call, row.author_id)) is not None:
         used = store.owner_usage(call.tx, row.author_id).bytes
         if used + new_bytes > quota:
             raise errors.REQUEST_ENTITY_TOO_LARGE(
