@@ -150,14 +150,14 @@ def test_the_replay_buffer_is_bounded() -> None:
     for _ in range(MESSAGES_MAX + 10):
         replay.append(0x81, b"x", 0.0)
     assert len(replay) == MESSAGES_MAX
-    assert replay.since(9) is None
-    messages = replay.since(10)
+    assert replay.after_seq(9) is None
+    messages = replay.after_seq(10)
     assert messages is not None
     assert len(messages) == MESSAGES_MAX
-    assert replay.since(-1) is None
+    assert replay.after_seq(-1) is None
     replay.acknowledge(20)
     assert len(replay) == MESSAGES_MAX - 10
-    assert replay.since(19) is None
+    assert replay.after_seq(19) is None
     replay.acknowledge(19)
     replay.acknowledge(40_000)
     assert len(replay) == MESSAGES_MAX - 10
@@ -168,7 +168,7 @@ def test_the_replay_buffer_is_bounded() -> None:
     assert len(replay) == 1
     replay.discard_expired(110.1)
     assert len(replay) == 0
-    assert replay.since(wire_seq(replay.last_number)) == []
+    assert replay.after_seq(wire_seq(replay.last_number)) == []
 
 
 def test_sequence_numbers_wrap_around() -> None:
@@ -176,8 +176,8 @@ def test_sequence_numbers_wrap_around() -> None:
     replay.last_number = 65_530
     for _ in range(10):
         replay.append(0x81, b"x", 0.0)
-    messages = replay.since(65_534)
+    messages = replay.after_seq(65_534)
     assert messages is not None
     assert [wire_seq(message.number) for message in messages] == [65_535, 1, 2, 3, 4, 5]
     replay.acknowledge(2)
-    assert [wire_seq(message.number) for message in replay.since(2) or []] == [3, 4, 5]
+    assert [wire_seq(message.number) for message in replay.after_seq(2) or []] == [3, 4, 5]

@@ -10,7 +10,7 @@ MESSAGES_MAX: Final = 512
 BYTES_MAX: Final = 1024 * 1024
 """Maximum total size in bytes of the messages that a buffer holds."""
 AGE_MAX_SECONDS: Final = 60.0
-"""Age in seconds from which on a message is discarded."""
+"""Maximum age of a message in seconds."""
 
 
 class BufferedMessage(NamedTuple):
@@ -64,7 +64,7 @@ class VoiceReplayBuffer:
         while self._messages and now - self._messages[0].sent_at > AGE_MAX_SECONDS:
             self._drop_oldest()
 
-    def since(self, seq: int) -> list[BufferedMessage] | None:
+    def after_seq(self, seq: int) -> list[BufferedMessage] | None:
         """Return the messages after a sequence number on the wire, or None if some of them were discarded.
 
         A sequence number of 0 or less means that the client has seen no message.
@@ -79,7 +79,7 @@ class VoiceReplayBuffer:
                 return list(self._messages)[index + 1 :]
         return None
 
-    def after(self, number: int) -> list[BufferedMessage]:
+    def after_number(self, number: int) -> list[BufferedMessage]:
         """Return the messages after an unbounded number."""
         return [message for message in self._messages if message.number > number]
 

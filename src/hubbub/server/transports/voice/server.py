@@ -323,9 +323,9 @@ class VoiceServer:
         if ticket.session_id != resume.session_id or resume.channel_id not in (None, ticket.channel_id):
             raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
         if connection.has_sequence_numbers:
-            missed = session.replay.since(-1 if resume.seq_ack is None else resume.seq_ack)
+            missed = session.replay.after_seq(-1 if resume.seq_ack is None else resume.seq_ack)
         else:
-            missed = session.replay.after(
+            missed = session.replay.after_number(
                 session.detached_number if session.connection is None else session.replay.last_number
             )
         if missed is None:
