@@ -80,7 +80,7 @@ def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
 def sign_in(call: Call, user_id: UserId) -> str:
     """Issue a user token and record the IP address and user agent that requested it.
 
-    The oldest tokens of the user are revoked above SESSIONS_MAX."""
+    Revoke the user's oldest tokens so that at most SESSIONS_MAX remain."""
     for excess_id in auth.list_excess_ids(call.tx, user_id, kind="user", tokens_max=wire.SESSIONS_MAX):
         sign_out(call, user_id, token_id=excess_id)
     token_id = call.new_id(Snowflake)

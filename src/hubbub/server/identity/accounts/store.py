@@ -265,7 +265,9 @@ def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
 
 
 def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now_ms: int) -> None:
-    """Insert an MFA ticket, given by its hash. Delete expired tickets, and the user's oldest above MFA_TICKETS_MAX."""
+    """Insert an MFA ticket, given by its hash.
+
+    Delete expired tickets, and the user's oldest so that at most MFA_TICKETS_MAX remain."""
     tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now_ms)
     rows = tx.all("SELECT hash FROM mfa_tickets WHERE user_id = ? ORDER BY expires_ms DESC", user_id)
     for (old_digest,) in rows[wire.MFA_TICKETS_MAX - 1 :]:

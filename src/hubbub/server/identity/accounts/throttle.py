@@ -25,7 +25,7 @@ class FailureCounter(NamedTuple):
     key: str
     """Kind and hash of the counted username, user ID or IP address."""
     failures_max: int
-    """Number of failures in one window from which on further attempts are rejected."""
+    """Maximum number of failures in one window; further attempts are rejected."""
     is_shared: bool = False
     """Whether several users share the counter, so that the success of one user must not reset it."""
 

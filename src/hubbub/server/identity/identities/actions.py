@@ -305,7 +305,7 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
 def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.credentials.AccessTokenRow) -> wire.ChildToken:
     """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent.
 
-    The oldest tokens of the user and the game are revoked above GRANTS_MAX."""
+    Revoke the oldest tokens of the user and the game so that at most GRANTS_MAX remain."""
     for token_id in auth.list_excess_ids(
         call.tx, parent.user_id, kind="bearer", application_id=child.id, tokens_max=GRANTS_MAX
     ):

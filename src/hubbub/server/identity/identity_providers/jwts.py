@@ -22,7 +22,7 @@ KEYS_MAX: Final = 100
 RSA_BITS_MIN: Final = 2048
 """Minimum size of an RSA key, in bits."""
 RSA_BITS_MAX: Final = 16_384
-"""Size from which on an RSA key is rejected, in bits."""
+"""Upper bound of the size of an RSA key, in bits; a key of this size is rejected too."""
 
 _REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
 # Key types by the first two letters of the algorithm.

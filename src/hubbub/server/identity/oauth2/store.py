@@ -265,7 +265,7 @@ def list_authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
 def insert_code(tx: Tx, row: CodeRow, now_ms: int) -> None:
     """Insert an authorization code, and delete codes that expired more than CODE_RETENTION_MS ago.
 
-    The oldest codes that a user and an application have not exchanged are deleted above CODES_MAX."""
+    Delete the oldest codes of the user and the application that were not exchanged, so that at most CODES_MAX remain."""
     tx.run("DELETE FROM authorization_codes WHERE expires_ms < ?", now_ms - CODE_RETENTION_MS)
     rows = tx.all(
         "SELECT hash FROM authorization_codes WHERE user_id = ? AND application_id = ? AND family_id IS NULL "

@@ -158,7 +158,7 @@ def _build_welcome_channels(
 def _channel_emoji(
     call: Call, guild_id: int, emoji_id: int | UnsetType | None, name: str | UnsetType | None
 ) -> tuple[EmojiId | None, str | None]:
-    """Return the ID and name of an emoji: of the guild's custom emoji with this ID, else None and the Unicode emoji.
+    """Return the ID and name of the guild's custom emoji, or None and the Unicode emoji if `emoji_id` is not given.
 
     Both are None for an unknown custom emoji, and if neither ID nor name is given."""
     if emoji_id:

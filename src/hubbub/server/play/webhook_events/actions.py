@@ -29,7 +29,7 @@ PROBE_INTERVAL_MS: Final = 24 * 3_600_000
 # spec/webhooks-and-interactions.md#1.2: a receiver is disabled after too many failures. Both limits must be reached;
 # the numbers are our choice (decisions/0032).
 FAILURES_MAX: Final = 100
-"""Number of failed attempts in a row from which on a receiver can be disabled."""
+"""Number of failed attempts in a row after which a receiver can be disabled."""
 FAILING_MIN_MS: Final = 24 * 3_600_000
 """Time in milliseconds for which all attempts must have failed before a receiver is disabled."""
 

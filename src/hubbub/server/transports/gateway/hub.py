@@ -102,7 +102,7 @@ class GuildHub:
         self._recent_seats: dict[GatewaySession, Seat] = {}
         """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
         self._recent_end_stamp = 0
-        """Stamp from which on no event is contained in the GUILD_CREATE of a recently admitted session."""
+        """Stamp at and after which no event is contained in the GUILD_CREATE of a recently admitted session."""
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, _ChangedChannel] = {}

@@ -26,7 +26,7 @@ DEPTH_MAX: Final = HttpConfig().depth_max
 PARAMETERS_MAX: Final = 1000
 """Maximum number of query parameters or form fields."""
 DATA_URI_SCAN_MIN: Final = 1 << 16
-"""Size in bytes from which on data URIs are removed from a body before it is searched for unstorable values."""
+"""Minimum size in bytes of a body whose data URIs are removed before it is searched for unstorable values."""
 ERRORS_MAX: Final = 100
 """Maximum number of errors reported for one request."""
 

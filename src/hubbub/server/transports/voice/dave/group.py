@@ -49,7 +49,7 @@ _FOUNDER_DOUBLINGS_MAX = 4
 """Maximum number of times that `FOUNDERS_MAX` doubles without a commit."""
 
 _PENALTY_MAX = 2
-"""Penalty from which on a participant's commits are rejected."""
+"""Penalty at which a participant's commits are rejected."""
 
 
 class DaveGroup:
