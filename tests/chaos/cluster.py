@@ -148,7 +148,7 @@ class FaultProxy:
 
 @contextlib.asynccontextmanager
 async def running_proxy(target: str | Path) -> AsyncIterator[FaultProxy]:
-    """Run a proxy during a block."""
+    """Run a proxy until the `async with` block ends."""
     proxy = FaultProxy(target).start()
     try:
         yield proxy
@@ -174,7 +174,7 @@ class Node:
 async def running_cluster(
     directory: Path, database_url: str, nats_url: str, nodes: Sequence[Node]
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, list[Server]]]:
-    """Run one process per node on an empty database during a block; yield an HTTP client and the servers."""
+    """Run one process per node on an empty database until the `async with` block ends; yield an HTTP client and the servers."""
     servers = [
         Server(
             directory,

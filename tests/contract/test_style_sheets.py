@@ -4,10 +4,12 @@ import re
 
 from hubbub.server.transports.web.static_files import STATIC_FOLDER, THIRD_PARTY
 
+# Properties and values that name the left or right side.
 _PHYSICAL = re.compile(
     r"(?<![\w-])(?:(?:margin|padding|border|scroll-margin|scroll-padding)-(?:left|right)|left|right)(?:-\w+)*\s*:"
     r"|border-(?:top|bottom)-(?:left|right)-radius|text-align:\s*(?:left|right)|(?:float|clear):\s*(?:left|right)"
 )
+# Shorthands with four values, which are physical if left and right differ.
 _FOUR_SIDES = re.compile(
     r"(?<![\w-])(?:margin|padding|inset)\s*:\s*(?:[^\s;{}()]+|\S*\([^)]*\))(?:\s+(?:[^\s;{}()]+|\S*\([^)]*\))){3}\s*[;}]"
 )

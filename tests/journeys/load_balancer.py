@@ -34,7 +34,7 @@ class LoadBalancer:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator["LoadBalancer"]:
-        """Listen during a block."""
+        """Listen until the `async with` block ends."""
         application = web.Application(client_max_size=64 << 20)
         application.router.add_get("/gateway", self._forward_connection)
         application.router.add_route("*", "/{path:.*}", self._forward_request)

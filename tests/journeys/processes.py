@@ -125,7 +125,7 @@ class Server:
 
 @contextlib.asynccontextmanager
 async def running_server(directory: Path, command: str, *flags: str, startup_code: str = "") -> AsyncIterator[Server]:
-    """Run a server during a block."""
+    """Run a server until the `async with` block ends."""
     server = Server(directory, command, *flags, startup_code=startup_code)
     try:
         yield await server.start()

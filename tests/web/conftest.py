@@ -31,7 +31,7 @@ PHONE_WIDTH, DESKTOP_WIDTH = 360, 1280
 FOLDER = Path(__file__).parent
 
 OpenPage = Callable[..., AbstractAsyncContextManager[Any]]
-"""Opens a page: `async with open_page(width=360, script=False) as page`. Its context is closed on exit."""
+"""Opens a page: `async with open_page(width=360, has_script=False) as page`. Its context is closed on exit."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -73,11 +73,11 @@ async def open_page(browser: Any) -> AsyncIterator[OpenPage]:
 
     @asynccontextmanager
     async def open_in_new_context(
-        width: int = DESKTOP_WIDTH, script: bool = True, locale: str = "en-US"
+        width: int = DESKTOP_WIDTH, has_script: bool = True, locale: str = "en-US"
     ) -> AsyncIterator[Any]:
         context = await browser.new_context(
             viewport={"width": width, "height": 800},
-            java_script_enabled=script,
+            java_script_enabled=has_script,
             accept_downloads=True,
             locale=locale,
         )

@@ -95,7 +95,7 @@ async def test_the_login_page_offers_passkeys_only_where_they_work(
     local_platform: ChatPlatform, web_world: World, open_page: OpenPage
 ) -> None:
     button = "Log in with a passkey"
-    async with open_page(script=False) as page:
+    async with open_page(has_script=False) as page:
         await page.goto(f"{local_platform.url}/login")
         assert await page.get_by_role("button", name=button).count() == 0
         await page.get_by_role("button", name="Log in", exact=True).wait_for()

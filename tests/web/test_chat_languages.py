@@ -112,7 +112,7 @@ async def test_all_texts_of_the_chat_client_are_translated(platform: ChatPlatfor
 async def test_all_texts_of_pages_are_translated(platform: ChatPlatform) -> None:
     nora, _ = await prepare_guild(platform)
     found = {}
-    async with platform.open_page(script=False, locale=pseudo_locales.ACCENTED) as page:
+    async with platform.open_page(has_script=False, locale=pseudo_locales.ACCENTED) as page:
         for path in ("/", "/login", "/register", "/forgot-password", "/no-such-page"):
             await page.goto(platform.url + path)
             found[path] = await find_plain_texts(page)

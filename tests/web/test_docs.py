@@ -184,7 +184,7 @@ async def test_the_language_of_examples_is_remembered(demo_world: World, open_pa
 
 
 async def test_examples_work_without_scripts(web_world: World, open_page: OpenPage) -> None:
-    async with open_page(script=False) as page:
+    async with open_page(has_script=False) as page:
         await page.goto(f"{web_world.url}/docs/resources/messages#create_message")
         section = page.locator("#create_message")
         await section.get_by_text("JavaScript").first.click()

@@ -71,13 +71,13 @@ async def create_app(page: Any, world: World, name: str) -> str:
     return application_id
 
 
-@pytest.mark.parametrize(("width", "script"), [(PHONE_WIDTH, False), (DESKTOP_WIDTH, False), (DESKTOP_WIDTH, True)])
+@pytest.mark.parametrize(("width", "has_script"), [(PHONE_WIDTH, False), (DESKTOP_WIDTH, False), (DESKTOP_WIDTH, True)])
 async def test_a_developer_creates_configures_and_deletes_an_application(
-    portal_world: World, open_page: OpenPage, width: int, script: bool
+    portal_world: World, open_page: OpenPage, width: int, has_script: bool
 ) -> None:
     world = portal_world
     console_lines: list[str] = []
-    async with Receiver() as receiver, open_page(width, script) as page:
+    async with Receiver() as receiver, open_page(width, has_script) as page:
         page.on("console", lambda message: console_lines.append(message.text))
         alice = await sign_in(page, world)
         application_id = await create_app(page, world, "Lighthouse")

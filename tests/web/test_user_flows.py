@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
 REDIRECT_URI = "http://127.0.0.1/callback"
 
-with_and_without_script = pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+with_and_without_script = pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
 
 
 async def create_authorizing_game(web_world: World, **fields: Any) -> Client:
@@ -55,10 +55,10 @@ async def click_and_wait_redirect(page: Any, button: str) -> dict[str, str]:
 
 @with_and_without_script
 async def test_a_user_registers_authorizes_a_game_and_revokes_it(
-    web_world: World, open_page: OpenPage, script: bool
+    web_world: World, open_page: OpenPage, has_script: bool
 ) -> None:
     client = await create_authorizing_game(web_world)
-    async with open_page(PHONE_WIDTH, script) as page:
+    async with open_page(PHONE_WIDTH, has_script) as page:
         await register_with_keyboard(page, web_world)
         path = client.authorize_path("identify", state="s", redirect_uri="http://127.0.0.1:49152/callback")
         await page.goto(web_world.url + path)
@@ -76,10 +76,10 @@ async def test_a_user_registers_authorizes_a_game_and_revokes_it(
 
 @with_and_without_script
 async def test_a_user_logs_in_during_authorization_and_denies(
-    web_world: World, open_page: OpenPage, script: bool
+    web_world: World, open_page: OpenPage, has_script: bool
 ) -> None:
     client = await create_authorizing_game(web_world)
-    async with open_page(DESKTOP_WIDTH, script) as page:
+    async with open_page(DESKTOP_WIDTH, has_script) as page:
         await register_with_keyboard(page, web_world)
         await page.goto(f"{web_world.url}/settings/account")
         await page.get_by_role("button", name="Log out").click()
@@ -101,10 +101,10 @@ async def test_a_user_logs_in_during_authorization_and_denies(
 
 
 @with_and_without_script
-async def test_an_authorized_game_requires_only_a_login(web_world: World, open_page: OpenPage, script: bool) -> None:
+async def test_an_authorized_game_requires_only_a_login(web_world: World, open_page: OpenPage, has_script: bool) -> None:
     """The CSP directive form-action also applies to redirects after a form, so the login page must allow the game's URL."""
     client = await create_authorizing_game(web_world)
-    async with open_page(DESKTOP_WIDTH, script) as page:
+    async with open_page(DESKTOP_WIDTH, has_script) as page:
         await register_with_keyboard(page, web_world)
         redirect = "http://127.0.0.1:49154/callback"
         await page.goto(web_world.url + client.authorize_path("identify", redirect_uri=redirect))
@@ -121,10 +121,10 @@ async def test_an_authorized_game_requires_only_a_login(web_world: World, open_p
 
 
 @with_and_without_script
-async def test_a_device_is_authorized_by_its_code(web_world: World, open_page: OpenPage, script: bool) -> None:
+async def test_a_device_is_authorized_by_its_code(web_world: World, open_page: OpenPage, has_script: bool) -> None:
     client = await create_authorizing_game(web_world, public=True)
     device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
-    async with open_page(PHONE_WIDTH, script) as page:
+    async with open_page(PHONE_WIDTH, has_script) as page:
         await register_with_keyboard(page, web_world)
         await page.goto(device["verification_uri"])
         await page.get_by_label("Device code").focus()
@@ -139,9 +139,9 @@ async def test_a_device_is_authorized_by_its_code(web_world: World, open_page: O
 
 @with_and_without_script
 async def test_a_user_exports_their_data_and_deletes_the_account(
-    web_world: World, open_page: OpenPage, script: bool, tmp_path: Path
+    web_world: World, open_page: OpenPage, has_script: bool, tmp_path: Path
 ) -> None:
-    async with open_page(DESKTOP_WIDTH, script) as page:
+    async with open_page(DESKTOP_WIDTH, has_script) as page:
         await register_with_keyboard(page, web_world)
         await page.goto(f"{web_world.url}/settings/account")
         async with page.expect_download() as started:

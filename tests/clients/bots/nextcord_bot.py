@@ -1,4 +1,7 @@
-"""A bot with nextcord, which `test_library_bots.py` runs. nextcord has no polls and sends an invalid ID for new forum tags."""
+"""A bot with nextcord, which `test_library_bots.py` runs.
+
+nextcord has no polls and sends an invalid ID for new forum tags, so this bot has no polls step and creates its forum without
+tags."""
 
 # mypy: ignore-errors
 

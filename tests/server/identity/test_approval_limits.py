@@ -22,7 +22,7 @@ from tests.world import NOW_MS, World
 async def capped_world(
     request: pytest.FixtureRequest, store_config: Config, response_monitor: ResponseMonitor
 ) -> AsyncIterator[World]:
-    """A world with caps enabled."""
+    """A world whose caps are enforced (`real`) or only reported (`report`)."""
     config = msgspec.structs.replace(store_config, approval_caps=request.param)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()

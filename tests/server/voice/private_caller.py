@@ -12,6 +12,7 @@ class PrivateCaller(Caller):
     """A voice client of a user in the call of a private channel."""
 
     def __init__(self, world: World, session: Session, tls_context: ssl.SSLContext | None = None) -> None:
+        # A private call has no guild.
         super().__init__(world, session, None, tls_context)  # type: ignore[arg-type]
 
     @property
