@@ -87,7 +87,7 @@ class PostgresStore:
 
     def __enter__(self) -> "PostgresStore":
         self._folder = Path(tempfile.mkdtemp(prefix="hubbub-bench-"))
-        self._url = start_postgres(self._folder, durable=True)
+        self._url = start_postgres(self._folder, is_durable=True)
         self._databases: dict[str, str] = {}
         return self
 

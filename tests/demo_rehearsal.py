@@ -25,7 +25,7 @@ class RehearsalWorld(Rehearsal):
             application.client_secret,
             self.demo_user("alice"),
             bot=None,
-            public=True,
+            is_public=True,
             redirect_uri="http://127.0.0.1/callback",
         )
 

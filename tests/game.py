@@ -59,4 +59,4 @@ class Game:
 
 async def create_game(world: World, name: str = "Game", **options: Any) -> Game:
     """Create a game with a public OAuth2 client."""
-    return Game(world, await create_application(world, name=name, public=True, **options))
+    return Game(world, await create_application(world, name=name, is_public=True, **options))

@@ -95,7 +95,7 @@ async def configure_issuer(client: Client, issuer: Issuer, **fields: Any) -> Api
 async def request_token(client: Client, token: str, external_auth_type: str = "OIDC", **fields: Any) -> ApiResponse:
     """Request a player's access token with a credential of their identity provider."""
     body = {"client_id": str(client.id), "external_auth_type": external_auth_type, "external_auth_token": token}
-    if not client.public:
+    if not client.is_public:
         body["client_secret"] = client.secret
     return await client.world.request("POST", "/partner-sdk/token", json=body | fields)
 
@@ -103,6 +103,6 @@ async def request_token(client: Client, token: str, external_auth_type: str = "O
 async def request_unmerge(client: Client, token: str, external_auth_type: str = "OIDC") -> ApiResponse:
     """Unmerge a player's account with a credential of their identity provider."""
     body = {"client_id": str(client.id), "external_auth_type": external_auth_type, "external_auth_token": token}
-    if not client.public:
+    if not client.is_public:
         body["client_secret"] = client.secret
     return await client.world.request("POST", "/partner-sdk/provisional-accounts/unmerge", json=body)

@@ -39,7 +39,7 @@ class Client:
     owner: Actor
     bot: Actor | None
     """Bot of the application; None if it has none."""
-    public: bool = False
+    is_public: bool = False
     redirect_uri: str = REDIRECT
 
     def authorize_path(self, scope: str | None = "identify", **extra_parameters: Any) -> str:
@@ -66,7 +66,7 @@ class Client:
         """
         form = {"client_id": self.id, **fields}
         if sends_secret is None:
-            sends_secret = not self.public
+            sends_secret = not self.is_public
         if sends_secret:
             form["client_secret"] = self.secret
         data = urlencode({name: value for name, value in form.items() if value is not None})
@@ -98,24 +98,24 @@ async def create_application(
     world: World,
     owner: Actor | None = None,
     *,
-    public: bool = False,
-    bot: bool = True,
+    is_public: bool = False,
+    has_bot: bool = True,
     redirect_uris: tuple[str, ...] = (REDIRECT,),
     flags: int = 0,
     name: str = "Game",
 ) -> Client:
     """Create an application; None for `owner` creates a new user as its owner."""
     owner = owner or await world.user()
-    if public:
+    if is_public:
         flags |= ApplicationFlags.PUBLIC_OAUTH2_CLIENT
     created = await world.write(
         lambda call: applications.management.create(
-            call, name, UserId(owner.id), with_bot=bot, flags=flags, redirect_uris=list(redirect_uris)
+            call, name, UserId(owner.id), with_bot=has_bot, flags=flags, redirect_uris=list(redirect_uris)
         )
     )
     row = created.row
-    actor = Actor(world, row.bot_id, created.bot_token, name, bot=True, application_id=row.id) if bot else None
-    return Client(world, row.id, created.client_secret, owner, actor, public=public)
+    actor = Actor(world, row.bot_id, created.bot_token, name, bot=True, application_id=row.id) if has_bot else None
+    return Client(world, row.id, created.client_secret, owner, actor, is_public=is_public)
 
 
 async def set_application_columns(world: World, client: Client, **columns: int) -> None:

@@ -152,7 +152,7 @@ class Browser:
             page = await self.request("GET", page.location)
         return page
 
-    async def submit(self, page: Page, label: str, *, follow: bool = True, **values: Any) -> Page:
+    async def submit(self, page: Page, label: str, *, follows_redirects: bool = True, **values: Any) -> Page:
         """Fill in the form that has a button with this label, and submit it with that button."""
         form = page.form(label)
         pairs = [(name, value) for name, value in form.values if name not in values]
@@ -166,7 +166,7 @@ class Browser:
         else:
             headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.world.url}
             result = await self.request("POST", action, headers=headers, data=urlencode(pairs))
-        return await self._follow_redirects(result) if follow else result
+        return await self._follow_redirects(result) if follows_redirects else result
 
     def sign_in_as(self, actor: Actor) -> None:
         """Sign in as a user by setting the session cookie."""

@@ -254,7 +254,7 @@ async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
         line = bob.expect("If no browser opens, log in here: ")
         page = await browser.open(line.split(": ", 1)[1].removeprefix(world["web"]))
         page = await browser.submit(page, "Log in", login="bob", password=world["users"]["bob"]["password"])
-        redirect = await browser.submit(page, "Authorize", follow=False)
+        redirect = await browser.submit(page, "Authorize", follows_redirects=False)
         assert "return to the game" in (await browser.request("GET", redirect.location)).text
         bob.expect("You are Bob.")
 

@@ -62,7 +62,7 @@ async def create_presence_setup(world: World, new_machine: NewMachine, **setting
     await befriend(mary, zoe)
     game = await oauth.create_application(world, name="Puddle")
     zoe_session = await zoe.connect()
-    machine = await new_machine(mary, started=False, **settings)
+    machine = await new_machine(mary, is_started=False, **settings)
     machine.presence_window_seconds = 0.01
     await machine.start()
     return PresenceSetup(world, machine, game, mary, zoe, zoe_session)

@@ -15,7 +15,7 @@ from tests.world import Actor, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
-PUBLIC_GAME = {"public": True, "redirect_uris": ("http://127.0.0.1/callback",), "name": "Puddle"}
+PUBLIC_GAME = {"is_public": True, "redirect_uris": ("http://127.0.0.1/callback",), "name": "Puddle"}
 
 
 @pytest.fixture

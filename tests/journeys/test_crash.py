@@ -262,7 +262,7 @@ async def test_no_acknowledged_write_is_lost_when_postgres_crashes_too(
         os.kill(pid, signal.SIGQUIT)
         while (data_folder / "postmaster.pid").exists():
             os.sched_yield()
-        url = start_postgres(data_folder.parent, durable=True)
+        url = start_postgres(data_folder.parent, is_durable=True)
         assert urlsplit(url).query == urlsplit(durable_postgres_url).query
 
     try:

@@ -58,7 +58,7 @@ async def test_a_pkce_downgrade_is_rejected(world: World) -> None:
     alice, client, public_client = (
         await world.user(),
         await create_application(world),
-        await create_application(world, public=True),
+        await create_application(world, is_public=True),
     )
     verifier, _ = create_pkce_pair()
 

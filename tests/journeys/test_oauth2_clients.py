@@ -61,7 +61,7 @@ def create_oauth_session(client: Client, method: str, scope: str, **options: Any
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "none"])
 async def test_the_client_uses_the_code_flow_with_pkce_refresh_and_revocation(world: World, method: str) -> None:
-    alice, client = await world.user(), await create_application(world, public=method == "none")
+    alice, client = await world.user(), await create_application(world, is_public=method == "none")
     server = await fetch_metadata(world)
     updated_tokens: list[Any] = []
     oauth = create_oauth_session(
@@ -153,7 +153,7 @@ async def test_the_client_uses_the_implicit_flow(world: World) -> None:
 
 
 async def test_the_client_uses_the_device_flow(world: World) -> None:
-    alice, client = await world.user(), await create_application(world, public=True)
+    alice, client = await world.user(), await create_application(world, is_public=True)
     server = await fetch_metadata(world)
     form = {"client_id": str(client.id), "scope": "openid identify"}
     device = (

@@ -217,7 +217,7 @@ async def create_publisher(world: World) -> Publisher:
     owner = await world.user("developer")
     flags = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     clients = [
-        await oauth.create_application(world, owner, public=True, redirect_uris=(LOOPBACK,), flags=flags, name=name)
+        await oauth.create_application(world, owner, is_public=True, redirect_uris=(LOOPBACK,), flags=flags, name=name)
         for name in ("Publisher", "Puddle", "Pond")
     ]
 

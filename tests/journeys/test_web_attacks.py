@@ -149,7 +149,7 @@ async def test_the_login_cannot_be_an_open_redirect(world: World, target: str) -
     browser = Browser(world)
 
     page = await browser.open(f"/login?next={quote(target, safe='')}")
-    response = await browser.submit(page, "Log in", login="mary", password=PASSWORD, follow=False)
+    response = await browser.submit(page, "Log in", login="mary", password=PASSWORD, follows_redirects=False)
 
     assert response.status == 303
     parts = urlsplit(response.location)
@@ -217,7 +217,7 @@ async def test_tokens_are_not_in_logs_and_urls(world: World, caplog: pytest.LogC
             await browser.register("mary")
             session_token = browser.cookies["hubbub_session"]
             response = await browser.submit(
-                await browser.open(client.authorize_path(state="st4te")), "Authorize", follow=False
+                await browser.open(client.authorize_path(state="st4te")), "Authorize", follows_redirects=False
             )
             code = url_parameters(response.location)["code"]
             device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()

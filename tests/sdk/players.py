@@ -30,7 +30,7 @@ SCOPES = "openid sdk.social_layer"
 async def create_game(world: World, **overrides: Any) -> oauth.Client:
     """Create a public application that uses the social layer."""
     settings: dict[str, Any] = {
-        "public": True,
+        "is_public": True,
         "redirect_uris": (LOOPBACK,),
         "flags": ApplicationFlags.SOCIAL_LAYER_INTEGRATION,
         "name": "Puddle",

@@ -101,7 +101,9 @@ async def test_a_user_logs_in_during_authorization_and_denies(
 
 
 @with_and_without_script
-async def test_an_authorized_game_requires_only_a_login(web_world: World, open_page: OpenPage, has_script: bool) -> None:
+async def test_an_authorized_game_requires_only_a_login(
+    web_world: World, open_page: OpenPage, has_script: bool
+) -> None:
     """The CSP directive form-action also applies to redirects after a form, so the login page must allow the game's URL."""
     client = await create_authorizing_game(web_world)
     async with open_page(DESKTOP_WIDTH, has_script) as page:
@@ -122,7 +124,7 @@ async def test_an_authorized_game_requires_only_a_login(web_world: World, open_p
 
 @with_and_without_script
 async def test_a_device_is_authorized_by_its_code(web_world: World, open_page: OpenPage, has_script: bool) -> None:
-    client = await create_authorizing_game(web_world, public=True)
+    client = await create_authorizing_game(web_world, is_public=True)
     device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     async with open_page(PHONE_WIDTH, has_script) as page:
         await register_with_keyboard(page, web_world)

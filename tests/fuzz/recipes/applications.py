@@ -62,7 +62,7 @@ async def _confirmed(platform: Platform) -> ValidRequest:
 
 @recipe("create_application_bot")
 async def _without_bot(platform: Platform) -> ValidRequest:
-    client = await create_application(platform.world, bot=False)
+    client = await create_application(platform.world, has_bot=False)
     return ValidRequest(client.owner, {"application_id": client.id})
 
 

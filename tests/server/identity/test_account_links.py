@@ -343,7 +343,7 @@ async def create_family(world: World, *, is_public: bool = False) -> tuple[Clien
     """Create a publisher and two of its games."""
     owner = await world.user()
     clients = [
-        await create_social_game(world, owner=owner, public=is_public, name=name)
+        await create_social_game(world, owner=owner, is_public=is_public, name=name)
         for name in ("Publisher", "One", "Two")
     ]
     for child in clients[1:]:
@@ -367,7 +367,7 @@ async def join_family(world: World, child: Client, parent: Client) -> None:
 async def request_child_token(parent: Client, token: str, child: Client, **fields: Any) -> Any:
     """Request an access token of a game with a token of its publisher."""
     body = {"parent_access_token": token, "child_application_id": str(child.id)}
-    if not parent.public:
+    if not parent.is_public:
         body["parent_client_secret"] = parent.secret
     return await parent.world.request("POST", "/partner-sdk/child-token", json=body | fields)
 
@@ -541,7 +541,7 @@ async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(worl
 
 async def test_only_compatible_applications_can_be_a_family(world: World) -> None:
     parent, child, _ = await create_family(world)
-    other_game, public_game = await create_social_game(world), await create_social_game(world, public=True)
+    other_game, public_game = await create_social_game(world), await create_social_game(world, is_public=True)
 
     def find_problem(child_client: Client, parent_client: Client) -> Any:
         def find(call: Call) -> str | None:

@@ -316,7 +316,7 @@ async def test_a_token_request_requires_client_authentication_and_valid_fields(
 ) -> None:
     client, public_client = (
         await create_social_game(any_issuer_world),
-        await create_social_game(any_issuer_world, public=True),
+        await create_social_game(any_issuer_world, is_public=True),
     )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()
@@ -340,7 +340,7 @@ async def test_a_token_request_requires_client_authentication_and_valid_fields(
 async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world: World, issuer: Issuer) -> None:
     client, public_client = (
         await create_social_game(any_issuer_world),
-        await create_social_game(any_issuer_world, public=True),
+        await create_social_game(any_issuer_world, is_public=True),
     )
     (await configure_issuer(client, issuer)).ok()
     (await configure_issuer(public_client, issuer)).ok()

@@ -140,7 +140,7 @@ async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> No
 
 
 async def test_issuing_an_rpc_token_requires_the_client_secret(world: World) -> None:
-    game, public_game = await oauth.create_application(world), await oauth.create_application(world, public=True)
+    game, public_game = await oauth.create_application(world), await oauth.create_application(world, is_public=True)
 
     oauth.assert_oauth2_error(await game.post_form("/oauth2/token/rpc", sends_secret=False), "invalid_client", 401)
     oauth.assert_oauth2_error(

@@ -346,7 +346,7 @@ async def test_a_code_expires_after_ten_minutes(world: World) -> None:
 
 
 async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> None:
-    alice, client = await world.user(), await create_application(world, public=True)
+    alice, client = await world.user(), await create_application(world, is_public=True)
 
     tokens = await client.request_tokens(alice)
     refreshed = (await client.refresh(tokens["refresh_token"])).ok()
@@ -358,7 +358,7 @@ async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> N
 async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: World) -> None:
     alice = await world.user()
     public_client, confidential_client = (
-        await create_application(world, public=True),
+        await create_application(world, is_public=True),
         await create_application(world),
     )
     public_tokens, confidential_tokens = (
@@ -452,7 +452,7 @@ async def test_client_credentials_fail_while_the_ban_check_is_unbound(
 
 
 async def test_client_credentials_require_the_secret_even_for_public_clients(world: World) -> None:
-    client = await create_application(world, public=True)
+    client = await create_application(world, is_public=True)
 
     assert_oauth2_error(
         await client.post_form("/oauth2/token", grant_type="client_credentials", scope="identify"),
@@ -579,7 +579,7 @@ async def test_a_token_reads_its_own_authorization(world: World) -> None:
 
 
 async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World) -> None:
-    alice, client = await world.user(), await create_application(world, public=True)
+    alice, client = await world.user(), await create_application(world, is_public=True)
     device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     assert (device["expires_in"], device["interval"], len(device["user_code"])) == (300, 5, 8)
     assert device["verification_uri_complete"] == f"{world.url}/activate?user_code={device['user_code']}"
@@ -600,7 +600,7 @@ async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World)
 
 
 async def test_a_device_that_polls_too_often_gets_slow_down(world: World) -> None:
-    client = await create_application(world, public=True)
+    client = await create_application(world, is_public=True)
     device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device["device_code"]}
 

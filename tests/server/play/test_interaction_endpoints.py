@@ -318,7 +318,7 @@ async def test_many_interactions_are_delivered_concurrently(
 async def test_an_application_without_a_bot_receives_interactions_at_its_endpoint(
     private_targets_world: World, receiver: Receiver
 ) -> None:
-    client = await create_application(private_targets_world, name="webby", bot=False)
+    client = await create_application(private_targets_world, name="webby", has_bot=False)
     owner, application_path = client.owner, f"/applications/{client.id}"
     receiver.use_verify_key_of((await owner.get(application_path)).ok())
     # The setup only reads the application ID of its bot.

@@ -264,7 +264,7 @@ async def test_an_inconsistent_installation_is_rejected(world: World, query: dic
 
 
 async def test_an_application_without_a_bot_cannot_request_the_bot_scope(world: World) -> None:
-    client, guild = await create_application(world, bot=False), await world.guild()
+    client, guild = await create_application(world, has_bot=False), await world.guild()
 
     assert_oauth2_error(await install(client, guild), "invalid_scope")
 

@@ -34,7 +34,7 @@ async def test_the_page_names_the_application_the_scopes_and_the_account(world: 
 async def test_approval_redirects_with_a_valid_code(world: World) -> None:
     browser, client, url = await create_consent_request(world)
 
-    done = await browser.submit(await browser.open(url), "Authorize", follow=False)
+    done = await browser.submit(await browser.open(url), "Authorize", follows_redirects=False)
 
     assert done.status == 303
     assert done.location.startswith(REDIRECT + "?")
@@ -47,7 +47,7 @@ async def test_approval_redirects_with_a_valid_code(world: World) -> None:
 async def test_denial_redirects_with_an_error_and_grants_nothing(world: World) -> None:
     browser, _, url = await create_consent_request(world)
 
-    done = await browser.submit(await browser.open(url), "Cancel", follow=False)
+    done = await browser.submit(await browser.open(url), "Cancel", follows_redirects=False)
 
     parameters = url_parameters(done.location)
     assert (parameters["error"], parameters["state"]) == ("access_denied", "xyz")
@@ -59,7 +59,7 @@ async def test_a_request_of_the_chat_client_returns_to_its_page(world: World, bu
     browser, _, url = await create_consent_request(world, next="/app/channels/1/2")
 
     page = await browser.open(url)
-    done = await browser.submit(page, button, follow=False)
+    done = await browser.submit(page, button, follows_redirects=False)
 
     assert "the chat" in page.text
     assert (done.status, done.location) == (303, "/app/channels/1/2")
@@ -70,7 +70,7 @@ async def test_a_request_of_the_chat_client_returns_to_its_page(world: World, bu
 async def test_a_return_path_on_another_server_is_ignored(world: World, next_path: str) -> None:
     browser, _, url = await create_consent_request(world, next=next_path)
 
-    done = await browser.submit(await browser.open(url), "Authorize", follow=False)
+    done = await browser.submit(await browser.open(url), "Authorize", follows_redirects=False)
 
     assert done.location.startswith(REDIRECT + "?")
 
@@ -85,7 +85,7 @@ async def test_the_login_returns_to_the_consent_page(world: World) -> None:
     page = await other.log_in("mary", path=url)
 
     assert page.status == 200
-    done = await other.submit(page, "Authorize", follow=False)
+    done = await other.submit(page, "Authorize", follows_redirects=False)
     assert url_parameters(done.location)["state"] == "a b&c=d"
 
 
@@ -107,7 +107,7 @@ async def test_an_approved_application_is_redirected_without_a_prompt(world: Wor
 
     first = await browser.open(silent_url)
     assert first.status == 200
-    await browser.submit(first, "Authorize", follow=False)
+    await browser.submit(first, "Authorize", follows_redirects=False)
     second = await browser.request("GET", silent_url)
 
     assert (second.status, "code" in url_parameters(second.location)) == (303, True)
@@ -188,7 +188,7 @@ async def test_a_loopback_redirect_may_use_any_port(world: World) -> None:
     browser.sign_in_as(await world.user())
 
     page = await browser.open(client.authorize_path(redirect_uri="http://127.0.0.1:49152/callback"))
-    done = await browser.submit(page, "Authorize", follow=False)
+    done = await browser.submit(page, "Authorize", follows_redirects=False)
 
     assert "an app on this computer" in page.text
     assert urlsplit(done.location).netloc == "127.0.0.1:49152"
@@ -260,7 +260,7 @@ async def test_a_webhook_is_created_in_the_chosen_channel(world: World) -> None:
 
     first = await browser.open(url)
     page = await browser.submit(first, "Show channels", guild_id=guild.id)
-    done = await browser.submit(page, "Authorize", webhook_channel_id=guild.general, follow=False)
+    done = await browser.submit(page, "Authorize", webhook_channel_id=guild.general, follows_redirects=False)
 
     tokens = (await client.exchange(url_parameters(done.location)["code"])).ok()
     assert tokens["webhook"]["channel_id"] == str(guild.general)

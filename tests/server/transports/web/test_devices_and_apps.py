@@ -20,7 +20,7 @@ async def request_tokens(client: Client, device: Any) -> Any:
 
 
 async def test_a_device_is_authorized_by_its_code(world: World) -> None:
-    client = await create_application(world, public=True, name="Orchard")
+    client = await create_application(world, is_public=True, name="Orchard")
     device = await authorize_device(client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
@@ -36,7 +36,7 @@ async def test_a_device_is_authorized_by_its_code(world: World) -> None:
 
 
 async def test_a_code_in_the_url_needs_confirmation(world: World) -> None:
-    client = await create_application(world, public=True)
+    client = await create_application(world, is_public=True)
     device = await authorize_device(client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
@@ -48,7 +48,7 @@ async def test_a_code_in_the_url_needs_confirmation(world: World) -> None:
 
 
 async def test_a_device_is_denied(world: World) -> None:
-    client = await create_application(world, public=True)
+    client = await create_application(world, is_public=True)
     device = await authorize_device(client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))

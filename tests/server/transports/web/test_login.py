@@ -75,7 +75,7 @@ async def test_the_login_asks_for_the_authenticator_code(world: World) -> None:
     assert "hubbub_session" not in other.cookies
     wrong = await other.submit(code_page, "Log in", code="000000")
     assert wrong.status == 400
-    done = await other.submit(wrong, "Log in", code=authenticator_code(world, 1), follow=False)
+    done = await other.submit(wrong, "Log in", code=authenticator_code(world, 1), follows_redirects=False)
 
     assert done.location == "/settings/apps"
     assert other.cookies["hubbub_session"]
@@ -104,7 +104,7 @@ async def test_the_login_returns_to_the_requested_page(world: World) -> None:
 
     page = await other.open("/settings/apps?from=here")
     assert page.url == "/login?next=/settings/apps%3Ffrom%3Dhere"
-    done = await other.submit(page, "Log in", login="mary", password=PASSWORD, follow=False)
+    done = await other.submit(page, "Log in", login="mary", password=PASSWORD, follows_redirects=False)
 
     assert (done.status, done.location) == (303, "/settings/apps?from=here")
 

@@ -90,7 +90,9 @@ async def test_subscriptions_of_other_users_are_not_visible(world: World) -> Non
     assert "No subscriptions." in (await other.open(SUBSCRIPTIONS_PATH)).text
     assert (await other.open(f"{SUBSCRIPTIONS_PATH}/{subscription_id}/cancel")).status == 404
     browser.jar.clear()
-    assert (await browser.submit(page, "Cancel subscription", follow=False)).location.startswith("/login?next=")
+    assert (await browser.submit(page, "Cancel subscription", follows_redirects=False)).location.startswith(
+        "/login?next="
+    )
     assert await fetch_status(alice) == SubscriptionStatus.ACTIVE
 
 
