@@ -233,6 +233,34 @@ async def test_a_page_in_the_background_shows_desktop_notifications(platform: Ch
         assert len(await window.page.evaluate("window.shown")) == 1
 
 
+RECORD_TONES = """
+window.tones = [];
+const start = AudioScheduledSourceNode.prototype.start;
+AudioScheduledSourceNode.prototype.start = function (...times) {
+  window.tones.push(Math.round(this.frequency.value));
+  return start.apply(this, times);
+};
+"""
+
+
+async def test_a_message_that_notifies_plays_a_sound_until_the_user_turns_it_off(platform: ChatPlatform) -> None:
+    nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
+    guild = await platform.world.guild(nora, omar)
+    news = await create_news_channel(guild)
+
+    async with platform.open_window(nora, general_path(guild), init_script=RECORD_TONES) as window:
+        # Browsers allow sound after the first click.
+        await window.page.locator("textarea.compose").click()
+        await send_text(omar, news, f"<@{nora.id}> look")
+        await window.wait_until("() => window.tones.length === 2")
+        assert await window.page.evaluate("window.tones") == [880, 1175]
+
+        (await nora.patch("/users/@me/settings", json={"notification_sounds": False})).ok()
+        await send_text(omar, news, f"<@{nora.id}> again")
+        await window.wait_until("() => document.title.startsWith('(2)')")
+        assert len(await window.page.evaluate("window.tones")) == 2
+
+
 def add_members(guild: Guild, count: int, call: Call) -> None:
     """Add new users to a guild, without sessions: person0, person1 and so on."""
     for number in range(count):
