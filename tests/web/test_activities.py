@@ -46,7 +46,7 @@ window.addEventListener("message", ({data, origin, source}) => {
   if (data[0] === 0) source.postMessage([1, {cmd: "DISPATCH", evt: "READY", nonce: null, data: {v: 1}}], origin);
 });
 </script>"""
-"""A page that frames an activity, whose URL replaces %s, and responds to its handshake."""
+"""A page that frames an activity and responds to its handshake. %s stands for the URL of the activity."""
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -32,7 +32,7 @@ async def test_a_refused_camera_and_screen_are_explained(call_platform: ChatPlat
         await call_button(nora, "Turn on camera").click()
         await page.get_by_text("The browser does not allow the camera.").wait_for()
         await call_button(nora, "Turn on camera").wait_for()
-        # A user who closes the dialog of the browser knows it; a refusal of the system is explained.
+        # The client shows no error if the user closes the dialog of the browser, but explains a refusal of the system.
         await page.evaluate(f"() => {{ {rejection_script('navigator.mediaDevices.getDisplayMedia')} }}")
         await call_button(nora, "Share screen").click()
         by_system = rejection_script("navigator.mediaDevices.getDisplayMedia", message="Permission denied by system")

@@ -230,7 +230,7 @@ async def test_a_link_opens_the_activity_with_its_parameters(activity: SampleAct
         query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
         assert (query["custom_id"], query["referrer_id"]) == ("round-7", str(app_guild.alice.id))
         assert query["platform"] == "desktop"
-        # It runs in this channel, and ends when the application no longer has activities.
+        # The activity runs in this channel, and ends when the application no longer has activities.
         path = f"/activities/{activity.client.id}/instances/{app_guild.guild.general}"
         [instance] = (await app_guild.bob.get(path)).ok()["instances"]
         assert instance["composite_instance_id"] == query["instance_id"]

@@ -116,7 +116,7 @@ async def test_an_invite_expires_after_six_hours(platform: ChatPlatform) -> None
 
     async with platform.open_window(nora, await dm_path(nora, mary.id)) as window:
         await expect(invite_cards(window).get_by_role("button", name="Join")).to_be_visible()
-        # A minute before the end, because the page's estimate of the server's clock runs on.
+        # Stop a minute before the invite expires, because the page's estimate of the server's clock runs on.
         platform.world.clock.advance(ACTIVITY_INVITE_LIFETIME_MS - 60_000)
         await window.page.reload()
         await expect(invite_cards(window).get_by_role("button", name="Join")).to_be_visible()

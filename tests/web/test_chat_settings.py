@@ -96,7 +96,7 @@ async def test_settings_manage_focus_and_unsaved_changes_on_a_phone(platform: Ch
         await page.keyboard.press("Escape")
         await question.wait_for(state="hidden")
         assert await settings.get_by_label("Name").input_value() == "Harbor"
-        # The list of screens is one step back, and does not keep the changes.
+        # The button “All settings” leads back to the list of screens after the changes are discarded.
         await settings.get_by_role("button", name="All settings").click()
         await question.get_by_role("button", name="Discard").click()
         await settings.get_by_role("navigation").wait_for()
@@ -119,7 +119,7 @@ async def test_pages_of_a_screen_lead_back_to_it_and_then_to_the_list_on_a_phone
         await window.page.get_by_role("button", name="Channels and conversations").click()
         settings = await open_settings(window, "Roles")
         await settings.get_by_role("button", name="Edit Crew").click()
-        # One button leads back; a wide screen has its own in the page.
+        # Only the button to the list of roles leads back; on a wide screen it is a part of the page.
         assert await settings.get_by_role("button", name="All settings").count() == 0
         await settings.get_by_role("button", name="All roles").click()
         await window.wait_until("() => document.activeElement.ariaLabel === 'Edit Crew'")

@@ -17,7 +17,7 @@ Date = class extends RealDate {
   static now() { return RealDate.now() + difference; }
 };
 """
-"""A script that sets the clock of the page to the time of the server in milliseconds, which replaces %d."""
+"""A script that sets the clock of the page. %d stands for the time of the server in milliseconds."""
 
 
 async def test_safety_settings_are_changed_and_another_manager_sees_them(platform: ChatPlatform) -> None:

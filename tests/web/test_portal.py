@@ -83,7 +83,7 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         application_id = await create_app(page, world, "Lighthouse")
         portal_url = f"{world.url}/developers/{application_id}"
 
-        # A bot, whose token is shown once.
+        # Create a bot; its token is shown once.
         await page.goto(f"{portal_url}/bot")
         await click_and_wait(page, "Add a bot")
         first_token = await page.locator("dd .secret").inner_text()

@@ -44,7 +44,7 @@ from tests.contract.tables import resource_modules
 
 WIDE_ID = (1 << 62) + 1
 DEPTH_MAX = 3
-"""Depth from which a sample has only required keys, because some models are recursive."""
+"""Depth at and below which a sample has only required keys, because some models are recursive."""
 
 
 def sample(sample_type: Any, *, include_optional: bool, depth: int = 0) -> Any:

@@ -17,7 +17,7 @@ from tests.contract.tables import operations, resource_modules
 
 WIDE_ID = 1_234_567_890_123_456_789
 DEPTH_MAX = 3
-"""Depth from which a full sample has only required keys, because some models are recursive."""
+"""Depth at and below which a full sample has only required keys, because some models are recursive."""
 
 PATTERN_SAMPLES = ("aaaaaaaa", "usd", "user@example.org")
 """Candidate values for strings with a pattern."""

@@ -124,7 +124,7 @@ async def test_read_states_are_deleted_with_channel_guild_and_account(world: Wor
 
 
 async def fetch_counts(user: Actor) -> dict[int, int]:
-    """Return the mention counts in READY that are not 0, by channel ID, which GET returns too."""
+    """Return the mention counts in READY that are not 0, by channel ID. Assert that GET returns the same counts."""
     session = await user.connect()
     read_state = session.ready["read_state"]
     await session.close()

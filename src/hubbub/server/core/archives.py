@@ -1,7 +1,7 @@
 """Declarations of the tables that an archive of a guild contains.
 
 A slice lists its tables in `archive=` of its `Slice`. `hubbub.server.transfer` writes them to archives and reads them again,
-so a slice needs no code of its own for it (decisions/0129).
+so a slice needs no code of its own for exports and imports (decisions/0129).
 """
 
 from collections.abc import Mapping

@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.5
 """Interval at which a process reads the version, in seconds."""
 STALE_SECONDS: Final = 1.5
-"""Age of the last successful poll, in seconds, from which a process does not use cached rights."""
+"""Maximum age of the last successful poll, in seconds; a process with an older one does not use cached rights."""
 MARGIN_SECONDS: Final = 0.1
 """Additional wait for clocks whose speed differs, in seconds."""
 CONFIRM_SECONDS: Final = 1.0
 """Time in seconds for which a change waits for the confirmation of the bus before it is stored."""
 STORED_CHANGES_MAX: Final = 256
-"""Number of changes in the list; a process that missed more treats this as a gap in the bus."""
+"""Maximum number of changes in the list; a process that missed more treats this as a gap in the bus."""
 
 GUILD_GAP: Final = "_GUILD_GAP"
 """Internal event: rights in a guild changed and its event is missing, so that its sessions must start again."""

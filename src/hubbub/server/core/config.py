@@ -153,7 +153,9 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_concurrency: Annotated[int, Meta(ge=1)] = 1
     """The maximum number of Identifies of a bot per five seconds."""
     large_bot_guilds: Count = 150_000
-    """Guild count from which a bot is large: more session starts, and a fixed divisor of its shards; 0 turns it off."""
+    """The minimum number of guilds of a large bot; 0 means that no bot is large.
+
+    A large bot may start more sessions, and its shard count has a fixed divisor."""
     large_bot_concurrency: Annotated[int, Meta(ge=1)] = 16
     """`max_concurrency` of a large bot, and the divisor of its shard count."""
     commands_max: Annotated[int, Meta(ge=1)] = gateway.CLIENT_FRAMES_MAX

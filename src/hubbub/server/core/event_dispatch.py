@@ -13,9 +13,9 @@ NODES_SUBJECT: Final = "nodes"
 BROADCAST_SUBJECT: Final = "broadcast"
 """The bus subject for events to many users. Every node with sessions subscribes and picks the users connected to it."""
 BROADCAST_USERS_MIN: Final = 17
-"""Number of users from which an event is published on the shared subject instead of one subject per user.
+"""Minimum number of users for which an event is published on the shared subject instead of one subject per user.
 
-Below it, nodes that none of the users is connected to receive nothing."""
+An event for fewer users is not sent to nodes without a session of these users."""
 
 
 class GameFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,7 +57,7 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
     voice_session_id: str = ""
     """ID, as voice states show it, of the only session of the members `users` that receives the event; empty for all."""
     without_view_channel_id: int | None = None
-    """ID of a channel in which a member must not have VIEW_CHANNEL: to such members, a user who moves there leaves voice."""
+    """ID of a channel that recipients cannot view, such as the one that a user moved to: for them, the user has left voice."""
     excluded_user_id: int | None = None
     """ID of a user who never receives the event, for example their own presence."""
     intent_exempt_user_id: int | None = None

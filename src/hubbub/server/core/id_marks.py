@@ -21,7 +21,7 @@ STEP_MS: Final = 5_000
 CHECK_SECONDS: Final = 0.5
 """Interval at which the mark is compared with the clock and the newest ID, in seconds."""
 WARNING_MS: Final = 60_000
-"""Difference between the mark and the clock, in milliseconds, from which a start logs a warning."""
+"""Minimum difference between the mark and the clock, in milliseconds, for which a start logs a warning."""
 
 _PREFIX: Final = "id_mark."
 

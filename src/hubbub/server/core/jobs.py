@@ -39,7 +39,7 @@ BACKOFF_MS: Final = 1_000
 BACKOFF_MAX_MS: Final = 10 * 60_000
 """Maximum delay in milliseconds before a retry."""
 RETRY_PERIOD_MS: Final = 24 * 3_600_000
-"""Time in milliseconds after the first attempt from which a job that fails again is marked as failed."""
+"""Time in milliseconds since the first attempt after which a job that fails again is marked as failed."""
 STORE_RETRY_MS: Final = 1_000
 """Delay in milliseconds before the worker retries after the store was unavailable."""
 

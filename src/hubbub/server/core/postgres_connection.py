@@ -44,9 +44,9 @@ COMMIT: Final = find_statement("COMMIT")
 ROLLBACK: Final = find_statement("ROLLBACK")
 SELECT_TRANSACTION_ID: Final = find_statement("SELECT pg_current_xact_id()::text")
 LOCK_TIMEOUT_MS: Final = 500
-"""Time in milliseconds for which a statement waits for a lock; then the unit of work is repeated like after a conflict.
+"""Time in milliseconds for which a statement waits for a lock; then the unit of work is repeated as after a conflict.
 
-Less than the deadlock timeout of PostgreSQL, whose default is one second, so that no deadlock lasts longer."""
+It is less than the deadlock timeout of PostgreSQL, whose default is one second, so that no deadlock lasts longer."""
 _SESSION: Final = f"SET lock_timeout = {LOCK_TIMEOUT_MS}"
 _READ_SESSION: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 """Makes all transactions of a connection reads, so that a read needs no BEGIN: it ends at the synchronization point."""

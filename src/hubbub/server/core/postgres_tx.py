@@ -11,8 +11,8 @@ from hubbub.server.core.store import Snapshot, Tx
 def sort_by_key(sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
     """Return the rows of parameters of a statement in the order in which it must lock rows of the table.
 
-    The key of UPDATE and DELETE are the parameters of WHERE, that of INSERT with ON CONFLICT are all parameters, which
-    start with the primary key. Other statements lock no existing rows, so their order stays unchanged."""
+    UPDATE and DELETE are ordered by the parameters of WHERE, and INSERT with ON CONFLICT by all parameters, which start
+    with the primary key. Other statements lock no existing rows, so their order stays unchanged."""
     _, has_condition, condition = sql.rpartition(" WHERE ")
     if sql.startswith(("UPDATE ", "DELETE ")) and has_condition:
         start = -condition.count("?") or None

@@ -85,7 +85,7 @@ class Presences:
         return self._by_user.get(user_id)
 
     def __iter__(self) -> Iterator[Presence]:
-        # A copy, because reads run on other threads than updates.
+        # Iterate over a copy, because reads run on other threads than updates.
         return iter(list(self._by_user.values()))
 
     def __len__(self) -> int:

@@ -35,7 +35,7 @@ def transform(tag: str, text: str) -> str:
     """Return the text of a pseudo-locale for an English text."""
     parts = _KEPT.split(text)
     if tag == RIGHT_TO_LEFT:
-        # The first mark makes the text one from right to left; each word is between the marks of an override.
+        # The first mark sets the direction of the text to right to left; each word is between the marks of an override.
         words = (
             re.sub(r"\S+", "\u202e\\g<0>\u202c", part) if index % 2 == 0 else part for index, part in enumerate(parts)
         )

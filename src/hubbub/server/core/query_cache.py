@@ -47,7 +47,7 @@ class QueryCache:
         """Return the rows of a query, or None if they are not cached."""
         results = self._results_by_query.get(query)
         rows = None if results is None else results.get(parameters)
-        # A copy, because the caller may change the list.
+        # Return a copy, because the caller may change the list.
         return None if rows is None else rows.copy()
 
     def add(self, query: CachedQuery, parameters: tuple[Any, ...], rows: Rows) -> None:

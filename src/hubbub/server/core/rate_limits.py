@@ -231,9 +231,9 @@ class RateLimits:
         self.approval_mode = RateLimitMode(approval_mode)
         """Enforcement of the limits of applications without approval."""
         self.global_calls = global_calls
-        """Requests per second and caller; 0 turns the global limit off."""
+        """Maximum number of requests per second and caller; 0 turns the global limit off."""
         self.invalid_calls = invalid_calls
-        """Invalid requests per window before an IP address is blocked; 0 turns blocking off.
+        """Maximum number of invalid requests per window before an IP address is blocked; 0 turns blocking off.
 
         The public platform uses 10,000."""
         self.invalid_window_ms = invalid_window_ms

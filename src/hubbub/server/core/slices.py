@@ -1,5 +1,7 @@
-"""The declaration of a resource slice, which the App reads: handlers, jobs, signal listeners, permission checks, CDN assets,
-and the parts of READY and GUILD_CREATE that it adds."""
+"""The declaration of a resource slice, which the App reads.
+
+A slice declares its handlers, jobs, signal listeners, permission checks, CDN assets and archive tables, and its parts of READY
+and GUILD_CREATE."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -92,7 +94,7 @@ class Slice:
     listeners: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
     """Signal listeners by signal type, run in the transaction of the `call.notify` of a lower tier."""
     guards: Mapping[str, Guard] = field(default_factory=dict)
-    """Checks of the permissions that operations need, by path parameter; the first that a handler takes is used."""
+    """Checks of the permissions that operations need, by path parameter; the first whose parameter the handler takes is used."""
     ready: ReadyPart | None = None
     """Function that returns the fields that the slice adds to READY; None if it adds none."""
     guild: GuildPart | None = None

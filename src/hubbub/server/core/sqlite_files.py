@@ -26,7 +26,7 @@ CACHE_BYTES: Final = 64 * 1024 * 1024
 MMAP_BYTES: Final = 1024**3
 """Number of bytes of the database file that are mapped into memory."""
 CHECKPOINT_PAGES: Final = 4000
-"""Number of pages in the write-ahead log from which a commit copies them to the database file."""
+"""Number of pages in the write-ahead log at which a commit copies them to the database file."""
 WAL_BYTES: Final = 64 * 1024**2
 """Size in bytes to which the file of the write-ahead log is truncated."""
 

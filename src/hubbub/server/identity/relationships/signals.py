@@ -6,7 +6,7 @@ from hubbub.protocol.ids import UserId
 
 
 class UserBlocked(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when a user blocks another user."""
+    """A user blocked another user."""
 
     user_id: UserId
     """ID of the user who blocks."""

@@ -7,7 +7,7 @@ from hubbub.server.identity.users.store import UserRow
 
 
 class UserChanged(msgspec.Struct, frozen=True):
-    """Raised after a user's profile or displayed guild tag changed. Listeners publish the change to other users."""
+    """A user's profile or displayed guild tag changed. Listeners publish the change to other users."""
 
     row: UserRow
     is_tag_only: bool = False
@@ -15,6 +15,6 @@ class UserChanged(msgspec.Struct, frozen=True):
 
 
 class UserDeleted(msgspec.Struct, frozen=True):
-    """Raised when an account is deleted; listeners delete its data. Messages that other users sent to it are kept."""
+    """An account is being deleted. Listeners delete its data. Messages that other users sent to it are kept."""
 
     user_id: UserId

@@ -16,7 +16,7 @@ from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
 
 BOT_GUILDS_MAX: Final = 10
-"""A bot in this many guilds cannot create another one, until bots lose this ability (spec/dated-changes.md#2.3)."""
+"""Number of guilds of a bot at which it cannot create another one, until bots lose this ability (spec/dated-changes.md#2.3)."""
 
 _FEATURE_PERMISSIONS: Final[dict[str, int]] = {
     GuildFeature.COMMUNITY: Permissions.ADMINISTRATOR,

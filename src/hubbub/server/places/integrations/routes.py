@@ -82,7 +82,7 @@ def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: Inte
 def create_guild_integration(call: Call, guild_id: GuildId, body: wire.CreateIntegration) -> None:
     """Create a guild integration.
 
-    Always fails with UNKNOWN_INTEGRATION: subscription integrations with external accounts are not supported."""
+    The request always fails with UNKNOWN_INTEGRATION: subscription integrations with external accounts are not supported."""
     raise errors.UNKNOWN_INTEGRATION()
 
 
@@ -92,7 +92,7 @@ def update_guild_integration(
 ) -> None:
     """Update a guild integration.
 
-    Always fails: integrations are applications, which have no subscribers to configure."""
+    The request always fails: integrations are applications, which have no subscribers to configure."""
     _raise_unsupported(call, guild_id, integration_id)
 
 
@@ -100,7 +100,7 @@ def update_guild_integration(
 def sync_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
     """Sync a guild integration.
 
-    Always fails: integrations are applications, which have no subscribers to sync."""
+    The request always fails: integrations are applications, which have no subscribers to sync."""
     _raise_unsupported(call, guild_id, integration_id)
 
 

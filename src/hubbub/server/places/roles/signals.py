@@ -6,7 +6,7 @@ from hubbub.protocol.ids import GuildId, RoleId
 
 
 class RoleDeleted(msgspec.Struct, frozen=True):
-    """Raised after a role was deleted; listeners delete what refers to it, for example permission overwrites."""
+    """A role was deleted. Listeners delete the data that refers to it, for example permission overwrites."""
 
     guild_id: GuildId
     role_id: RoleId

@@ -7,14 +7,14 @@ from hubbub.server.places.voice_states.store import CallStateRow
 
 
 class VoiceChannelChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised after a member joined or left a voice channel, or a voice state in it changed in any other way."""
+    """A member joined or left a voice channel, or a voice state in it changed in any other way."""
 
     guild_id: GuildId
     channel_id: ChannelId
 
 
 class SpeakerAdded(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when a member joins a channel as a speaker, or becomes a speaker there."""
+    """A member joined a channel as a speaker, or became a speaker there."""
 
     guild_id: GuildId
     channel_id: ChannelId
@@ -22,7 +22,7 @@ class SpeakerAdded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when a session ends and the user's voice connections were recently rejected, so that joins may be pending."""
+    """A session ended after voice connections of its user were rejected. Listeners cancel joins that are pending."""
 
     user_id: UserId
     server_ids: tuple[int, ...]
@@ -30,7 +30,7 @@ class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParticipantMustLeave(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when a user must leave the call of a lobby or a private channel.
+    """A user must leave the call of a lobby or a private channel.
 
     The user's session ended, the voice server lost or rejected the connection, or the user joined another channel."""
 
@@ -38,6 +38,6 @@ class ParticipantMustLeave(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParticipantDisplaced(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised for each participant of a call whose voice server was lost or shuts down: they need another server."""
+    """A participant needs another voice server, because that of the call was lost or shuts down."""
 
     row: CallStateRow

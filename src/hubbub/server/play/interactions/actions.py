@@ -22,7 +22,7 @@ INVALID_RESPONSE: Final = 1
 TIMED_OUT: Final = 2
 """Reason code of INTERACTION_FAILURE: the application did not respond in time."""
 
-# Longer than one interval, because IDs may run slightly ahead of the clock that scheduled the job.
+# The range is longer than one interval, because IDs may run slightly ahead of the clock that scheduled the job.
 _FAILED_RANGE_MS: Final = 4 * timeouts.GRANULARITY_MS
 """Length in milliseconds of the range of creation times whose interactions one timeout job fails."""
 

@@ -64,7 +64,7 @@ def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.
     delivery = InteractionDelivery(
         interaction_id=InteractionId(row.id), token=token, body=codec.encode(payload).decode()
     )
-    # A key per interaction, so that deliveries to one application do not wait for each other.
+    # Use a key per interaction, so that deliveries to one application do not wait for each other.
     call.tx.enqueue(DELIVER_JOB, delivery, key=f"{DELIVER_JOB}/{row.application_id}/{row.id}")
 
 

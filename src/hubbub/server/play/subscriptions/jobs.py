@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 RETRY_MS: Final = 24 * 3_600_000
 """Delay after a declined payment, in milliseconds. A charge with an unknown outcome is retried sooner."""
 GRACE_MS: Final = 3 * RETRY_MS
-"""Time in milliseconds after the first payment attempt, after which an unpaid subscription ends."""
+"""Time in milliseconds from the first payment attempt to the end of an unpaid subscription."""
 
 
 async def renew(operation: AsyncOperation, job: Job) -> None:

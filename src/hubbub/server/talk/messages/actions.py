@@ -35,7 +35,7 @@ from hubbub.server.talk.messages.signals import (
 )
 
 DELETION_ENTRY_WINDOW_MS: Final = 5 * 60_000
-"""Deletions of one author's messages in one channel within this time share an audit log entry (spec/http.md#3.4)."""
+"""Time in milliseconds in which deletions of an author's messages in a channel share an audit log entry (spec/http.md#3.4)."""
 EPHEMERAL_LIFETIME_MS: Final = 15 * 60_000
 """Lifetime of an ephemeral message in milliseconds: as long as its app can edit it (decisions/0030)."""
 BULK_EVENT_IDS_MAX: Final = 100

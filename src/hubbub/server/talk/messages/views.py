@@ -100,7 +100,7 @@ def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Me
 def can_read_all(actor: Actor | None, guild_id: int | None) -> bool:
     """Return whether a caller may read all content.
 
-    True for users, for bots with the message content intent or in private channels, and for jobs (`actor` is None)."""
+    Users and jobs (`actor` is None) may, and bots with the message content intent or in private channels."""
     return (
         actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & CONTENT_INTENT_FLAGS)
     )

@@ -26,7 +26,7 @@ def find_or_create_key(call: Call) -> bytes:
 
 
 def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscription:
-    """Store a subscription of the caller's login session; the oldest ones above the limit are deleted."""
+    """Store a subscription of the caller's login session, and delete the oldest ones if there are too many."""
     form = FormErrors()
     _check_endpoint(form, body.endpoint, allow_private=call.config.allow_private_targets)
     if not encryption.is_public_key(body.keys.p256dh):

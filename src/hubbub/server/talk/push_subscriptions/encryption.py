@@ -16,7 +16,7 @@ AUTHORIZATION_SECONDS: Final = 12 * 3600
 """Lifetime of an authorization in seconds; push services accept at most 24 hours."""
 AUTH_SECRET_BYTES: Final = 16
 PADDING_BYTES: Final = 1024
-"""Notifications are padded to a multiple of this size, so that push services cannot infer the length of the text."""
+"""Size in bytes to a multiple of which notifications are padded, so that push services cannot infer the length of the text."""
 _CURVE: Final = ec.SECP256R1()
 _KEY_BYTES: Final = 32
 

@@ -33,7 +33,7 @@ SEND_JOB: Final = "push_subscriptions.send"
 TIME_TO_LIVE_SECONDS: Final = 24 * 3600
 """Time in seconds for which a push service keeps a notification for a browser that is offline."""
 RETRY_PERIOD_MS: Final = 3_600_000
-"""Age of a message in milliseconds from which the server no longer sends a notification about it."""
+"""Maximum age of a message in milliseconds; the server sends no notification about an older one."""
 RETRY_DELAY_MS: Final = 2_000
 """Delay in milliseconds before the first retry; it doubles with each attempt, up to `RETRY_DELAY_MAX_MS`."""
 RETRY_DELAY_MAX_MS: Final = 10 * 60_000

@@ -40,7 +40,7 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     searchable_channels: dict[int, int]
     """The caller's permissions in each channel that the search covers, by channel ID."""
     excluded_channel_ids: frozenset[int]
-    """IDs of the other channels of the guild that can contain messages, and of age-restricted channels if not requested."""
+    """IDs of the other channels of the guild that can contain messages, with age-restricted channels that were not requested."""
     private_thread_ids: frozenset[int]
     """IDs of the private threads that the caller is a member of."""
 
@@ -60,7 +60,7 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     def to_marks(self) -> ScopeMarks:
         """Return the marks that restrict a query to the scope.
 
-        If fewer channels are readable than excluded, `required_groups` has the marks of the readable channels; otherwise
+        If fewer channels are searchable than excluded, `required_groups` has the marks of the searchable channels; otherwise
         `excluded` has the marks of the excluded channels."""
         required_groups: tuple[tuple[str, ...], ...] = ()
         excluded: tuple[str, ...] = ()

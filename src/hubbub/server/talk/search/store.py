@@ -357,10 +357,10 @@ def _to_tsquery(query: Query) -> str:
 
 
 def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
-    """Return the SQL equivalent of `tokens.is_near` for the message `candidates.id` on PostgreSQL.
+    """Return the SQL equivalent of `tokens.is_near` for the message `candidates.id` on PostgreSQL, and its parameters.
 
     The SQL uses the window of `window_size`, in one pass from the last word backward, so the cost is linear in the
-    length of the message. Also returns the parameters of the SQL."""
+    length of the message."""
     position_queries, phrase_texts = [], []
     for number, phrase in enumerate(query.phrases):
         if len(phrase) == 1:

@@ -242,7 +242,7 @@ def _build_audited_thread(row: ChannelRow) -> AuditedThread:
 def compute_archive_due_ms(row: ChannelRow) -> int | None:
     """Return the time in Unix milliseconds at which an inactive thread is archived (spec/http.md#3.3).
 
-    None for archived threads and pinned posts."""
+    The result is None for archived threads and pinned posts."""
     if row.archived or row.flags & ChannelFlags.PINNED:
         return None
     last_active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)

@@ -26,7 +26,7 @@ from hubbub.server.talk.threads import actions, ports, rules, views
 def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) -> wire.AnyChannel:
     """Update a channel.
 
-    Works for guild channels, threads and group channels; the allowed fields depend on the type."""
+    The channel is a guild channel, a thread or a group channel; the allowed fields depend on its type."""
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         return _update_group(call, channel_access, body)

@@ -35,7 +35,7 @@ VOICE_CHANNEL_EVENTS: Final = {
     "guild_scheduled_events": ("GUILD_SCHEDULED_EVENT_CREATE", Intents.GUILD_SCHEDULED_EVENTS),
     "activity_instances": ("EMBEDDED_ACTIVITY_UPDATE_V2", Intents.GUILD_EMBEDDED_ACTIVITIES),
 }
-"""State sent when a voice channel becomes visible: keys of GUILD_CREATE to the event that contains it and its intent."""
+"""Events with the state that is sent when a voice channel becomes visible, and their intents, by key of GUILD_CREATE."""
 VOICE_CHANNEL_SLICES: Final = frozenset({"voice_states", "stage_instances", "scheduled_events", "activity_instances"})
 """Names of the slices that provide the keys of `VOICE_CHANNEL_EVENTS`."""
 

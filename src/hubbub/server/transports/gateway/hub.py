@@ -96,7 +96,7 @@ class GuildHub:
         self._timeout_end_ms = 0
         """End of the earliest member timeout as Unix milliseconds, or 0."""
         self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
-        """(channel, permission, intents) to the recipients with message content and those without it."""
+        """Recipients with message content and those without it, by channel ID, permission and intents."""
         self._arriving_seats: list[Seat] = []
         self._load_task: asyncio.Task[None] | None = None
         self._recent_seats: dict[GatewaySession, Seat] = {}
@@ -484,7 +484,7 @@ class GuildHub:
     def _intent_exempt_sessions(
         self, member: SeatedMember | None, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]
     ) -> list[GatewaySession]:
-        """Return the sessions of a member who needs no intent that are not among the recipients yet."""
+        """Return the sessions of a member who needs no intent, without those that are already recipients."""
         if member is None or member.state is None:
             return []
         return [

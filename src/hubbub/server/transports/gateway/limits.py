@@ -56,9 +56,9 @@ class SessionStarts:
         self._rate_limits = rate_limits
         self._clock = clock
         self._days: ExpiringMap[int, tuple[int, int]] = ExpiringMap()
-        """Bot ID to the start of its 24-hour window as Unix milliseconds and the number of session starts since."""
+        """Start of the 24-hour window as Unix milliseconds and number of session starts since, by bot ID."""
         self._windows: ExpiringMap[tuple[int, int], float] = ExpiringMap()
-        """(bot ID, rate limit key) to the last session start, in seconds of the event loop's clock."""
+        """Time of the last session start in seconds of the event loop's clock, by bot ID and rate limit key."""
 
     def take(self, user_id: int, shard_index: int, now: float, guild_count: int = 0) -> bool:
         """Count a session start of a bot in a shard; return False if a limit rejects it. Only accepted starts are counted.
@@ -108,7 +108,7 @@ class MemberRequests:
         self._rate_limits = rate_limits
         self._clock = clock
         self._last_requests: ExpiringMap[tuple[int, int], int] = ExpiringMap()
-        """(bot ID, guild ID) to the last accepted request, as Unix milliseconds."""
+        """Time of the last accepted request as Unix milliseconds, by bot ID and guild ID."""
 
     def compute_wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
         """Return the milliseconds that the bot must wait before it may request all members, and whether to reject the request.

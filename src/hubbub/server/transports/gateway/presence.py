@@ -105,7 +105,7 @@ class PresenceFeed:
         """Function called with the sessions of a node that stopped responding."""
         self.node = secrets.token_hex(8)
         self._last_message_at: dict[str, float] = {}
-        """Node to the time of its last message, in seconds of the event loop's clock."""
+        """Time of the last message of each node in seconds of the event loop's clock, by node."""
         self._changes: deque[_Change] = deque()
         self._merge_at = MERGE_THRESHOLD
         """Number of pending changes above which they are merged next."""

@@ -129,7 +129,7 @@ class GatewaySession:
         self.resuming_connection: GatewayConnection | None = None
         """The connection on which missed events are being replayed, or None."""
         self.seats: dict[int, Seat] = {}
-        """Guild ID to the session's seat in that guild."""
+        """Seats of the session, by guild ID."""
         self.early_events: list[Dispatch] | None = []
         """Events for the user received before READY was sent; None afterwards."""
         self.snapshot: Snapshot | None = None
@@ -211,7 +211,7 @@ class Seat:
         self.backlog: list[Dispatch] | None = []
         """Events received before GUILD_CREATE was sent; None afterwards."""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Resolved when GUILD_CREATE and the buffered events are sent, or the session is removed."""
+        """Future that is resolved when GUILD_CREATE and the buffered events are sent, or the session is removed."""
         self.opened_at = 0.0
         """Time at which GUILD_CREATE was sent, in seconds of the event loop's clock."""
         self.snapshot: Snapshot | None = None

@@ -40,7 +40,7 @@ CONCURRENT_GUILD_READS_MAX: Final = 16
 REPLAY_BATCH_SIZE: Final = 200
 """Number of events that are replayed before the client's write buffer is checked."""
 SESSIONS_PER_USER_MAX: Final = 50
-"""Concurrent sessions of a user on a node; does not apply to bots (spec/gateway.md#3, 4015)."""
+"""Maximum number of concurrent sessions of a user on a node; does not apply to bots (spec/gateway.md#3, 4015)."""
 ORPHAN_CHECK_SECONDS: Final = 300.0
 """Interval in seconds between searches for stored sessions that no node has."""
 ORPHAN_AGE_MS: Final = 120_000

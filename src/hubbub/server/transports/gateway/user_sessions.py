@@ -54,7 +54,7 @@ class DispatchBatch:
 
     def __init__(self) -> None:
         self.packets: dict[int, tuple[Packet, list[GatewaySession]]] = {}
-        """`id()` of the body to the packet and its recipients; a dispatch may have several bodies."""
+        """Packets with their recipients, by `id()` of the body; a dispatch may have several bodies."""
         self.oauth2_recipients: dict[RecipientClass, list[GatewaySession] | None] = {}
         """The recipient list for each class of OAuth2 sessions, or None if the class does not receive the event."""
 

@@ -138,7 +138,7 @@ class ServerRunner(web.AppRunner):
     """Serves an application with the connection handler of this module.
 
     `policy` rejects requests for unknown hosts or from foreign origins; it does not apply to the hosts of
-    `host_handler`, whose requests go to it. Paths below `prefix` go to `handler` without the application's
+    `host_handler`, which handles the requests for them. Paths below `prefix` go to `handler` without the application's
     router, and all other requests go to the application.
     """
 

@@ -19,7 +19,7 @@ DEFAULT_VERSION: Final = 10
 VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
 """API versions by URL segment (spec/http.md#1.1).
 
-Versions 6 to 8 are deprecated, and 6 and 7 differ in permissions. Others fail with INVALID_API_VERSION.
+Versions 6 to 8 are deprecated, and 6 and 7 differ in permissions. Other versions fail with INVALID_API_VERSION.
 """
 
 KNOWN_METHODS: Final = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))

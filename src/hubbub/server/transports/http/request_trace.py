@@ -57,7 +57,7 @@ def open_body(traffic: Traffic, state: RequestState, timeout_seconds: float) -> 
 
 
 def attribute_events(traffic: Traffic, request_id: str, make_call: Callable[[Tx], Call]) -> Callable[[Tx], Call]:
-    """Return `make_call` with the addition that the events of its transactions name this request as their cause."""
+    """Return a `make_call` whose transactions emit events that name this request as their cause."""
     if not traffic.is_enabled:
         return make_call
 

@@ -232,7 +232,7 @@ class HttpServer:
                     "user_id": None if state.actor is None else state.actor.user_id,
                 },
             )
-        # The platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
+        # Use the platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
         headers["Date"] = responses.http_date(self._clock.now_ms() // 1000)
         return responses.respond(request, encoded, headers, closes_connection=self._request_finished is not None)
 

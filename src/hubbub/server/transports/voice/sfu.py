@@ -175,7 +175,7 @@ class Forwarder:
         self._socket = sock
         self._packet_counter = metrics.voice_packets
         self._peers: dict[int, Peer] = {}
-        """SSRC to its peer; each peer has three SSRCs."""
+        """Peers by SSRC; each peer has three SSRCs."""
         self._bye_timers: set[asyncio.TimerHandle] = set()
         self._browsers = Browsers(self._send, (public_ip, sock.getsockname()[1]))
 

@@ -26,7 +26,7 @@ _DOT_RADIUS: Final = 1.9
 
 
 class _Canvas:
-    """A square image with the coordinates of the logo; `scale` is the part of its width that the logo has."""
+    """A square image with the coordinates of the logo; `scale` is the fraction of its width that the logo occupies."""
 
     def __init__(self, size: int, scale: float) -> None:
         self.pixels = size * SAMPLES
@@ -53,7 +53,7 @@ class _Canvas:
 
 @cache
 def draw_icon(size: int, *, is_maskable: bool) -> bytes:
-    """Return a PNG of the logo; a maskable icon has a background, and room that a device may cut off."""
+    """Return a PNG of the logo; a maskable icon has a background, and a margin that a device may cut off."""
     canvas = _Canvas(size, 0.7 if is_maskable else 1)
     image = Image.new("RGBA", (canvas.pixels, canvas.pixels), PAPER if is_maskable else (0, 0, 0, 0))
     image.paste(AMBER, mask=canvas.bubble(*_BACK))

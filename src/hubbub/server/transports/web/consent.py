@@ -223,7 +223,7 @@ def _redirect_label(redirect_uri: str | None) -> str | None:
 def _return_to_application(request: PageRequest, url: str, preview: AuthorizationPreview) -> web.Response:
     """Return the decision to the application, or the user to `next_path`.
 
-    303, so that browsers do not resend the form (RFC 9700 4.12).
+    The status is 303, so that browsers do not resend the form (RFC 9700 4.12).
     """
     if request.next_path:
         return request.redirect(request.next_path)

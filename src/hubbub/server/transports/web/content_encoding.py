@@ -8,7 +8,7 @@ from hubbub.server.transports.zstd import zstd
 ZSTD_LEVEL: Final = 19
 """Level for files that are compressed once. Higher levels need more memory in the browser."""
 LARGE_FILE_BYTES: Final = 256 * 1024
-"""Size in bytes from which a file is compressed with `LARGE_FILE_ZSTD_LEVEL`, because its first request waits for it."""
+"""Minimum size in bytes of a file that is compressed with `LARGE_FILE_ZSTD_LEVEL`, because its first request waits for it."""
 LARGE_FILE_ZSTD_LEVEL: Final = 9
 
 

@@ -124,7 +124,7 @@ class FormProblems:
         return result
 
     def generalize_unknown(self, field_names: Sequence[str]) -> "FormProblems":
-        """Return a copy where messages of fields that the form does not have become general, so that all are shown."""
+        """Return a copy in which messages of fields that the form lacks are general, so that all messages are shown."""
         result = FormProblems()
         result.general = list(self.general)
         for name, messages in self.by_field.items():

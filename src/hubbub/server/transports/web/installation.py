@@ -72,7 +72,7 @@ class InstallationFiles:
 
 
 def build_manifest() -> dict[str, Any]:
-    """Return the web app manifest. Its scope has the login and settings pages too, which stay in the window of the app."""
+    """Return the web app manifest. Its scope includes the login and settings pages, so that they stay in the window of the app."""
     return {
         "id": SCOPE,
         "name": "Hubbub",

@@ -81,7 +81,7 @@ def client_policy(config: Config) -> str:
     socket = config.web_url.replace("http", "ws", 1)
     sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
     sockets.append(f"wss://{urlsplit(config.web_url).hostname}:*")
-    # The agent on the user's machine, which starts games (decisions/0118).
+    # Allow the agent on the user's machine, which starts games (decisions/0118).
     sockets.extend(f"ws://127.0.0.1:{port}" for port in rpc.WEBSOCKET_PORTS)
     if config.voice.endpoint is not None:
         sockets.append(f"wss://{config.voice.endpoint}")

@@ -78,7 +78,7 @@ def extra(row: MessageRow) -> Extra:
 def invoker_id(row: MessageRow) -> int | None:
     """Return the ID of the user who ran the command that a message responds to.
 
-    None if the message does not show the legacy `interaction` field."""
+    The result is None if the message does not show the legacy `interaction` field."""
     stored_interaction = interaction(row)
     return None if stored_interaction is None or stored_interaction.name is None else stored_interaction.user_id
 

@@ -27,7 +27,7 @@ FROM_COMMIT: Final = 3
 _MESSAGE_WRAPPER = b"\x00\x01\x00\x05"
 """The first bytes of an MLSMessage with a key package: version and wire format."""
 _VEC_BYTES_MAX = 1 << 30
-"""The size in bytes from which a vector cannot be encoded."""
+"""Upper bound of the size of a vector, in bytes; a vector of this size cannot be encoded either."""
 
 
 class Malformed(ValueError):

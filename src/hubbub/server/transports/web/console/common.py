@@ -103,7 +103,7 @@ ConsolePage = Callable[[PageRequest, Operator], Awaitable[web.Response]]
 def console_page(method: str, path: str) -> Callable[[ConsolePage], Callable[[PageRequest], Awaitable[web.Response]]]:
     """Register `async def (request, operator) -> web.Response` as a page of the console; `path` is below `/admin`.
 
-    Users who are not operators see an error page, and operators without two-factor authentication how to enable it."""
+    Users who are not operators see an error page, and operators without two-factor authentication see how to enable it."""
 
     def register(function: ConsolePage) -> Callable[[PageRequest], Awaitable[web.Response]]:
         @functools.wraps(function)
