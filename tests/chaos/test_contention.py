@@ -45,7 +45,7 @@ async def watch_bystander(bystander: ApiUser, channel_id: str, servers: list[Ser
 WriteRequest = Callable[[ApiUser, int], Awaitable[ApiResponse]]
 """A request of a user; the number distinguishes the requests."""
 Preparation = Callable[[ApiUser, str, str, list[ApiUser]], Awaitable[WriteRequest]]
-"""Creates the objects that requests change, from owner, guild ID, channel ID and members, and returns the request."""
+"""Function that creates the objects that requests change, from owner, guild ID, channel ID and members, and returns the request."""
 
 
 async def prepare_channel_reorders(

@@ -111,7 +111,7 @@ def test_out_of_range_values_are_reported(changes: dict[str, Any], problem: str)
 
 
 @pytest.mark.parametrize(
-    ("change", "joinable"),
+    ("change", "expected"),
     [
         ({}, True),
         ({"party": None}, False),
@@ -121,12 +121,12 @@ def test_out_of_range_values_are_reported(changes: dict[str, Any], problem: str)
         ({"party": sdk.ActivityParty(id="open", current_size=4, max_size=0)}, True),
     ],
 )
-def test_an_activity_is_joinable_with_room_and_a_secret(change: dict[str, Any], joinable: bool) -> None:
+def test_an_activity_is_joinable_with_room_and_a_secret(change: dict[str, Any], expected: bool) -> None:
     activity = full_activity()
     for name, value in change.items():
         setattr(activity, name, value)
 
-    assert activity.joinable is joinable
+    assert activity.joinable is expected
 
 
 # Objects
@@ -275,10 +275,10 @@ def test_a_compat_client_returns_compat_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "supported"), [("1.10", True), ("1.6.14448", True), ("1.5", False), ("1.11", False)]
+    ("version", "expected"), [("1.10", True), ("1.6.14448", True), ("1.5", False), ("1.11", False)]
 )
-def test_the_five_newest_minors_are_supported(version: str, supported: bool) -> None:
-    assert sdk.is_supported(version, NOW_MS) is supported
+def test_the_five_newest_minors_are_supported(version: str, expected: bool) -> None:
+    assert sdk.is_supported(version, NOW_MS) is expected
 
 
 def test_the_version_matches_the_supported_release() -> None:

@@ -51,7 +51,7 @@ async def main():
             body = {"content": "PREFIX" + data["content"], "message_reference": {"message_id": data["id"]}}
             async with http.post(url, json=body) as response:
                 sent = await response.json()
-            if EXTRA:
+            if ADDS_REACTION:
                 async with http.put(f"{url}/{sent['id']}/reactions/x/@me"):
                     pass
 
@@ -59,10 +59,10 @@ asyncio.run(main())
 """
 
 
-def write_program(folder: Path, prefix: str = "echo: ", *, extra: bool = False) -> str:
-    """Write a bot that echoes messages; return the command that starts it."""
+def write_program(folder: Path, prefix: str = "echo: ", *, adds_reaction: bool = False) -> str:
+    """Write a bot that echoes messages and, with `adds_reaction`, reacts to its own; return the command that starts it."""
     path = folder / f"program_{len(list(folder.iterdir()))}.py"
-    path.write_text(ECHO_BOT_PROGRAM.replace("PREFIX", prefix).replace("EXTRA", str(extra)))
+    path.write_text(ECHO_BOT_PROGRAM.replace("PREFIX", prefix).replace("ADDS_REACTION", str(adds_reaction)))
     return f"{sys.executable} {path}"
 
 
@@ -157,7 +157,7 @@ async def test_the_same_program_has_no_differences(
 async def test_a_changed_program_is_reported(
     recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = write_program(tmp_path, "ECHO: ", extra=True)
+    program = write_program(tmp_path, "ECHO: ", adds_reaction=True)
 
     assert await run_replay(recording, "--port", "0", "--program", program, "--wait", "20") == 1
 

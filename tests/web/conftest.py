@@ -31,7 +31,7 @@ PHONE_WIDTH, DESKTOP_WIDTH = 360, 1280
 FOLDER = Path(__file__).parent
 
 OpenPage = Callable[..., AbstractAsyncContextManager[Any]]
-"""Opens a page: `async with open_page(width=360, has_script=False) as page`. Its context is closed on exit."""
+"""Function that opens a page: `async with open_page(width=360, has_script=False) as page`. Its context is closed on exit."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -27,11 +27,11 @@ async def open_screen(settings: Any, screen: str) -> None:
     await settings.locator(".settings-heading").get_by_text(screen, exact=True).wait_for()
 
 
-async def save_changes(settings: Any, *, expect_success: bool = True) -> None:
-    """Save the unsaved changes; wait until the server accepted them unless `expect_success` is false."""
+async def save_changes(settings: Any, *, expects_success: bool = True) -> None:
+    """Save the unsaved changes; wait until the server accepted them unless `expects_success` is false."""
     save_bar = settings.get_by_role("region", name="Unsaved changes")
     await save_bar.get_by_role("button", name="Save changes").click()
-    if expect_success:
+    if expects_success:
         await save_bar.wait_for(state="hidden")
 
 

@@ -101,7 +101,7 @@ async def test_a_text_channel_is_edited_and_deleted_while_another_manager_looks(
         nora_window.expected_errors = ("Failed to load resource",)
         await settings.get_by_label("Name", exact=True).fill(" ")
         await settings.get_by_role("tab", name="Permissions").click()
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await settings.get_by_role("tabpanel", name="Overview").get_by_role("alert").wait_for()
 
         await settings.get_by_label("Name", exact=True).fill("ships")
@@ -146,7 +146,7 @@ async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlat
         await settings.get_by_role("button", name="Edit lounge").click()
         await settings.get_by_label("Bitrate").fill("96000")
         await settings.get_by_label("User limit").fill("100")
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await settings.get_by_role("alert").filter(has_text="99").wait_for()
         await settings.get_by_label("User limit").fill("12")
         await settings.get_by_label("Video quality").select_option(label="720p")

@@ -55,7 +55,7 @@ async def test_join_form_is_edited_by_two_managers(platform: ChatPlatform) -> No
         assert await questions.get_by_label("Placeholder").is_hidden()
         await questions.get_by_label("Answers").fill("Sloop\nKetch")
         # The error of a missing question is shown at its field.
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await questions.get_by_role("alert").filter(has_text="required").wait_for()
         await questions.get_by_label("Question", exact=True).fill("Favorite boat")
         await save_changes(settings)

@@ -33,7 +33,7 @@ async def test_onboarding_is_edited_by_two_managers(platform: ChatPlatform) -> N
             "Needs 7 channels (now 6). Everyone must be able to write in 5 of them (now 6)."
         ).wait_for()
         await settings.get_by_label("Use onboarding").check()
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await page.locator(".notices").get_by_text("onboarding").wait_for()
         await choose_in_picker(page, "Default channels", "general")
         await page.keyboard.press("Escape")
@@ -43,7 +43,7 @@ async def test_onboarding_is_edited_by_two_managers(platform: ChatPlatform) -> N
         await settings.get_by_label("Question", exact=True).fill("What do you play?")
         await settings.get_by_label("Members must answer").check()
         # A question needs an answer; the error is shown at the answers of this question.
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await settings.get_by_role("list", name="Questions").get_by_role("alert").filter(has_text="1").wait_for()
         await settings.get_by_role("button", name="Add answer").click()
         await settings.get_by_label("Answer", exact=True).fill("Chess")

@@ -55,7 +55,7 @@ async def test_a_role_is_created_edited_and_deleted_and_another_manager_sees_it(
         nora_window.expected_errors = ("Failed to load resource",)
         await settings.get_by_label("Name", exact=True).fill(" ")
         await settings.get_by_role("tab", name="Permissions").click()
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await settings.get_by_role("tabpanel", name="Appearance").get_by_role("alert").wait_for()
 
         await settings.get_by_label("Name", exact=True).fill("Sailors")

@@ -114,7 +114,7 @@ async def test_vanity_url_is_set_and_removed(platform: ChatPlatform) -> None:
 
         window.expected_errors = ("Failed to load resource",)
         await settings.get_by_label("Code").fill("harbor")
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await settings.get_by_role("alert").filter(has_text="This code is taken").wait_for()
         await settings.get_by_label("Code").fill("Tides")
         await save_changes(settings)

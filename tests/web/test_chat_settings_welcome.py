@@ -30,7 +30,7 @@ async def test_welcome_screen_is_edited_by_two_managers(platform: ChatPlatform) 
         records = settings.get_by_role("list", name="Recommended channels").get_by_role("listitem")
         await records.nth(0).get_by_label("Channel", exact=True).select_option(label="#rules")
         # The description of a channel is required: the API's error is shown at its field.
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         field = records.nth(0).locator(".field").filter(has=page.get_by_label("Description of the channel"))
         await field.get_by_role("alert").filter(has_text="1").wait_for()
         await field.get_by_label("Description of the channel").fill("Read this first")
@@ -98,7 +98,7 @@ async def test_member_guide_is_edited_by_two_managers(platform: ChatPlatform) ->
         await steps.get_by_label("Title").fill("Say hello")
         await steps.get_by_label("Step", exact=True).select_option(label="Write in the channel")
         # A step needs a channel.
-        await save_changes(settings, expect_success=False)
+        await save_changes(settings, expects_success=False)
         await steps.get_by_role("alert").first.wait_for()
         await steps.get_by_label("Channel").select_option(label="#general")
         await settings.get_by_role("button", name="Add resource").click()

@@ -27,7 +27,7 @@ class Upstream:
         self.response: web.Response | None = None
         """Response to `/response`."""
         self.release = asyncio.Event()
-        """Releases `/slow` and the second half of `/stream` and `/broken`."""
+        """Event that releases `/slow` and the second half of `/stream` and `/broken`."""
         self.close_frames: list[tuple[int | None, str]] = []
         """Close codes and reasons of the WebSockets that were closed."""
         self.socket_count = 0

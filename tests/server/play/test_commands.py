@@ -815,20 +815,20 @@ GUILD_ID, USER_ID, ROLE_ID, CHANNEL_ID = 1000, 1, 7, 50
 """IDs in the test of `can_use`. An entry for the channel `GUILD_ID - 1` applies to all channels of the guild."""
 
 
-def permission_entry(target_id: int, permission_type: CommandPermissionType, allowed: bool) -> CommandPermission:
-    return CommandPermission(id=Snowflake(target_id), type=permission_type, permission=allowed)
+def permission_entry(target_id: int, permission_type: CommandPermissionType, is_allowed: bool) -> CommandPermission:
+    return CommandPermission(id=Snowflake(target_id), type=permission_type, permission=is_allowed)
 
 
-def role_entry(role_id: int, allowed: bool) -> CommandPermission:
-    return permission_entry(role_id, CommandPermissionType.ROLE, allowed)
+def role_entry(role_id: int, is_allowed: bool) -> CommandPermission:
+    return permission_entry(role_id, CommandPermissionType.ROLE, is_allowed)
 
 
-def user_entry(allowed: bool) -> CommandPermission:
-    return permission_entry(USER_ID, CommandPermissionType.USER, allowed)
+def user_entry(is_allowed: bool) -> CommandPermission:
+    return permission_entry(USER_ID, CommandPermissionType.USER, is_allowed)
 
 
-def channel_entry(channel_id: int, allowed: bool) -> CommandPermission:
-    return permission_entry(channel_id, CommandPermissionType.CHANNEL, allowed)
+def channel_entry(channel_id: int, is_allowed: bool) -> CommandPermission:
+    return permission_entry(channel_id, CommandPermissionType.CHANNEL, is_allowed)
 
 
 @pytest.mark.parametrize(

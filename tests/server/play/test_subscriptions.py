@@ -253,7 +253,7 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
         subscription, renewal_time, "2024-11-05", "2024-12-05", "2025-01-05"
     )
 
-    # From January on it also contains the SKUs of the next renewal.
+    # From January on, the subscription also contains the SKUs of the next renewal.
     await run_until(world, "2025-07-06T00:00:00")
     subscription |= {"renewal_sku_ids": [str(gold)]}
     months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")

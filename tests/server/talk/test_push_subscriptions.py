@@ -68,12 +68,12 @@ async def deliver_notifications(world: World, service: PushService) -> list[str]
     return texts
 
 
-async def set_afk(session: Session, afk: bool) -> None:
+async def set_afk(session: Session, is_afk: bool) -> None:
     """Report whether the user of a session is away from the keyboard."""
-    presence: dict[str, Any] = {"status": "invisible", "activities": [], "since": None, "afk": afk}
+    presence: dict[str, Any] = {"status": "invisible", "activities": [], "since": None, "afk": is_afk}
     await session.send(GatewayOpcode.PRESENCE_UPDATE, presence)
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while session.actor.world.app.presences.is_active(session.actor.id) == afk:
+        while session.actor.world.app.presences.is_active(session.actor.id) == is_afk:
             await asyncio.sleep(0)
 
 

@@ -15,7 +15,7 @@ ENDPOINT = "voice.test:443"
 """The endpoint sent to clients. Test callers connect to the voice server directly, without TLS."""
 
 MakeCaller = Callable[..., Coroutine[Any, Any, Caller]]
-"""Creates a caller for the given actor, or for a new bot."""
+"""Function that creates a caller for the given actor, or for a new bot."""
 
 
 @pytest.fixture

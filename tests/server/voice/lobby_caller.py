@@ -12,6 +12,7 @@ class LobbyCaller(Caller):
     """A voice client of a player in lobby calls."""
 
     def __init__(self, world: World, session: Session, tls_context: ssl.SSLContext | None = None) -> None:
+        # A lobby call has no guild.
         super().__init__(world, session, None, tls_context)  # type: ignore[arg-type]
 
     async def update_voice_state(self, *lobby_ids: int | None, **fields: Any) -> None:

@@ -422,14 +422,14 @@ class GatewayPlatform:
         return token
 
     async def connect(
-        self, compression: str = "", url: str = "", receive_hello: bool = True, encoding: str = "json"
+        self, compression: str = "", url: str = "", receives_hello: bool = True, encoding: str = "json"
     ) -> GatewayClient:
-        """Open a connection to `url`, or by default to the gateway, and receive Hello unless `receive_hello` is False."""
+        """Open a connection to `url`, or by default to the gateway, and receive Hello unless `receives_hello` is False."""
         default_url = f"{self.url}?v=10&encoding={encoding}{'&compress=' + compression if compression else ''}"
         socket = await self._http.ws_connect(url or default_url, max_msg_size=0, autoclose=True)
         client = GatewayClient(socket, compression, encoding)
         self.clients.append(client)
-        if receive_hello:
+        if receives_hello:
             payload = await client.receive()
             assert payload["op"] == GatewayOpcode.HELLO
         return client

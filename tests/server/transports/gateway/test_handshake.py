@@ -27,7 +27,7 @@ from tests.server.transports.gateway.harness import (
 
 
 async def test_hello_comes_first_with_all_four_keys(platform: GatewayPlatform) -> None:
-    client = await platform.connect(receive_hello=False)
+    client = await platform.connect(receives_hello=False)
     hello = await client.receive()
     assert hello == {"op": GatewayOpcode.HELLO, "s": None, "t": None, "d": {"heartbeat_interval": 41250, "_trace": []}}
 
@@ -100,7 +100,7 @@ async def test_without_the_guilds_intent_no_guild_create_is_sent(platform: Gatew
     ],
 )
 async def test_an_invalid_query_closes_the_connection(platform: GatewayPlatform, query: str, code: int) -> None:
-    client = await platform.connect(url=platform.url + query, receive_hello=False)
+    client = await platform.connect(url=platform.url + query, receives_hello=False)
     assert await client.wait_close_code() == code
 
 
@@ -426,7 +426,7 @@ async def test_draining_makes_old_and_new_connections_reconnect() -> None:
         assert (await client.receive())["op"] == GatewayOpcode.RECONNECT
         assert await client.wait_close_code() == CloseCode.UNKNOWN_ERROR
         await draining
-        late = await platform.connect(receive_hello=False)
+        late = await platform.connect(receives_hello=False)
         assert (await late.receive())["op"] == GatewayOpcode.RECONNECT
         assert await late.wait_close_code() == CloseCode.UNKNOWN_ERROR
 

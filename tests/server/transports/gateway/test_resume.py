@@ -68,7 +68,7 @@ async def test_resuming_replays_exactly_the_missed_events(platform: GatewayPlatf
     for content in ("two", "three"):
         await platform.publish_message(PUBLIC_CHANNEL_ID, content)
     resumed = await platform.connect(
-        url=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", receive_hello=False
+        url=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", receives_hello=False
     )
     resumed.compression = "zlib-stream"
     assert (await resumed.receive())["op"] == GatewayOpcode.HELLO

@@ -43,14 +43,14 @@ for (const [name, code] of Object.entries(JSON.parse(readFileSync(0, "utf8")))) 
   try { new vm.SourceTextModule(code); } catch (error) { console.log(`${name}: ${error.message}`); }
 }
 """
-"""Parses the modules in standard input, a JSON object of source by name, and prints the syntax errors."""
+"""A script that parses the modules in standard input, a JSON object of source by name, and prints the syntax errors."""
 
 RUN_SCRIPT = """
 for (const name of process.argv.slice(2)) {
   try { await import(`./${name}.mjs`); } catch (error) { process.stdout.write(`FAILED ${name}: ${error.message}\\n`); }
 }
 """
-"""Runs the modules that the arguments name, one after the other, and prints the errors."""
+"""A script that runs the modules that the arguments name, one after the other, and prints the errors."""
 
 
 Demo = tuple[World, dict[str, str]]

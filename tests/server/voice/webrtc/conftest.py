@@ -9,7 +9,7 @@ from tests.server.voice.conftest import MakeCaller
 from tests.server.voice.webrtc.browser import Browser
 
 MakeBrowser = Callable[..., Coroutine[Any, Any, Browser]]
-"""Creates a browser of a new bot; accepts the arguments of `Browser`."""
+"""Function that creates a browser of a new bot; it accepts the arguments of `Browser`."""
 
 
 @pytest.fixture

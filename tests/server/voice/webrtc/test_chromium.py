@@ -123,7 +123,7 @@ async def test_a_page_shows_the_video_of_another_page(
     ]
     await sender.evaluate(VIDEO_SCRIPT, sender_arguments | {"sends": True})
     await wait_until(sender, "async () => (await streamStatistics())?.framesEncoded > 10")
-    # The viewer comes after the first key frame, so it has to request another one.
+    # The viewer joins after the first key frame, so it has to request another one.
     await viewer.evaluate(VIDEO_SCRIPT, viewer_arguments | {"sends": False})
     await wait_until(viewer, "async () => (await streamStatistics())?.framesDecoded > 10")
     statistics = await sender.evaluate("streamStatistics()")
