@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 
 AddAction = Callable[[str, str], argparse.ArgumentParser]
-"""Adds an action with its name and help text, and returns the parser of its arguments."""
+"""Function that adds an action with its name and help text, and returns the parser of its arguments."""
 
 
 def add_actions(add_action: AddAction) -> None:

@@ -117,7 +117,7 @@ class JobMetrics(Protocol):
 
 # Without `<> ''` the query planner does not use the index on keys and scans all waiting jobs.
 WAITING_JOB_SQL: Final = "SELECT 1 FROM jobs WHERE key = ? AND key <> '' AND kind = ? AND state = 'waiting'"
-"""Selects a waiting job with this key and kind; add LIMIT 1 when embedding it in another statement."""
+"""Query that selects a waiting job with this key and kind; add LIMIT 1 when embedding it in another statement."""
 
 
 def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> None:

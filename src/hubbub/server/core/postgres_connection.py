@@ -49,7 +49,7 @@ LOCK_TIMEOUT_MS: Final = 500
 It is less than the deadlock timeout of PostgreSQL, whose default is one second, so that no deadlock lasts longer."""
 _SESSION: Final = f"SET lock_timeout = {LOCK_TIMEOUT_MS}"
 _READ_SESSION: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-"""Makes all transactions of a connection reads, so that a read needs no BEGIN: it ends at the synchronization point."""
+"""Statement that makes all transactions of a connection reads, which need no BEGIN and end at the synchronization point."""
 
 _TUPLES_OK: Final = ExecStatus.TUPLES_OK
 _COMMAND_OK: Final = ExecStatus.COMMAND_OK

@@ -10,7 +10,7 @@ from hubbub.server.core.query_cache import CachedQuery, QueryCache
 from hubbub.server.core.store import Snapshot, StoreDamaged, StoreUnavailable, Tx, WideQuery
 
 GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
-"""Selects the last stored stamp."""
+"""Query that selects the last stored stamp."""
 SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
 """Stores the last stamp."""
 

@@ -82,10 +82,10 @@ _CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 _CACHE_FOR_A_DAY: Final = "public, max-age=86400"
 
 FindKey = Callable[[], Awaitable[bytes | None]]
-"""Reads the URL signing key; called for each request, because a rehearsal world may be replaced."""
+"""Function that reads the URL signing key; it is called for each request, because a rehearsal world may be replaced."""
 
 FindAsset = Callable[[str, int], Awaitable[str | bytes | None]]
-"""Finds the file of an emoji, sticker or sound: its key in the file store, its bytes, or None."""
+"""Function that finds the file of an emoji, sticker or sound: its key in the file store, its bytes, or None."""
 
 
 class _ImageRequest(NamedTuple):

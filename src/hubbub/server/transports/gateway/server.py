@@ -89,7 +89,7 @@ class Gateway:
         self._faults = faults if faults is not None else Faults()
         self._metrics = metrics
         self._authenticate = authenticate
-        """Finds the actor of a token without prefix."""
+        """Function that finds the actor of a token without prefix."""
         self._context = GatewayContext(
             db=db,
             clock=clock,
