@@ -24,7 +24,7 @@ from hubbub.sdk.clock import Clock
 PLATFORMS_MAX: Final = 10
 """Maximum number of platforms of an activity."""
 SECONDS_DIGIT_DIFFERENCE: Final = 3
-"""A timestamp with at least this many digits fewer than the current Unix milliseconds is in seconds (spec/rpc.md#8)."""
+"""Minimum number of digits by which a timestamp in seconds is shorter than the current Unix milliseconds (spec/rpc.md#8)."""
 
 _TEXT_CHECK: Final = text(activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_TEXT_MAX)
 _URL_CHECK: Final = web_url(activity_limits.ACTIVITY_URL_MAX)

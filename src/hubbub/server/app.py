@@ -167,7 +167,7 @@ class App:
         self.bus.subscribe(NODES_SUBJECT, self.auth.handle_dispatch)
         self.bus.on_gap(self.auth.clear_cache)
         if self.config.nats_url is None:
-            # A single process, so no client is connected yet: state left by a killed process is outdated.
+            # This is the only process, so no client is connected yet: state left by a killed process is outdated.
             await self.database.write(lambda tx: self._reset_connection_state(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             *self._operator_endpoints.routes(),

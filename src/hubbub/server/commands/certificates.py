@@ -1,6 +1,6 @@
 """The certificate of a rehearsal, issued by a certificate authority that is generated on this machine.
 
-The voice server uses it because clients require TLS (spec/voice.md#2), and the HTTP server with `hubbub dev --tls`.
+The voice server uses it because clients require TLS (spec/voice.md#2). The HTTP server uses it with `hubbub dev --tls`.
 """
 
 import ipaddress

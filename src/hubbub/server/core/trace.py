@@ -165,7 +165,7 @@ class Trace:
         return [entry for entry in self._rejected if entry.number > after and user_id in (None, entry.user_id)]
 
     def find(self, *, event: str | None = None, user_id: int | None = None, after: int = 0) -> list[TracedEvent]:
-        """Return events, oldest first, optionally of one name, with the outcomes of one user, and after a number."""
+        """Return events after a number, oldest first, optionally only of one name and with the outcomes of one user."""
         entries = [entry for entry in self._events if entry.number > after and (event is None or entry.event == event)]
         if user_id is None:
             return entries

@@ -1,4 +1,4 @@
-"""World files from guild templates, so that a rehearsal starts with the roles and channels of an own guild."""
+"""World files from guild templates, so that a rehearsal starts with the roles and channels of an existing guild."""
 
 import json
 from collections.abc import Mapping

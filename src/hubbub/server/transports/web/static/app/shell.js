@@ -49,7 +49,7 @@ export class Shell {
       { class: "view", id: "view", tabindex: "-1" },
       h("p", { class: "waiting muted", role: "status" }, t("Loading…")),
     );
-    // The call on narrow screens, where the channels with the call bar are hidden.
+    // The strip shows the call on narrow screens, where the channels with the call bar are hidden.
     this.callStrip = h("div", { class: "call-strip", hidden: true });
     this.members = h("div", { class: "members-area" });
     this.threadPane = new ThreadPane(context);

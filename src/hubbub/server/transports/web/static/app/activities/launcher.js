@@ -263,7 +263,7 @@ class ActivityFrame {
 /** Return a random UUID. crypto.randomUUID exists only in secure contexts. */
 function randomUuid() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  // Version 4 and the variant of RFC 9562.
+  // Set version 4 and the variant of RFC 9562.
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
   const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");

@@ -147,7 +147,7 @@ export class RpcHost {
       return;
     const now = performance.now();
     if (cmd === "CAPTURE_LOG") {
-      // The SDK sends one for every console message. They are discarded; above the limit they get no response.
+      // The SDK sends this command for every console message. The host discards it, and does not respond above the limit.
       if (this.#logs.allows(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
       return;
     }

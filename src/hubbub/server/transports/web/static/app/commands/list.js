@@ -32,7 +32,7 @@ export function attachCommandList(composer, context) {
   node.append(popup, status);
   field.addEventListener("input", update);
   field.addEventListener("blur", () => close());
-  // In the capture phase, before the composer handles Enter.
+  // Listen in the capture phase, before the composer handles Enter.
   node.addEventListener("keydown", onKeydown, { capture: true });
   // The user may have typed while this module was loading.
   if (document.activeElement === field) update();

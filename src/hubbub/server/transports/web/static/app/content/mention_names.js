@@ -25,7 +25,7 @@ export function showMentionNames(content, scope) {
 /** Return the text with names replaced by their mentions. */
 export function resolveMentionNames(text, mentions) {
   let resolved = text;
-  // Longer names first, because a name can start with a shorter one.
+  // Replace longer names first, because a name can start with a shorter one.
   for (const [name, mention] of [...mentions].sort(([a], [b]) => b.length - a.length))
     resolved = resolved.replaceAll(name, (match, offset) =>
       continuesName(match, resolved, offset + match.length) ? match : mention,

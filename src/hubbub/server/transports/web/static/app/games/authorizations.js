@@ -37,7 +37,7 @@ export function isAuthorized(context, applicationId) {
 
 /** Return the path of the consent page for an application, which leads back to the page that is open now. */
 export function consentPath(applicationId) {
-  // Public clients require a code challenge. The code stays unused: the application gets its own one when it asks.
+  // Public clients require a code challenge. The code stays unused: the application requests its own code.
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   const challenge = btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")

@@ -38,7 +38,7 @@ export function renderReactions(message, context) {
           title: t("Right-click to see who reacted"),
           "aria-haspopup": "dialog",
           dataset: { focus: `reaction-${emojiKey(reaction.emoji)}` },
-          // Also a long press, and Shift+F10 on the keyboard.
+          // A long press, and Shift+F10 on the keyboard, cause this event too.
           oncontextmenu: event => {
             event.preventDefault();
             event.stopPropagation();

@@ -108,7 +108,7 @@ export class SettingsDialog {
       event.preventDefault();
       this.requestClose();
     });
-    // The back gesture of a phone; the Escape key is handled above.
+    // The back gesture of a phone causes this event; the Escape key is handled above.
     this.box.addEventListener("cancel", event => {
       if (event.target !== this.box) return;
       event.preventDefault();

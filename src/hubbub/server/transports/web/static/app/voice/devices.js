@@ -79,7 +79,7 @@ export class Devices extends EventTarget {
 
   #audioContext() {
     this.#audio ??= new AudioContext();
-    // Browsers start it after a click; its promise may never resolve without an output device.
+    // Browsers start the context after a click; without an output device, the promise may never resolve.
     this.#audio.resume().catch(() => this.#onAudioRejected());
     return this.#audio;
   }
