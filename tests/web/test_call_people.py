@@ -145,6 +145,29 @@ async def test_a_page_that_left_joins_again(call_platform: ChatPlatform) -> None
             await wait_tone(tom, nora.user.id, call.hertz(nora))
 
 
+LEAVE_AND_JOIN = """async folder => {
+  const { getCalls } = await import(`${folder}/voice/calls.js`);
+  const { context } = document.querySelector("hubbub-sidebar");
+  const calls = getCalls(context);
+  const channel = context.state.channels.get(calls.channelId);
+  calls.leave();
+  await calls.join(channel);
+}"""
+"""A JavaScript function that leaves the call and joins it again before the server has responded."""
+
+
+async def test_a_page_that_joins_again_before_the_server_confirmed_that_it_left_stays(
+    call_platform: ChatPlatform,
+) -> None:
+    async with open_call(call_platform, "nora", "tom") as call:
+        nora, tom = call.windows
+        await tom.page.evaluate(LEAVE_AND_JOIN, modules_url())
+        await nora.wait_until("() => document.querySelectorAll('.tile').length === 2")
+        await wait_call(tom, nora.user.id)
+        await wait_call(nora, tom.user.id)
+        await wait_tone(nora, tom.user.id, call.hertz(tom))
+
+
 async def test_a_cut_voice_socket_resumes(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", "tom", init_script=KEEP_SOCKETS_SCRIPT) as call:
         nora, tom = call.windows

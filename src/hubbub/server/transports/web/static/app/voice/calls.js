@@ -38,6 +38,8 @@ export class Calls extends EventTarget {
   #lastSessionId = null;
   /** Session ID of the voice state that this client owns; null before it joins. */
   #sessionId = null;
+  /** Whether the server has confirmed the join. A voice state without a channel that comes earlier is of the call before. */
+  #isJoined = false;
   #rejoins = 0;
   #rejoinTimer = 0;
   #joinTimer = 0;
@@ -80,6 +82,7 @@ export class Calls extends EventTarget {
       showNotice(reason, "problem");
     });
     this.#target = { id: channel.id, guildId: channel.guild_id ?? null };
+    this.#isJoined = false;
     this.#rejoins = 0;
     this.#sendVoiceState();
     this.#joinTimer = window.setTimeout(() => this.#onJoinTimeout(), JOIN_TIMEOUT_MS);
@@ -203,7 +206,7 @@ export class Calls extends EventTarget {
     const isElsewhere = this.#sessionId !== null && voiceState.session_id !== this.#sessionId;
     if (voiceState.channel_id === null || isElsewhere) {
       // `#rejoin` leaves the channel before it joins again.
-      if (this.#rejoinTimer) return;
+      if (this.#rejoinTimer || !this.#isJoined) return;
       showNotice(
         isElsewhere
           ? t("You joined a call on another device, so you left this one.")
@@ -212,6 +215,7 @@ export class Calls extends EventTarget {
       this.#stop();
       return;
     }
+    this.#isJoined = true;
     if (voiceState.channel_id !== this.#target.id) {
       showNotice(t("You were moved to {channel}.", { channel: this.#channelName(voiceState.channel_id) }));
       this.#target = { id: voiceState.channel_id, guildId: voiceState.guild_id ?? null };
@@ -260,6 +264,7 @@ export class Calls extends EventTarget {
   /** Join again, because a new gateway session has no voice state. */
   #onNewSession() {
     this.#sessionId = null;
+    this.#isJoined = false;
     if (this.#target === null) return;
     this.#closeCall();
     this.#sendVoiceState();
