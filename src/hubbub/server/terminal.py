@@ -13,6 +13,7 @@ SERVER_MODULES: Final = frozenset(
         "ahocorasick_rs",
         "aiosmtplib",
         "argon2",
+        "babel",
         "backports",
         "cryptography",
         "http_ece",
