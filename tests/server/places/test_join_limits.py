@@ -133,5 +133,5 @@ def test_the_protection_is_on_in_serve_and_off_in_rehearsals() -> None:
     served = settings.load(defaults=cli.SERVE_DEFAULTS).protection
     rehearsed = settings.load(defaults=cli.DEV_DEFAULTS).protection
 
-    assert (served.new_account_minutes, served.raid_joins_max) == (10, 60)
+    assert (served.new_account_minutes, served.raid_joins_max) == (0, 60)
     assert (rehearsed.new_account_minutes, rehearsed.raid_joins_max) == (0, 0)

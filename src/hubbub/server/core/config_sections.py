@@ -168,10 +168,10 @@ class ScanningConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProtectionConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Protection of the server against spam and raids. `hubbub serve` has other defaults for two settings."""
+    """Protection of the server against spam and raids. `hubbub serve` has another default for `raid_joins_max`."""
 
     new_account_minutes: Annotated[int, Meta(ge=0, le=43_200)] = 0
-    """The age in minutes below which an account is new and limited; 0 turns the limits off. `hubbub serve`: 10."""
+    """The age in minutes below which an account is new and limited; 0 turns the limits off."""
     new_account_joins_max: Annotated[int, Meta(ge=0)] = 10
     """The maximum number of guilds that a new account can join per hour; 0 for no limit."""
     allow_new_account_links: bool = False
