@@ -9,6 +9,7 @@ from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings, save_changes
+from tests.web.test_chat_modules import modules_url
 from tests.world import Guild
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
@@ -231,6 +232,40 @@ async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_d
         assert voice["position"] < parent["position"]
         # The sidebar of the client has the same order.
         await window.wait_until("() => document.querySelector('.side-list').textContent.includes('tidesboats')")
+
+
+MOVE_CATEGORY = """async ([folder, id, otherId, isAfter]) => {
+  const { TreeMoves } = await import(`${folder}/settings/channel_tree.js`);
+  const moves = new TreeMoves(id => ({ id, type: id.length === 1 ? 4 : 0 }));
+  const tree = [[null, ["aa"]], ["b", ["bb"]], ["c", ["cc"]], ["d", ["dd"]]];
+  return moves.place(tree, id, otherId, isAfter).map(([groupId]) => groupId ?? "").join("");
+}"""
+"""A JavaScript function that moves a category beside another group of a tree, and returns the order of the categories."""
+
+
+async def test_a_category_moves_before_or_after_another_one(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        orders = {
+            (moved, other, is_after): await window.page.evaluate(MOVE_CATEGORY, [modules_url(), moved, other, is_after])
+            for moved, other in (("b", "c"), ("b", "d"), ("d", "c"), ("d", "b"), ("c", "dd"), ("c", "aa"))
+            for is_after in (False, True)
+        }
+    assert orders == {
+        ("b", "c", False): "bcd",
+        ("b", "c", True): "cbd",
+        ("b", "d", False): "cbd",
+        ("b", "d", True): "cdb",
+        ("d", "c", False): "bdc",
+        ("d", "c", True): "bcd",
+        ("d", "b", False): "dbc",
+        ("d", "b", True): "bdc",
+        ("c", "dd", False): "bcd",
+        ("c", "dd", True): "bdc",
+        ("c", "aa", False): "cbd",
+        ("c", "aa", True): "cbd",
+    }
 
 
 async def test_permissions_are_denied_and_previewed_and_synced_with_the_category(platform: ChatPlatform) -> None:

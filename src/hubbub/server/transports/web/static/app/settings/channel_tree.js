@@ -69,16 +69,21 @@ export class TreeMoves {
     return this.#insert(tree, id, index + direction, others => (direction > 0 ? 0 : others.length));
   }
 
-  /** Return the tree after a move before or after another channel or category. */
+  /** Return the tree after a move before or after another channel or category. A category moves beside the other's group. */
   place(tree, id, otherId, isAfter) {
     const groupIndex = this.isCategory(otherId)
       ? indexOfGroup(tree, otherId)
       : tree.findIndex(([, ids]) => ids.includes(otherId));
-    if (this.isCategory(id)) return this.#moveGroup(tree, id, Math.max(1, groupIndex));
+    if (this.isCategory(id)) return this.#placeGroup(tree, id, groupIndex + (isAfter ? 1 : 0));
     if (!this.isCategory(otherId))
       return this.#insert(tree, id, groupIndex, others => others.indexOf(otherId) + (isAfter ? 1 : 0));
     if (isAfter) return this.#insert(tree, id, groupIndex, () => 0);
     return this.#insert(tree, id, groupIndex - 1, others => others.length);
+  }
+
+  /** Move a category in front of the group that is at `index` before the move. */
+  #placeGroup(tree, id, index) {
+    return this.#moveGroup(tree, id, Math.max(1, index > indexOfGroup(tree, id) ? index - 1 : index));
   }
 
   #moveGroup(tree, id, to) {
