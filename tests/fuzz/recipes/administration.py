@@ -17,6 +17,8 @@ REASON = {"reason": "test"}
 
 @recipe(
     "list_announcements",
+    "list_decisions",
+    "list_report_cases",
     "search_applications",
     "get_administered_application",
     "list_operator_actions",

@@ -38,11 +38,6 @@ async def _report(platform: Platform) -> ValidRequest:
     return ValidRequest(platform.owner, body=body)
 
 
-@recipe("list_report_cases", "list_decisions")
-async def _list(platform: Platform) -> ValidRequest:
-    return ValidRequest(platform.operator)
-
-
 @recipe("get_report_case")
 async def _case(platform: Platform) -> ValidRequest:
     _, case_id = await _report_user(platform)

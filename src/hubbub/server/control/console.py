@@ -162,9 +162,9 @@ class Console:
         return self._grant_access(_redirect(CONSOLE_PATH))
 
     def _render(self, template: str, status: int, **context: bool) -> web.Response:
-        assets, client_files, _ = load_static_files()
+        assets, client_files, catalogs = load_static_files()
         text = (
-            template_environment(assets, client_files)
+            template_environment(assets, client_files, catalogs)
             .get_template(template)
             .render(
                 entry=client_files(ENTRY_MODULE),

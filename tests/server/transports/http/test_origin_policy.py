@@ -47,6 +47,7 @@ async def test_requests_without_an_origin_or_with_a_local_or_allowed_one_are_acc
     assert await request_status(alice, Host="[::1]:80", Origin="http://[::1]") == 200
     assert await request_status(alice, Host="game.example", Origin=ALLOWED_ORIGIN) == 200
     assert await request_status(alice, Origin="http://localhost:5173") == 200
+    assert await request_status(alice, Host="alice.localhost", Origin="http://alice.localhost") == 200
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ async def test_applications_call_the_api_from_their_origin_with_an_access_token(
         assert preflight.status == 204
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "x.localhost", "localhost@evil", "[bad"])
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "x.y.localhost", "localhost@evil", "[bad"])
 async def test_unknown_host_names_are_rejected(dev_world: World, host: str) -> None:
     alice = await dev_world.user("alice")
     assert await request_status(alice, Host=host, Origin=f"http://{host}") == 403

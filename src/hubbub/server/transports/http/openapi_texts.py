@@ -55,6 +55,8 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "interaction_token": "Token of the interaction.",
     "job_id": "ID of the background job.",
     "announcement_id": "ID of the announcement.",
+    "case_id": "ID of the case, which contains all reports on one object.",
+    "decision_id": "ID of the decision about an account.",
     "attachment_id": "ID of the attachment.",
     "feature_name": "Name of the feature, for example `uploads`.",
     "job_kind": "Kind of the background jobs.",

@@ -5,6 +5,7 @@ requests to loopback addresses. See decisions/0077.
 """
 
 import ipaddress
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from hubbub.server.transports.http import responses
 
 _PUBLIC_PREFIXES: Final = ("/cdn/", "/.well-known/")
 """Paths that pages of every origin may read: files, and the OpenID Connect configuration."""
+_WINDOW_HOST: Final = re.compile(r"[a-z0-9-]+\.localhost")
 _HOST_MESSAGE: Final = "Unknown host name. Start the server with --public-url or --http-allowed-origins to use it."
 _ORIGIN_MESSAGE: Final = "Requests from pages of this origin are not allowed. Add it with --http-allowed-origins."
 
@@ -27,8 +29,10 @@ class OriginPolicy:
     def __init__(self, config: Config) -> None:
         self._origins = {origin.lower() for origin in config.http.allowed_origins}
         self._origins.add(_origin(config.web_url))
-        # Windows of the console's users have names below localhost, which no other site can own (decisions/0139).
+        # Windows of the console's users have names below localhost, which no other site can own (decisions/0139). Pages of
+        # activities have names below the activity host, which have more labels.
         self._accepts_subdomains = config.control
+        self._activity_host = config.activities.proxy_host
         self._hosts = {urlsplit(origin).hostname for origin in self._origins} | {config.host.lower()}
 
     def check(self, request: web.BaseRequest) -> web.StreamResponse | None:
@@ -55,7 +59,7 @@ class OriginPolicy:
         name = _host_name(header)
         if name is None:
             return False
-        if self._accepts_subdomains and name.endswith(".localhost"):
+        if self._accepts_subdomains and _WINDOW_HOST.fullmatch(name) and name != self._activity_host:
             return True
         return not name or name == "localhost" or name in self._hosts or _parse_address(name) is not None
 

@@ -75,7 +75,6 @@ UNVERIFIED: Final = frozenset(
         "get_guild_widget_png",
         "get_my_guild_join_request",
         "get_my_operator",
-        "get_report_case",
         "get_self_voice_state",
         "get_stage_instance",
         "get_storage",
