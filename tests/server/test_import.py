@@ -1,5 +1,6 @@
 """`hubbub import` of archives: nothing is lost, and an interrupted import continues."""
 
+import asyncio
 import contextlib
 from pathlib import Path
 from typing import Any
@@ -106,13 +107,16 @@ async def test_an_interrupted_import_continues_without_duplicates_and_gaps(
     await export_archive(world, guild.id, tmp_path / "guild.zip")
     for name in ("ID_BATCH_SIZE", "ROW_BATCH_SIZE", "FILE_BATCH_SIZE"):
         monkeypatch.setattr(importer, name, 7)
-    write, count = world.app.database.write, 0
+    write, count, task = world.app.database.write, 0, asyncio.current_task()
 
     class Interrupted(Exception):
         pass
 
     async def interrupted_write(work: Any, **options: Any) -> Any:
         nonlocal count
+        if asyncio.current_task() is not task:
+            # The App writes in tasks of its own, for example to renew its lease.
+            return await write(work, **options)
         count += 1
         if count % failures == 0 and count < 60:
             raise Interrupted
