@@ -356,7 +356,17 @@ async def test_members_and_categories_have_context_menus(platform: ChatPlatform)
         await member.focus()
         await member.press("Shift+F10")
         await expect(menu.get_by_role("menuitem")).to_have_text(
-            ["Show profile", "Send message", "Add friend", "Block", "Nickname and roles", "Time out", "Kick", "Ban"]
+            [
+                "Show profile",
+                "Send message",
+                "Add friend",
+                "Block",
+                "Nickname and roles",
+                "Time out",
+                "Kick",
+                "Ban",
+                "Report user",
+            ]
         )
         await page.keyboard.press("Escape")
         await expect(member).to_be_focused()

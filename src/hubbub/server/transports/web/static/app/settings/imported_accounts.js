@@ -11,7 +11,7 @@ import { actionButton, listEntry, lockedNotice } from "./layout.js";
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const IMPORTED_ACCOUNTS_SCREEN = {
   id: "imported-accounts",
-  label: "Imported accounts",
+  label: t("Imported accounts"),
   icon: "download",
   build,
 };

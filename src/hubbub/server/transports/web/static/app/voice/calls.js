@@ -22,7 +22,6 @@ const JOIN_TIMEOUT_MS = 8_000;
 /** Constraints for the sound of a shared screen, which is not processed like a voice. */
 const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: false, autoGainControl: false });
 
-/** Load the code of calls, which only users in a call need. */
 const loadCall = () => loadModule(() => import("./call.js"));
 
 /** Dispatches `change` after every change of the call or its devices, and `joined` and `left` `{userId}`. */
@@ -74,8 +73,7 @@ export class Calls extends EventTarget {
       return;
     }
     if (this.#target?.id === channel.id) return;
-    const { api } = this.#context;
-    findFeatureObstacle(api, "voice", t("Calls are switched off on this server.")).then(reason => {
+    findFeatureObstacle(this.#context.api, "voice", t("Calls are switched off on this server.")).then(reason => {
       // The server ignores the request to join and sends no response.
       if (reason === null || this.#target?.id !== channel.id) return;
       this.leave();
@@ -238,7 +236,6 @@ export class Calls extends EventTarget {
   }
 
   #onVoiceServer({ token, guild_id: guildId, channel_id: channelId, endpoint }) {
-    const { me } = this.#context;
     if (this.#target === null || (guildId ?? null) !== this.#target.guildId) return;
     if (this.#target.guildId === null && channelId !== this.#target.id) return;
     // Only the session that owns the voice state receives this event.
@@ -254,7 +251,7 @@ export class Calls extends EventTarget {
     this.#open({
       serverId: guildId ?? channelId,
       channelId: this.#target.id,
-      userId: me.id,
+      userId: this.#context.me.id,
       sessionId: this.#sessionId,
       token,
       endpoint,
