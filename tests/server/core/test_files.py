@@ -1,7 +1,9 @@
 """Files: reading back whole files and ranges, rejection of invalid keys, and URLs of stores."""
 
 import asyncio
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,19 @@ async def test_readers_of_a_local_file_never_see_a_partial_write(tmp_path: Path)
     await asyncio.gather(read(), write(), read())
     assert all(pair[0] == pair[1] for pair in first_and_last_bytes)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_processes_that_start_together_share_a_new_folder(tmp_path: Path) -> None:
+    for attempt in range(50):
+        barrier = threading.Barrier(4)
+
+        def open_folder(url: str = str(tmp_path / f"store-{attempt}"), barrier: threading.Barrier = barrier) -> Files:
+            barrier.wait()
+            return Files(url)
+
+        with ThreadPoolExecutor(4) as pool:
+            opened = [pool.submit(open_folder) for _ in range(4)]
+        assert all(future.exception() is None for future in opened)
 
 
 def test_a_url_with_an_unknown_scheme_is_rejected() -> None:

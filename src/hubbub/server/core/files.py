@@ -136,9 +136,8 @@ def _open_store(url: str) -> tuple[ObjectStore, bool]:
 
 
 def _open_folder(folder: Path) -> LocalStore:
-    if not folder.exists():
-        # Files are private; only their folder has a mode that protects them.
-        folder.mkdir(mode=0o700, parents=True)
+    # Files are private; only their folder has a mode that protects them. Another process may create it at the same time.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # A file is written under a temporary name and renamed, so a reader never sees a partial file.
     return LocalStore(folder.resolve(), automatic_cleanup=True, mkdir=True)
 
