@@ -89,8 +89,10 @@ AudioContext.prototype.resume = new Proxy(AudioContext.prototype.resume, {
     async with open_call(call_platform, "nora", later=["tom"]) as call:
         tom = await call.join("tom", script)
         page = tom.page
-        await page.get_by_text("The browser did not start its audio").wait_for()
+        notice = page.get_by_text("The browser did not start its audio")
+        await notice.wait_for()
         await page.get_by_text("The browser blocks the sound of this call.").wait_for()
         await page.evaluate("() => { window.isSoundAllowed = true; }")
         await page.get_by_role("heading", name="lounge").click()
         await tom.wait_until("() => !document.querySelector('.call-audio audio').paused")
+        await notice.wait_for(state="detached")

@@ -21,12 +21,29 @@ function container() {
 }
 
 /**
- * Show a notice. It replaces a notice with the same text.
+ * Show a notice for some seconds. It replaces a notice with the same text.
  *
  * @param {string} text
  * @param {"problem" | "done" | "plain"} [kind]
  */
 export function showNotice(text, kind = "plain") {
+  const notice = addNotice(text, kind);
+  const timer = setTimeout(() => notice.remove(), SHOWN_MS);
+  notice.addEventListener("focusin", () => clearTimeout(timer));
+}
+
+/** Show a problem until the user clicks, then run an action. */
+export function showUntilClick(text, action) {
+  const notice = addNotice(text, "problem");
+  const onClick = () => {
+    notice.remove();
+    action();
+  };
+  // The click that led to the problem may still bubble to the document.
+  setTimeout(() => document.addEventListener("click", onClick, { once: true }));
+}
+
+function addNotice(text, kind) {
   const notices = container();
   const notice = h(
     "div",
@@ -42,8 +59,7 @@ export function showNotice(text, kind = "plain") {
     if (other.className === notice.className && other.querySelector("p").textContent === text) other.remove();
   notices.append(notice);
   while (notices.children.length > NOTICES_MAX) notices.firstElementChild.remove();
-  const timer = setTimeout(() => notice.remove(), SHOWN_MS);
-  notice.addEventListener("focusin", () => clearTimeout(timer));
+  return notice;
 }
 
 /** Show an error as a notice, after an optional introduction. Log errors that do not come from the API to the console. */

@@ -1,6 +1,6 @@
 /** The user's microphone, output device and settings of calls. They are kept while the page is open. */
 
-import { showNotice } from "../ui/notices.js";
+import { showNotice, showUntilClick } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { Microphone } from "./microphone.js";
 import { Mixer } from "./mixer.js";
@@ -85,15 +85,13 @@ export class Devices extends EventTarget {
   }
 
   #onAudioRejected() {
-    showNotice(
+    showUntilClick(
       t("The browser did not start its audio, so others do not see when you speak. Click anywhere on the page."),
-      "problem",
+      () =>
+        this.#audio
+          ?.resume()
+          .catch(() => showNotice(t("The audio did not start. Reload the page and join again."), "problem")),
     );
-    const resume = () =>
-      this.#audio
-        ?.resume()
-        .catch(() => showNotice(t("The audio did not start. Reload the page and join again."), "problem"));
-    document.addEventListener("click", resume, { once: true });
   }
 
   /** Open the microphone if it is closed. Without one the user can listen. Return whether it is open. */

@@ -1,7 +1,7 @@
 /** Playback of the other users' audio and of soundboard sounds, with volume and output device. */
 
 import { h } from "../ui/dom.js";
-import { showNotice } from "../ui/notices.js";
+import { showNotice, showUntilClick } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 
 /** The audio elements of a call. */
@@ -32,11 +32,10 @@ export class Playback {
   #onPlayRejected(element, error) {
     // The participant left, or another track replaced this one.
     if (error.name === "AbortError" || !element.isConnected) return;
-    showNotice(
+    showUntilClick(
       t("The browser blocks the sound of this call. Click anywhere on the page to hear the others."),
-      "problem",
+      () => element.isConnected && this.#playAgain(element),
     );
-    document.addEventListener("click", () => element.isConnected && this.#playAgain(element), { once: true });
   }
 
   #playAgain(element) {
