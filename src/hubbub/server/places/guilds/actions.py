@@ -70,7 +70,7 @@ def complete_import(call: Call, guild_id: GuildId, owner_id: UserId) -> None:
         kept = [name for name in row.feature_names if name in rules.IMPORTED_FEATURES]
         allowed = row._replace(features=codec.encode(kept).decode(), premium_tier=0, premium_subscription_count=0)
         store.update(call.tx, row, allowed)
-    store.count_members(call.tx, guild_id)
+    store.reset_member_count(call.tx, guild_id)
     call.notify(GuildImported(guild_id, owner_id))
     call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, UserAudience.of(owner_id))
 

@@ -1,4 +1,4 @@
-"""SQL for the guilds table, and the rows of channels and overwrites that are created with a guild."""
+"""SQL for guilds and their suspensions, and the rows of channels and overwrites that are created with a guild."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ class GuildRow(NamedTuple):
     description: str | None = None
     afk_channel_id: int | None = None
     afk_timeout: int = 300
-    """Seconds."""
+    """Idle time in seconds after which a member is moved to the AFK channel."""
     verification_level: int = 0
     default_message_notifications: int = 0
     explicit_content_filter: int = 0
@@ -80,7 +80,7 @@ class SuspensionRow(NamedTuple):
     due_ms: int | None = None
     """Time at which the guild is deleted, in Unix milliseconds; None for a suspension only."""
     has_suspended: int = 0
-    """Whether the scheduled deletion suspended the guild."""
+    """Whether the scheduled deletion of the guild caused the suspension; a restoration then ends it."""
 
 
 class NewChannel(NamedTuple):
@@ -130,7 +130,8 @@ def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
 def search(tx: Tx, text: str, *, is_suspended: bool, is_deleting: bool, after_id: int, limit: int) -> list[GuildRow]:
     """Return guilds with IDs above `after_id`, by ascending ID.
 
-    `text` is a part of the name in any case, or the whole ID of the guild or its owner; empty matches all guilds."""
+    `text` is a part of the name in any case, or the whole ID of the guild or its owner; empty matches all guilds.
+    If `is_suspended`, return only suspended guilds; if `is_deleting`, only guilds with a scheduled deletion."""
     where, parameters = "g.id > ?", list[object]([after_id])
     if text:
         pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -171,7 +172,6 @@ def delete_suspension(tx: Tx, guild_id: int) -> None:
 
 
 def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Return whether a user is a member of a guild."""
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
@@ -229,7 +229,6 @@ def count_online(tx: Tx, guilds: Sequence[GuildRow], online_ids: Collection[int]
 
 
 def insert(tx: Tx, row: GuildRow) -> None:
-    """Insert a guild."""
     tx.run(f"INSERT INTO guilds ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -245,13 +244,13 @@ def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
 
 
 def delete(tx: Tx, guild_id: int) -> None:
-    """Delete the row of a guild."""
+    """Delete the rows of a guild and its suspension."""
     tx.run("DELETE FROM guild_suspensions WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM guilds WHERE id = ?", guild_id)
 
 
 def owns_any_guild(tx: Tx, user_id: int) -> bool:
-    """Return whether a user owns any guild."""
+    """Return whether a user owns a guild of which the user is a member."""
     owned_guild = tx.value(
         "SELECT 1 FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.owner_id = ? LIMIT 1",
         user_id,
@@ -280,8 +279,8 @@ def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
     return tx.run(f"UPDATE guilds SET {assignments} WHERE id = ? AND ({condition})", *ids, guild_id, *ids) > 0
 
 
-def count_members(tx: Tx, guild_id: int) -> None:
-    """Set the member count of a guild to the number of its members."""
+def reset_member_count(tx: Tx, guild_id: int) -> None:
+    """Set the stored member count of a guild to the number of its members."""
     tx.run(
         "UPDATE guilds SET member_count = (SELECT COUNT(*) FROM members m WHERE m.guild_id = guilds.id) WHERE id = ?",
         guild_id,

@@ -137,7 +137,7 @@ def _create_follow_up(
     if original is not None and original.flags & MessageFlags.LOADING:
         return response_messages.complete_deferred(call, row, application, original, body)
     _require_follow_up(call, row, state)
-    store.count_follow_up(call.tx, row.id)
+    store.increment_follow_ups(call.tx, row.id)
     state.ephemeral = state.ephemeral or _is_ephemeral_only_now(call, row, state.interacted.owners)
     state.interacted.name = None
     state.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)

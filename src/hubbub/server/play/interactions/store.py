@@ -447,8 +447,7 @@ def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[Int
     )
 
 
-def count_follow_up(tx: Tx, interaction_id: int) -> None:
-    """Increment the number of follow-ups."""
+def increment_follow_ups(tx: Tx, interaction_id: int) -> None:
     tx.run("UPDATE interactions SET follow_ups = follow_ups + 1 WHERE id = ?", interaction_id)
 
 

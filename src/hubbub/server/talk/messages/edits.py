@@ -46,7 +46,7 @@ def edit(
         rules.require_links_allowed(call, author, draft.readable_texts())
         if author.moderated_bits:
             check_draft(call, channel_access, author, row.id, draft.readable_texts(), is_edited=True)
-        rules.count_edit(call, row)
+        rules.consume_edit_quotas(call, row)
         # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.
         edited_row = edited_row._replace(edited_ms=call.now_ms)
     return update(call, channel_access.channel, edited_row)
@@ -96,7 +96,7 @@ def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage
 
 
 def suppress_embeds(call: Call, channel_access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
-    """Set or clear SUPPRESS_EMBEDS on another user's message, as the requested `flags` have it."""
+    """Set or clear SUPPRESS_EMBEDS on another user's message, to its value in the requested `flags`."""
     new_flags = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
     if new_flags == row.flags:
         return views.message(call, row, guild_id=channel_access.channel.guild_id)

@@ -244,7 +244,7 @@ def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, bod
             raise errors.POLL_CANNOT_EDIT()
 
 
-def count_edit(call: Call, row: MessageRow) -> None:
+def consume_edit_quotas(call: Call, row: MessageRow) -> None:
     """Count an edit against the limits for old messages (error 30046) and for crossposted messages (error 20022)."""
     if call.now_ms - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
         quotas.consume_quota(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)

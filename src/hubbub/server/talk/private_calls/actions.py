@@ -47,7 +47,7 @@ def put_participant(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
             stop_ringing(call, private_call, [row.user_id])
     result = voice_states.calls.put(call, row)
     if result.is_changed:
-        _publish_to_recipients(call, channel.id, VOICE_STATE_UPDATE, views.voice_state(row))
+        _publish_to_recipients(call, channel.id, VOICE_STATE_UPDATE, views.build_voice_state(row))
     if result.needs_ticket:
         # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
         _send_voice_server(call, row)
@@ -62,7 +62,7 @@ def _start_call(call: Call, channel: ChannelRef, user_id: int) -> None:
     )
     row = CallRow(int(channel.id), int(message.id))
     store.insert(call.tx, row)
-    _publish_to_recipients(call, channel.id, wire.CALL_CREATE, views.private_call(call.tx, row))
+    _publish_to_recipients(call, channel.id, wire.CALL_CREATE, views.build_private_call(call.tx, row))
 
 
 def _add_to_call_message(call: Call, channel: ChannelRef, private_call: CallRow, user_id: int) -> None:
@@ -93,7 +93,7 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, has_ended: bool = False) 
     `has_ended` informs the voice server that the call was ended for all participants."""
     for row in rows:
         voice_states.calls.remove(call, row)
-        _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, has_left=True))
+        _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.build_voice_state(row, has_left=True))
     channel_ids = dict.fromkeys(int(row.call_id) for row in rows)
     participants_by_channel = voice_states.calls.list_participants(call.tx, list(channel_ids))
     for channel_id in channel_ids:
@@ -193,7 +193,7 @@ def on_recipient_added(call: Call, signal: RecipientAdded) -> None:
     """Publish the current call to a new recipient of a group channel."""
     private_call = store.find(call.tx, signal.channel_id)
     if private_call is not None:
-        call.tx.emit(wire.CALL_CREATE, views.private_call(call.tx, private_call), UserAudience.of(signal.user_id))
+        call.tx.emit(wire.CALL_CREATE, views.build_private_call(call.tx, private_call), UserAudience.of(signal.user_id))
 
 
 def on_recipient_removing(call: Call, signal: RecipientRemoving) -> None:

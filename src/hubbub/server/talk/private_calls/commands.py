@@ -93,10 +93,10 @@ def connect_call(call: Call, body: wire.ConnectCall) -> None:
     private_call = store.find(call.tx, body.channel_id)
     if (
         private_call is not None
-        and views.can_read(call)
+        and views.can_read_private_calls(call)
         and rules.find_private_channel(call.tx, body.channel_id, call.user_id) is not None
     ):
-        call.replies.append((wire.CALL_CREATE, views.private_call(call.tx, private_call)))
+        call.replies.append((wire.CALL_CREATE, views.build_private_call(call.tx, private_call)))
 
 
 def on_pending_joins_canceled(call: Call, signal: PendingJoinsCanceled) -> None:

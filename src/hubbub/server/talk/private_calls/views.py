@@ -14,7 +14,7 @@ from hubbub.server.talk.private_calls import store
 from hubbub.server.talk.private_calls.store import CallRow
 
 
-def voice_state(row: CallStateRow, *, has_left: bool = False) -> VoiceState:
+def build_voice_state(row: CallStateRow, *, has_left: bool = False) -> VoiceState:
     """Return a participant's voice state; with `has_left`, the state that reports their departure."""
     return VoiceState(
         guild_id=None,
@@ -41,7 +41,7 @@ def build_ringing_call(tx: Tx, row: CallRow) -> wire.RingingCall:
     )
 
 
-def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
+def build_private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
     """Return a call with its participants."""
     ringing_call = build_ringing_call(tx, row)
     participants = voice_states.calls.list_participants(tx, [row.channel_id]).get(row.channel_id, [])
@@ -50,18 +50,18 @@ def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
         message_id=ringing_call.message_id,
         region=ringing_call.region,
         ringing=ringing_call.ringing,
-        voice_states=[voice_state(participant) for participant in participants],
+        voice_states=[build_voice_state(participant) for participant in participants],
     )
 
 
-def can_read(call: Call) -> bool:
-    """Return whether the caller is a user, or an OAuth2 session that may read private channels."""
+def can_read_private_calls(call: Call) -> bool:
+    """Return whether the actor is a user or has a token with the scope DM_CHANNELS_READ."""
     actor = call.actor
     return actor.kind == "user" or (actor.kind == "bearer" and Scope.DM_CHANNELS_READ in actor.scopes)
 
 
 def ready_fields(call: Call) -> dict[str, Any]:
     """Return the READY fields of private calls: the ongoing calls of the caller's private channels."""
-    if not can_read(call):
+    if not can_read_private_calls(call):
         return {}
-    return {"calls": [private_call(call.tx, row) for row in store.list_user_calls(call.tx, call.user_id)]}
+    return {"calls": [build_private_call(call.tx, row) for row in store.list_user_calls(call.tx, call.user_id)]}
