@@ -87,7 +87,7 @@ def connect(path: Path | None, cache_bytes: int) -> sqlite3.Connection:
         isolation_level=None,
         cached_statements=CACHED_STATEMENTS,
         timeout=10.0,
-        # The event loop also uses the writer's connection, at a handover.
+        # The event loop also uses the writer's connection, when the writer thread hands it over (`Handover`).
         check_same_thread=False,
     )
     # The operations maintain references, because they must return the platform's errors anyway (decisions/0003).

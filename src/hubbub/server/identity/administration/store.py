@@ -60,7 +60,7 @@ def find_operator(tx: Tx, user_id: int) -> OperatorRow | None:
 
 
 def list_operators(tx: Tx) -> list[OperatorRow]:
-    """Return all operators by the time at which they got their role."""
+    """Return all operators ordered by the time of their grant."""
     return tx.fetch(OperatorRow, f"SELECT {_OPERATOR_COLUMNS} FROM operators ORDER BY granted_ms, user_id")
 
 
@@ -102,7 +102,7 @@ def list_audit(
 
 
 def delete_audit_before(tx: Tx, entry_id: int, limit: int) -> int:
-    """Delete at most `limit` entries with lower IDs. Return their number."""
+    """Delete at most `limit` entries with an ID below `entry_id`. Return their number."""
     rows = tx.all("SELECT id FROM operator_audit WHERE id < ? ORDER BY id LIMIT ?", entry_id, limit)
     tx.run_many("DELETE FROM operator_audit WHERE id = ?", rows)
     return len(rows)

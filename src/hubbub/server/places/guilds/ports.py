@@ -1,4 +1,4 @@
-"""Ports of the guilds slice: name checks, membership, and the initial and remaining contents of guilds."""
+"""Ports of the guilds slice: name checks, membership, the channels of a new guild, and deletion of a guild's rows."""
 
 from collections.abc import Sequence
 

@@ -7,4 +7,4 @@ from hubbub.server.core.ports import port
 
 @port
 def move_in_voice(call: Call, guild_id: int, user_id: int, channel_id: ChannelId | None) -> None:
-    """Move a connected member to a voice channel; None disconnects the member. The caller has checked the permissions."""
+    """Move a connected member to a voice channel; None disconnects the member. The caller must have checked the permissions."""

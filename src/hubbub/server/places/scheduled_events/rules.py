@@ -35,7 +35,8 @@ _STATUS_TRANSITIONS: Final[dict[int, tuple[EventStatus, ...]]] = {
 def creation_permissions(call: Call) -> int:
     """Return the permissions that allow the caller to create events; one of them is enough.
 
-    These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (spec/dated-changes.md#2.5)."""
+    These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (spec/dated-changes.md#2.5).
+    Bots can use CREATE_EVENTS only from the date of CREATE_PERMISSIONS_FOR_BOTS."""
     bits = 0 if changes.PERMISSION_SPLITS.is_active(call.now_ms) else Permissions.MANAGE_EVENTS
     if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now_ms):
         bits |= Permissions.CREATE_EVENTS

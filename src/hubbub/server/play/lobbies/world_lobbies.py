@@ -13,7 +13,7 @@ from hubbub.server.play.lobbies.store import LobbyRow, encode_metadata
 
 
 class ChannelLink(NamedTuple):
-    """A channel that a lobby is linked to when it is created."""
+    """The channel to which a new lobby is linked."""
 
     channel_id: int
     linking_user_id: int

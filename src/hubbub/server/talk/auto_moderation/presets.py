@@ -1,6 +1,7 @@
 """Keyword lists of KEYWORD_PRESET rules: common English words, extended by the operator (`auto_moderation` settings).
 
-An entry has a star only where the wildcard does not match harmless words: `*fuck*`, but `shit*` because of "Matsushita".
+A star at the start or end of an entry is a wildcard. It is used only where it matches no harmless words: `*fuck*`, but
+`shit*` because of "Matsushita". A star inside an entry is a literal character, for censored spellings such as `f*ck`.
 """
 
 from collections.abc import Iterable
@@ -135,7 +136,7 @@ SEXUAL_CONTENT_KEYWORDS: Final = (
     "xxx",
 )
 
-# Phrases only: which words are slurs depends on region and language, so operators supply the list (decisions/0024).
+# A short list only, because slurs depend on region and language; operators supply the rest (decisions/0024).
 SLUR_KEYWORDS: Final = (
     "dirty foreigner*",
     "half-breed*",

@@ -78,7 +78,7 @@ IDLE_TIMEOUT_FACTOR: Final = 1.25
 """Idle timeout as a multiple of the read timeout: 75 seconds by default, more than the 60 of common load balancers."""
 
 FAILED_LOOKUP_STATUSES: Final = frozenset({401, 404})
-"""Statuses of a request without a caller that guessed a wrong ID, code or token."""
+"""Statuses of a request without a caller that count as a wrong guess of an ID, code or token."""
 
 
 class HttpServer:
@@ -408,9 +408,9 @@ class HttpServer:
     def _check_rate_limits(
         self, state: RequestState, endpoint: Endpoint, actor: Actor | None, values: Sequence[str]
     ) -> None:
-        """Check the global limit, the bucket and the limit of unapproved applications in this order.
+        """Check the limits of failed lookups, of all requests, of the bucket and of unapproved applications, in this order.
 
-        A request that one of them rejects does not count against those after it.
+        The limit of failed lookups applies only to requests without a caller. A request that one of them rejects does not count against those after it.
         """
         rate_limit_key: str | int
         if actor is None:
@@ -545,7 +545,8 @@ class HttpServer:
         if not endpoint.writes:
             return await self._db.read(unit, long=endpoint.is_long)
         try:
-            # The first ID of the path is that of the guild, channel or lobby.
+            # After a conflict, writes with the same key run one after the other. The first ID of the path is that of the
+            # guild, channel or lobby.
             key = next((argument for argument in arguments if isinstance(argument, Snowflake)), 0)
             encoded = await self._db.write(unit, quick=endpoint.is_quick, key=key)
         except RejectedWithSideEffects as rejection:
