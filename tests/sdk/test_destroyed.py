@@ -37,7 +37,7 @@ pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 BEARER = AuthorizationTokenType.BEARER
 DELAY_MS = 90_000
-"""Longer than any of these tests runs, so that a request is certainly pending."""
+"""Delay of a request in milliseconds, longer than any of these tests runs, so that the request is still pending."""
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,9 @@ def count_connections(port: int) -> int:
 def destroy_while(
     world: World, token: str, condition: Callable[[Client], bool], start: Callable[[Client], Any]
 ) -> ResultRecorder:
-    """Run a game loop until a condition holds, then close its client in the middle of a frame."""
+    """Run a game loop until a condition holds, start three requests, and close the client without waiting for them.
+
+    Return the results of the requests."""
     client = Client(ClientCreateOptions(web_base=world.url))
     client.update_token(BEARER, token).result(WAIT_TIMEOUT_SECONDS)
     start(client)
@@ -83,7 +85,6 @@ def destroy_while(
     results = ResultRecorder()
     for _ in range(3):
         client.fetch_current_user(BEARER, token, results)
-    # The requests are delayed by DELAY_MS, so they would succeed if closing waited for them.
     client.close()
     sdk.run_callbacks()
     client.run_callbacks()
@@ -109,6 +110,7 @@ async def test_pending_operations_fail_once_in_every_status(
 ) -> None:
     mary = await create_player(world, await create_game(world), connect=False)
     await mary.client.close()
+    # Delay the three requests, so that they are pending when the client closes.
     for fault in (*faults, HttpFault(effect="delay", delay_ms=DELAY_MS, route="/users/@me", times=3)):
         world.app.faults.add(fault)
     connecting = ClientStatus.CONNECTING

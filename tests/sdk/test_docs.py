@@ -1,4 +1,4 @@
-"""The example programs of docs/sdk.md and of the SDK's docstrings work as written."""
+"""Examples of the SDK: the asyncio and game loop programs of docs/sdk.md run, and the names in docstring examples exist."""
 
 import ast
 import asyncio

@@ -65,7 +65,7 @@ class ServerConnection:
                 return frame["d"]
 
     async def complete_handshake(self, **session_fields: Any) -> None:
-        """Do everything a correct server does until the client has a key."""
+        """Perform the handshake up to the client's key package."""
         await self.next(VoiceOpcode.IDENTIFY)
         await self.send(VoiceOpcode.READY, READY_FIELDS | {"port": self.server.udp_port})
         await self.next(VoiceOpcode.SELECT_PROTOCOL)
@@ -112,7 +112,7 @@ class ScriptedServer:
 
 
 class TicketSource:
-    """A platform that always returns the same voice ticket."""
+    """A ticket source that records requests and leaves the call's ticket unchanged."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
@@ -265,7 +265,7 @@ async def test_the_client_leaves_a_call_that_downgrades_encryption(
         (VoiceOpcode.SESSION_DESCRIPTION, "nothing", CallError.SIGNALING_CONNECTION_FAILED),
     ],
 )
-async def test_an_undecodable_message_ends_a_connecting_call(
+async def test_an_invalid_or_unexpected_message_ends_a_connecting_call(
     server: ScriptedServer, voice_connection: ScriptedConnection, opcode: int, payload: Any, expected: CallError
 ) -> None:
     async def send_invalid_message(connection: ServerConnection) -> None:

@@ -126,7 +126,7 @@ async def test_filters_are_completed_by_keyboard_and_wrong_ones_explained(platfo
         await page.get_by_text("Check the spelling, or use fewer words.").wait_for()
 
 
-async def test_direct_messages_are_searched_and_results_have_pages(platform: ChatPlatform) -> None:
+async def test_direct_messages_are_searched_and_results_are_paginated(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     await befriend(nora, tom)
     channel = (await open_dm(nora, tom))["id"]

@@ -55,7 +55,7 @@ async def test_operators_see_queues_and_failed_jobs_without_payloads(world: Worl
     assert (await ann.get("/admin/jobs", params={"kind": "other"})).ok() == []
 
 
-async def test_lists_of_jobs_have_pages(world: World) -> None:
+async def test_job_lists_are_paginated(world: World) -> None:
     ann = await create_operator(world, "ann")
     first, second = await create_jobs(world, ("failed", 1), ("failed", 1))
 

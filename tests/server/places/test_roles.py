@@ -51,7 +51,7 @@ async def test_a_new_role_has_defaults_and_is_published_and_audited(world: World
     assert {"key": "permissions", "new_value": role["permissions"]} in entry["changes"]
 
 
-async def test_roles_are_read_singly_and_as_a_list(world: World) -> None:
+async def test_roles_are_fetched_and_listed(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods", 0, color=5, hoist=True, mentionable=True)
     stranger = await world.user()
@@ -300,7 +300,7 @@ async def test_a_guild_has_250_roles_at_most(world: World) -> None:
     (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
 
-async def test_the_everyone_role_can_only_change_permissions(world: World) -> None:
+async def test_only_permissions_of_the_everyone_role_can_be_changed(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/roles"
 
@@ -386,10 +386,10 @@ async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> Non
     (await bob.patch(path, json=[{"id": str(low), "position": 2}])).ok()
     assert await list_role_ids(guild) == [high, low, own, above]
     # discord.js sends every role, with unchanged positions for the higher ones.
-    everything = [guild.id, low, high, own, above]
+    all_role_ids = [guild.id, low, high, own, above]
     (
         await bob.patch(
-            path, json=[{"id": str(role), "position": position} for position, role in enumerate(everything)]
+            path, json=[{"id": str(role), "position": position} for position, role in enumerate(all_role_ids)]
         )
     ).ok()
     assert await list_role_ids(guild) == [low, high, own, above]

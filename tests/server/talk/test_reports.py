@@ -178,7 +178,7 @@ async def test_cases_are_filtered_by_state_kind_reason_and_age(world: World) -> 
     assert await list_kinds(assignee_id=str(ann.id)) == []
 
 
-async def test_operators_decide_by_their_role(world: World) -> None:
+async def test_only_moderators_decide_about_reports(world: World) -> None:
     ben = await create_operator(world, "ben", OperatorRole.AUDITOR)
     _, spammer, bob, _ = await create_spam(world)
     await report(bob, "user", spammer.id)

@@ -1,4 +1,4 @@
-"""Static files of the pages and the chat client: compression, caching, and modules that are loaded at once."""
+"""Static files of the pages and the chat client: compression, caching and preloaded modules."""
 
 import gzip
 import re
@@ -49,7 +49,7 @@ async def test_a_cached_file_is_revalidated_by_its_encoding(world: World) -> Non
     assert (await fetch("identity", gzip_etag))[0] == 200
 
 
-def test_only_the_modules_of_the_start_are_preloaded() -> None:
+def test_only_modules_that_the_client_needs_to_start_are_preloaded() -> None:
     files = static_files.ClientFiles()
     folder = MAIN_PATH.rpartition("/")[0]
     names = {url.removeprefix(f"{folder}/") for url in files.scripts}

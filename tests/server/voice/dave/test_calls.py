@@ -49,7 +49,7 @@ def test_two_clients_are_added_in_one_batch(call: SimulatedCall) -> None:
 
     call.assert_all_decrypt()
     if not call.has_rejected_commits:
-        # 3 joined while no proposals were pending; 4 and 5 waited for the next batch.
+        # User 3 joined while no proposals were pending; users 4 and 5 waited for the next batch.
         assert call.opcodes_sent_to(1).count(DaveOpcode.PROPOSALS) == 2
 
 
@@ -63,14 +63,15 @@ def test_a_client_that_leaves_and_joins_again_decrypts(call: SimulatedCall) -> N
     call.assert_all_decrypt()
 
 
-def test_nine_clients_join_at_once(call: SimulatedCall) -> None:
+def test_nine_clients_join_at_the_same_time(call: SimulatedCall) -> None:
     call.join(*range(1, 10))
     call.advance_time(10)
 
     call.assert_all_decrypt()
     if not call.has_rejected_commits:
-        # Four users create the group, the others are added in one commit; each proposal makes every member commit.
-        assert call.commit_count <= 4 + 3 + 2 + 4 * 3
+        # The second, third and fourth founder make 2, 3 and 4 clients commit. The other users are added in batches of
+        # proposals; each batch makes the four members commit, and at most three batches are allowed here.
+        assert call.commit_count <= 2 + 3 + 4 + 4 * 3
 
 
 def test_the_last_client_restarts_and_is_joined_by_the_next(call: SimulatedCall) -> None:

@@ -21,7 +21,7 @@ from tests.server.voice.dave.simulated_call import CHANNEL_ID, CLIENT_TYPES, Sim
 
 
 def count_proposals(payload: Payload) -> int:
-    """Return the number of proposals, or of references to revoke, in an op 27."""
+    """Return the number of proposals, or of references to revoke, in the payload of a PROPOSALS message."""
     assert isinstance(payload, bytes)
     reader = codec.ByteReader(codec.ByteReader(payload[1:]).vec())
     count = 0
@@ -214,7 +214,7 @@ def test_a_client_that_rejects_a_commit_is_removed_and_added_again(implementatio
     call.join(4)
     _, commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
     call.receive_from(1, DaveOpcode.COMMIT_WELCOME, commit)
-    # The commit is corrupted on its way to 2.
+    # The commit is corrupted on its way to user 2.
     op, payload = call.to_client[2].pop()
     assert op == DaveOpcode.ANNOUNCE_COMMIT
     assert isinstance(payload, bytes)
@@ -237,7 +237,7 @@ def test_an_outdated_welcome_is_not_sent() -> None:
     call.deliver_all()
     call.join(3)
     _, commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
-    # 3 restarted its session meanwhile and no longer has the keys of the welcome.
+    # User 3 restarted its session meanwhile and no longer has the keys of the welcome.
     client = call.clients[3]
     call.to_group[3].extend(client.handle_message(DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1), {1, 2, 3}))
     call.receive_from(3, *call.to_group[3].popleft())
@@ -254,7 +254,7 @@ def test_a_founder_that_reports_a_failure_is_restarted() -> None:
     call = SimulatedCall()
     call.join(1, 2)
     committer, _commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME)
-    # The server does not know the state of 2, and a wrong guess would end its connection.
+    # The server does not know the state of user 2, and a wrong guess would end its connection.
     call.receive_from(2, DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": 0})
 
     assert committer == 1
