@@ -67,7 +67,6 @@ def read_member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[i
 
 
 def list_guild_ids(tx: Tx, user_id: int) -> list[int]:
-    """Return the IDs of the guilds of a user."""
     return guilds.membership.list_ids_of_user(tx, user_id)
 
 

@@ -156,7 +156,6 @@ def delete_ban(tx: Tx, user_id: int) -> None:
 
 
 def delete_credentials(tx: Tx, user_id: int) -> None:
-    """Delete the credentials of a user."""
     for table in ("accounts", "sign_ins", "authenticators", "backup_codes", "mfa_tickets"):
         tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
 
@@ -231,7 +230,6 @@ def delete_failures(tx: Tx, key: str) -> None:
 
 
 def find_authenticator(tx: Tx, user_id: int) -> AuthenticatorRow | None:
-    """Return the authenticator of a user, or None."""
     return tx.find(AuthenticatorRow, "SELECT secret, last_step FROM authenticators WHERE user_id = ?", user_id)
 
 

@@ -55,7 +55,6 @@ _DELETION_COLUMNS = ", ".join(DeletionRow._fields)
 
 
 def find_operator(tx: Tx, user_id: int) -> OperatorRow | None:
-    """Return the operator with this user ID, or None."""
     return tx.find(OperatorRow, f"SELECT {_OPERATOR_COLUMNS} FROM operators WHERE user_id = ?", user_id)
 
 

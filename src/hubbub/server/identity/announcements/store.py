@@ -25,12 +25,10 @@ _COLUMNS = ", ".join(AnnouncementRow._fields)
 
 
 def insert(tx: Tx, row: AnnouncementRow) -> None:
-    """Insert an announcement."""
     tx.run(f"INSERT INTO announcements ({_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def find(tx: Tx, announcement_id: int) -> AnnouncementRow | None:
-    """Return an announcement, or None."""
     return tx.find(AnnouncementRow, f"SELECT {_COLUMNS} FROM announcements WHERE id = ?", announcement_id)
 
 
@@ -55,7 +53,6 @@ def list_active(tx: Tx, user_id: int, now_ms: int) -> list[AnnouncementRow]:
 
 
 def set_end(tx: Tx, announcement_id: int, ends_ms: int) -> None:
-    """Set the end of an announcement."""
     tx.run("UPDATE announcements SET ends_ms = ? WHERE id = ?", ends_ms, announcement_id)
 
 

@@ -25,7 +25,6 @@ def enable(call: Call, row: ApplicationRow, *, reason: str | None = None) -> boo
 
 
 def delete(call: Call, row: ApplicationRow, *, reason: str) -> None:
-    """Delete an application."""
     applications.management.delete(call, row)
     _record(call, "application.delete", row, reason=reason)
 

@@ -73,7 +73,6 @@ _DISABLED_COLUMNS = ", ".join(DisabledRow._fields)
 
 
 def find(tx: Tx, application_id: int) -> ApplicationRow | None:
-    """Return an application, or None."""
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id = ?", application_id)
 
 
@@ -89,7 +88,6 @@ def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRo
 
 
 def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
-    """Return the application of a bot, or None."""
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE bot_id = ?", bot_id)
 
 
@@ -237,7 +235,6 @@ def set_parent(tx: Tx, application_id: int, parent_id: int) -> None:
 
 
 def add_flag(tx: Tx, application_id: int, flag: int) -> None:
-    """Add a flag to an application."""
     tx.run("UPDATE applications SET flags = flags | ? WHERE id = ?", flag, application_id)
 
 

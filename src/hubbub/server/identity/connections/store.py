@@ -42,7 +42,6 @@ _ASSIGNMENTS: Final = ", ".join(f"{field} = excluded.{field}" for field in Conne
 
 
 def find(tx: Tx, user_id: int, type: str, id: str) -> ConnectionRow | None:
-    """Return a connection, or None."""
     return tx.find(ConnectionRow, f"SELECT {COLUMNS} FROM connections WHERE {_KEY_CONDITION}", user_id, type, id)
 
 

@@ -127,6 +127,5 @@ def find_asset_file(tx: Tx, asset_id: int) -> str | None:
 
 
 def delete_approvals_and_assets(tx: Tx, application_id: int) -> None:
-    """Delete the approvals and assets of an application."""
     for table in TABLES:
         tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)

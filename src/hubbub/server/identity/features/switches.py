@@ -21,7 +21,6 @@ _NAMES: Final = {
 
 
 def is_enabled(call: Call, feature: Feature) -> bool:
-    """Return whether a feature is on."""
     return store.find(call.tx, feature) is None
 
 

@@ -46,7 +46,6 @@ def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
 
 
 def insert(tx: Tx, row: OAuth2SessionRow) -> None:
-    """Insert a session."""
     tx.run(f"INSERT INTO game_sessions ({', '.join(OAuth2SessionRow._fields)}) VALUES ({placeholders(row)})", *row)
 
 

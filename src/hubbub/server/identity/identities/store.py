@@ -138,7 +138,6 @@ def update_profile(tx: Tx, row: IdentityRow) -> None:
 
 
 def delete_identities(tx: Tx, family_id: int) -> None:
-    """Delete all identities of a family."""
     tx.run("DELETE FROM external_identities WHERE family_id = ?", family_id)
 
 

@@ -32,5 +32,4 @@ def save_provider(
 
 
 def decode_settings(row: ProviderRow) -> ProviderSettings:
-    """Decode the settings of a provider."""
     return codec.decode(row.settings, ProviderSettings)

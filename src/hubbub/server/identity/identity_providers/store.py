@@ -25,7 +25,6 @@ _COLUMNS: Final = ", ".join(ProviderRow._fields)
 
 
 def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
-    """Return a provider of an application, or None."""
     return tx.find(
         ProviderRow,
         f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? AND type = ?",

@@ -64,5 +64,4 @@ def _hash(code: str) -> bytes:
 
 
 def is_placeholder(tx: Tx, user_id: UserId) -> bool:
-    """Return whether a user is a placeholder account."""
     return store.find_placeholder(tx, user_id) is not None

@@ -48,7 +48,6 @@ def insert(tx: Tx, row: DecisionRow) -> None:
 
 
 def find(tx: Tx, decision_id: int) -> DecisionRow | None:
-    """Return a decision, or None."""
     return tx.find(DecisionRow, f"SELECT {_COLUMNS} FROM moderation_decisions WHERE id = ?", decision_id)
 
 

@@ -9,7 +9,6 @@ from hubbub.server.identity.oauth2.store import KeyRow
 
 
 async def sign_id_token(operation: AsyncOperation, claims: dict[str, Any]) -> str:
-    """Sign claims as an ID token."""
     key = await find_or_create_signing_key(operation)
     if keys.algorithm_of(key.jwk) == keys.ES256:
         # Signing is faster than switching to another thread.

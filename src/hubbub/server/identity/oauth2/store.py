@@ -129,7 +129,6 @@ def list_approved_scopes(tx: Tx, application_id: int) -> set[str]:
 
 
 def approve_scopes(tx: Tx, application_id: int, scopes: Iterable[str]) -> None:
-    """Approve scopes for an application."""
     tx.run_many(
         "INSERT INTO approved_scopes (application_id, scope) VALUES (?, ?) ON CONFLICT (application_id, scope) DO NOTHING",
         [(application_id, scope) for scope in scopes],

@@ -38,7 +38,6 @@ _COLUMNS: Final = ", ".join(PasskeyRow._fields)
 
 
 def insert(tx: Tx, row: PasskeyRow) -> None:
-    """Insert a passkey."""
     tx.run(f"INSERT INTO passkeys ({_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -48,12 +47,10 @@ def list_by_user(tx: Tx, user_id: int) -> list[PasskeyRow]:
 
 
 def find(tx: Tx, user_id: int, passkey_id: int) -> PasskeyRow | None:
-    """Return a passkey of a user, or None."""
     return tx.find(PasskeyRow, f"SELECT {_COLUMNS} FROM passkeys WHERE id = ? AND user_id = ?", passkey_id, user_id)
 
 
 def find_by_credential(tx: Tx, credential_id: bytes) -> PasskeyRow | None:
-    """Return the passkey with this credential ID, or None."""
     return tx.find(PasskeyRow, f"SELECT {_COLUMNS} FROM passkeys WHERE credential_id = ?", credential_id)
 
 

@@ -48,7 +48,6 @@ COLUMNS = ", ".join(UserRow._fields)
 
 
 def find(tx: Tx, user_id: int) -> UserRow | None:
-    """Return a user, or None."""
     return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE id = ?", user_id)
 
 
@@ -90,7 +89,6 @@ def search(tx: Tx, text: str, *, after_id: int, limit: int) -> list[UserRow]:
 
 
 def insert(tx: Tx, row: UserRow) -> None:
-    """Insert a user."""
     tx.run(f"INSERT INTO users ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

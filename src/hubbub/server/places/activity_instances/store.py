@@ -145,7 +145,6 @@ def list_recipient_ids(tx: Tx, channel_id: int) -> list[int]:
 
 
 def insert(tx: Tx, row: InstanceRow) -> None:
-    """Insert an activity."""
     tx.run(f"INSERT INTO activity_instances ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

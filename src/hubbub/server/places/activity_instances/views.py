@@ -17,7 +17,6 @@ from hubbub.server.places.activity_instances.store import InstanceRow, Participa
 
 
 def location(row: InstanceRow) -> wire.ActivityLocation:
-    """Return the location of an activity."""
     return wire.ActivityLocation(
         id=row.location_id,
         kind="pc" if row.guild_id is None else "gc",

@@ -55,7 +55,6 @@ def count(tx: Tx, application_id: int, link_type: int) -> int:
 
 
 def insert(tx: Tx, row: LinkRow) -> None:
-    """Insert a link."""
     tx.run(f"INSERT INTO activity_links ({_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -66,7 +65,6 @@ def update(tx: Tx, row: LinkRow) -> None:
 
 
 def delete(tx: Tx, link_id: int) -> None:
-    """Delete a link."""
     tx.run("DELETE FROM activity_links WHERE id = ?", link_id)
 
 

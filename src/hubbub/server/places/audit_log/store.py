@@ -67,7 +67,6 @@ def list_page(
 
 
 def insert(tx: Tx, guild_id: int, row: EntryRow) -> None:
-    """Insert an entry."""
     tx.run(f"INSERT INTO audit_log (guild_id, {COLUMNS}) VALUES (?, {placeholders(row)})", guild_id, *row)
 
 

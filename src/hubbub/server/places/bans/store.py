@@ -23,7 +23,6 @@ COLUMNS = ", ".join(BanRow._fields)
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> BanRow | None:
-    """Return the ban of a user from a guild, or None."""
     return tx.find(BanRow, f"SELECT {COLUMNS} FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 

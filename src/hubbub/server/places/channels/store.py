@@ -126,7 +126,6 @@ _OVERWRITE_COLUMNS: Final = "o.channel_id, o.target_id, o.type, o.allow, o.deny"
 
 
 def find(tx: Tx, channel_id: int) -> ChannelRow | None:
-    """Return a channel, or None."""
     return tx.find(ChannelRow, f"SELECT {COLUMNS} FROM channels c WHERE c.id = ?", channel_id)
 
 
@@ -179,7 +178,6 @@ def next_position(tx: Tx, guild_id: int, *, is_category: bool) -> int:
 
 
 def insert(tx: Tx, row: ChannelRow) -> None:
-    """Insert a channel."""
     tx.run(
         f"INSERT INTO channels ({', '.join(_STORED_FIELDS)}) VALUES ({placeholders(_STORED_FIELDS)})",
         *_stored_values(row),
@@ -268,7 +266,6 @@ def count_overwrites(tx: Tx, guild_id: int) -> int:
 
 
 def replace_overwrites(tx: Tx, channel_id: int, rows: Sequence[OverwriteRow]) -> None:
-    """Replace the overwrites of a channel."""
     tx.run("DELETE FROM overwrites WHERE channel_id = ?", channel_id)
     if rows:
         tx.run_many(
@@ -468,7 +465,6 @@ def insert_initial(
     channels: Sequence[guilds.creation.NewChannel],
     overwrites: Sequence[guilds.creation.NewOverwrite],
 ) -> None:
-    """Insert the initial channels and overwrites of a guild."""
     columns = ", ".join(("guild_id", *guilds.creation.NewChannel._fields))
     tx.run_many(
         f"INSERT INTO channels ({columns}) VALUES (?, {placeholders(guilds.creation.NewChannel._fields)})",

@@ -215,7 +215,6 @@ def overwrite(row: OverwriteRow) -> channel_overwrites.Overwrite:
 
 
 def tags(row: ChannelRow) -> list[forum_settings.ForumTag]:
-    """Return the tags of a forum."""
     return [] if row.available_tags is None else codec.decode(row.available_tags, list[forum_settings.ForumTag])
 
 

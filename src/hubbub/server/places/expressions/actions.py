@@ -18,7 +18,6 @@ from hubbub.server.places.standing import ChannelAccess
 
 
 def create(call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, row: RowT) -> None:
-    """Create an expression of a guild."""
     kind.table.insert(call.tx, row)
     changes = audit.differences(None, kind.view(row), kind.audited_fields)
     audit.record(call, guild_id, kind.create_action, target_id=row.id, changes=changes)

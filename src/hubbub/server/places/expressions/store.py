@@ -87,7 +87,6 @@ class Table(Generic[RowT]):
         self._changeable = changeable
 
     def find(self, tx: Tx, expression_id: int) -> RowT | None:
-        """Return an expression, or None."""
         return tx.find(self._row, f"SELECT {self._columns} FROM {self._name} WHERE id = ?", expression_id)
 
     def find_many(self, tx: Tx, ids: Iterable[int]) -> dict[int, RowT]:
@@ -108,7 +107,6 @@ class Table(Generic[RowT]):
         return int(tx.value(f"SELECT COUNT(*) FROM {self._name} WHERE {_condition(values)}", *values.values()))
 
     def insert(self, tx: Tx, row: RowT) -> None:
-        """Insert an expression."""
         tx.run(f"INSERT INTO {self._name} ({self._columns}) VALUES ({placeholders(row)})", *row)
 
     def update(self, tx: Tx, row: RowT) -> None:

@@ -18,7 +18,6 @@ class GuildTagRow(NamedTuple):
 
 
 def find(tx: Tx, guild_id: int) -> GuildTagRow | None:
-    """Return the tag of a guild, or None."""
     return tx.find(GuildTagRow, "SELECT guild_id, tag, badge FROM guild_tags WHERE guild_id = ?", guild_id)
 
 

@@ -114,7 +114,6 @@ _PREFIXED_COLUMNS = ", ".join(f"g.{field}" for field in GuildRow._fields)
 
 
 def find(tx: Tx, guild_id: int) -> GuildRow | None:
-    """Return a guild, or None."""
     return tx.find(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id = ?", guild_id)
 
 
@@ -151,7 +150,6 @@ def search(tx: Tx, text: str, *, is_suspended: bool, is_deleting: bool, after_id
 
 
 def find_suspension(tx: Tx, guild_id: int) -> SuspensionRow | None:
-    """Return the suspension of a guild, or None."""
     return tx.find(SuspensionRow, f"SELECT {_SUSPENSION_COLUMNS} FROM guild_suspensions WHERE guild_id = ?", guild_id)
 
 

@@ -91,7 +91,6 @@ COLUMNS = ", ".join(InviteRow._fields)
 
 
 def find(tx: Tx, code: str) -> InviteRow | None:
-    """Return the invite with a code, or None."""
     return tx.find(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE code = ?", code)
 
 

@@ -35,10 +35,8 @@ def count_of_user(tx: Tx, user_id: int, since_ms: int) -> int:
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
-    """Delete all joins of a guild."""
     tx.run("DELETE FROM recent_joins WHERE guild_id = ?", guild_id)
 
 
 def delete_of_user(tx: Tx, user_id: int) -> None:
-    """Delete all joins of a user."""
     tx.run("DELETE FROM recent_joins WHERE user_id = ?", user_id)

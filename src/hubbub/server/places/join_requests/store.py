@@ -78,7 +78,6 @@ def put_form(tx: Tx, row: FormRow) -> None:
 
 
 def find(tx: Tx, guild_id: int, request_id: int) -> JoinRequestRow | None:
-    """Return a join request of a guild, or None."""
     return tx.find(
         JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE id = ? AND guild_id = ?", request_id, guild_id
     )
@@ -121,7 +120,6 @@ def put(tx: Tx, row: JoinRequestRow) -> None:
 
 
 def delete(tx: Tx, request_id: int) -> None:
-    """Delete a join request."""
     tx.run("DELETE FROM join_requests WHERE id = ?", request_id)
 
 

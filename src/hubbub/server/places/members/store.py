@@ -214,7 +214,6 @@ def _like_pattern(text: str) -> str:
 
 
 def list_pending_ids(tx: Tx, guild_id: int) -> list[int]:
-    """Return the IDs of pending members."""
     rows = tx.all("SELECT user_id FROM members WHERE guild_id = ? AND pending = 1 ORDER BY user_id", guild_id)
     return [row[0] for row in rows]
 
@@ -263,7 +262,6 @@ def find_ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank
 
 
 def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Return whether a user is banned from the guild."""
     return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 

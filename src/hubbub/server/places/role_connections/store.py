@@ -109,7 +109,6 @@ def delete(tx: Tx, user_id: int, application_id: int) -> bool:
 
 
 def find_linked(tx: Tx, role_id: int) -> LinkedRoleRow | None:
-    """Return a linked role, or None."""
     return tx.find(LinkedRoleRow, f"SELECT {_LINKED_COLUMNS} FROM linked_roles WHERE role_id = ?", role_id)
 
 

@@ -51,7 +51,6 @@ COLUMNS = ", ".join(RoleRow._fields)
 
 
 def find(tx: Tx, guild_id: int, role_id: int) -> RoleRow | None:
-    """Return a role of a guild, or None."""
     return tx.find(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE id = ? AND guild_id = ?", role_id, guild_id)
 
 
@@ -82,17 +81,14 @@ def count(tx: Tx, guild_id: int) -> int:
 
 
 def insert(tx: Tx, row: RoleRow) -> None:
-    """Insert a role."""
     tx.run(f"INSERT INTO roles ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def insert_many(tx: Tx, rows: Sequence[RoleRow]) -> None:
-    """Insert roles."""
     tx.run_many(f"INSERT INTO roles ({COLUMNS}) VALUES ({placeholders(RoleRow._fields)})", rows)
 
 
 def update(tx: Tx, row: RoleRow) -> None:
-    """Update a role."""
     fields = RoleRow._fields[2:]
     assignments = ", ".join(f"{field} = ?" for field in fields)
     tx.run(f"UPDATE roles SET {assignments} WHERE id = ?", *row[2:], row.id)

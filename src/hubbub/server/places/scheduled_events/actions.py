@@ -153,7 +153,6 @@ def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[Exc
 
 
 def delete(call: Call, row: EventRow) -> None:
-    """Delete an event."""
     view = views.scheduled_event(row, _list_exceptions(call, row))
     store.delete(call.tx, row.id)
     _cancel_jobs(call, row)

@@ -97,7 +97,6 @@ _OPEN_STATUSES = f"({EventStatus.SCHEDULED:d}, {EventStatus.ACTIVE:d})"
 
 
 def find(tx: Tx, event_id: int) -> EventRow | None:
-    """Return an event, or None."""
     return tx.find(EventRow, f"SELECT {COLUMNS} FROM scheduled_events WHERE id = ?", event_id)
 
 
@@ -144,12 +143,10 @@ def count_open(tx: Tx, guild_id: int) -> int:
 
 
 def insert(tx: Tx, row: EventRow) -> None:
-    """Insert an event."""
     tx.run(f"INSERT INTO scheduled_events ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: EventRow) -> None:
-    """Update an event."""
     assignments = ", ".join(f"{field} = ?" for field in EventRow._fields[2:])
     tx.run(f"UPDATE scheduled_events SET {assignments} WHERE id = ?", *row[2:], row.id)
 

@@ -28,7 +28,6 @@ COLUMNS = ", ".join(StageInstanceRow._fields)
 
 
 def find(tx: Tx, channel_id: int) -> StageInstanceRow | None:
-    """Return the stage instance of a channel, or None."""
     return tx.find(StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id = ?", channel_id)
 
 
@@ -38,7 +37,6 @@ def list_guild_instances(tx: Tx, guild_id: int) -> list[StageInstanceRow]:
 
 
 def list_channel_instances(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRow]:
-    """Return the stage instances of channels."""
     rows: list[StageInstanceRow] = []
     for batch in batches(channel_ids):
         rows += tx.fetch(
@@ -50,7 +48,6 @@ def list_channel_instances(tx: Tx, channel_ids: Sequence[int]) -> list[StageInst
 
 
 def insert(tx: Tx, row: StageInstanceRow) -> None:
-    """Insert a stage instance."""
     tx.run(f"INSERT INTO stage_instances ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

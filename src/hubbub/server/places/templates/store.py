@@ -27,7 +27,6 @@ COLUMNS = ", ".join(TemplateRow._fields)
 
 
 def find(tx: Tx, code: str) -> TemplateRow | None:
-    """Return a template, or None."""
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE code = ?", code)
 
 
@@ -37,7 +36,6 @@ def find_guild_template(tx: Tx, guild_id: int) -> TemplateRow | None:
 
 
 def insert(tx: Tx, row: TemplateRow) -> None:
-    """Insert a template."""
     tx.run(f"INSERT INTO guild_templates ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

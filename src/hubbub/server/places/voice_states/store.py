@@ -67,7 +67,6 @@ def are_together(tx: Tx, user_id: int, other_user_id: int) -> bool:
 
 
 def list_guild_states(tx: Tx, guild_id: int) -> list[VoiceStateRow]:
-    """Return all voice states of a guild."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE guild_id = ?", guild_id)
 
 
@@ -79,7 +78,6 @@ def list_session_states(tx: Tx, user_id: int, session_id: str) -> list[VoiceStat
 
 
 def list_user_states(tx: Tx, user_id: int) -> list[VoiceStateRow]:
-    """Return the voice states of a user."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE user_id = ?", user_id)
 
 
@@ -96,7 +94,6 @@ def list_channel_states(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRo
 
 
 def list_all(tx: Tx) -> list[VoiceStateRow]:
-    """Return all voice states."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states")
 
 
@@ -218,7 +215,6 @@ _CALL_STATE_COLUMNS = ", ".join(CallStateRow._fields)
 
 
 def find_participant(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
-    """Return a participant of a call, or None."""
     return tx.find(
         CallStateRow,
         f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE call_id = ? AND user_id = ?",
@@ -248,7 +244,6 @@ def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
 
 
 def list_all_participants(tx: Tx) -> list[CallStateRow]:
-    """Return the participants of all calls."""
     return tx.fetch(CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states")
 
 
@@ -382,7 +377,6 @@ def put_server(tx: Tx, endpoint: str, now_ms: int) -> None:
 
 
 def delete_server(tx: Tx, endpoint: str) -> None:
-    """Delete a voice server."""
     tx.run("DELETE FROM voice_servers WHERE endpoint = ?", endpoint)
 
 

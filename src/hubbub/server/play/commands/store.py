@@ -71,7 +71,6 @@ _permissions_decoder: Final = codec.decoder(list[CommandPermission])
 
 
 def decode_definition(row: CommandRow) -> Definition:
-    """Decode the definition of a command."""
     decoded: Definition = _definition_decoder.decode(row.definition)
     return decoded
 
@@ -144,12 +143,10 @@ def list_available(tx: Tx, application_ids: Sequence[int], guild_id: int | None)
 
 
 def insert(tx: Tx, row: CommandRow) -> None:
-    """Insert a command."""
     tx.run(f"INSERT INTO commands ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: CommandRow) -> None:
-    """Update a command."""
     tx.run(
         "UPDATE commands SET name = ?, version = ?, position = ?, definition = ? WHERE id = ?",
         row.name,

@@ -50,7 +50,6 @@ def find(tx: Tx, entitlement_id: int) -> EntitlementRow | None:
 
 
 def insert(tx: Tx, row: EntitlementRow) -> None:
-    """Insert an entitlement."""
     tx.run(f"INSERT INTO entitlements ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

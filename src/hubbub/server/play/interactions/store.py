@@ -284,7 +284,6 @@ def _build_membership(owner_id: int | None, mfa_level: int | None, author: messa
 
 
 def has_skus(tx: Tx, application_id: int) -> bool:
-    """Return whether an application has SKUs."""
     return tx.one("SELECT 1 FROM skus WHERE application_id = ? LIMIT 1", application_id) is not None
 
 

@@ -179,7 +179,6 @@ def list_members_by_lobby(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[Lo
 
 
 def list_members(tx: Tx, lobby_id: int) -> list[LobbyMemberRow]:
-    """Return the members of a lobby."""
     return list_members_by_lobby(tx, (lobby_id,))[lobby_id]
 
 
@@ -242,7 +241,6 @@ def list_memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None
 
 
 def insert_message(tx: Tx, row: LobbyMessageRow) -> None:
-    """Insert a lobby message."""
     tx.run(f"INSERT INTO lobby_messages ({_MESSAGE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

@@ -177,7 +177,6 @@ def _webhook_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> dict[int, U
 
 
 def message(row: LobbyMessageRow, author: User) -> wire.LobbyMessage:
-    """Return a lobby message."""
     view = wire.LobbyMessage(
         id=MessageId(row.id),
         type=row.type,

@@ -54,7 +54,6 @@ COLUMNS = ", ".join(SkuRow._fields)
 
 
 def find(tx: Tx, sku_id: int) -> SkuRow | None:
-    """Return a SKU, or None."""
     row = tx.one(f"SELECT {COLUMNS} FROM skus WHERE id = ?", sku_id)
     return None if row is None else _sku_row(row)
 
@@ -77,7 +76,6 @@ def list_application_skus(tx: Tx, application_id: int) -> list[SkuRow]:
 
 
 def insert(tx: Tx, row: SkuRow) -> None:
-    """Insert a SKU."""
     tx.run(f"INSERT INTO skus ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

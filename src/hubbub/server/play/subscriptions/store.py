@@ -108,18 +108,15 @@ def find(tx: Tx, subscription_id: int) -> SubscriptionRow | None:
 
 
 def insert(tx: Tx, row: SubscriptionRow) -> None:
-    """Insert a subscription."""
     tx.run(f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: SubscriptionRow) -> None:
-    """Update a subscription."""
     assignments = ", ".join(f"{name} = ?" for name in SubscriptionRow._fields[1:])
     tx.run(f"UPDATE subscriptions SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
 def delete(tx: Tx, subscription_id: int) -> None:
-    """Delete a subscription."""
     tx.run("DELETE FROM subscriptions WHERE id = ?", subscription_id)
 
 

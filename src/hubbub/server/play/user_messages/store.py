@@ -99,7 +99,6 @@ def list_pending_invites(tx: Tx, recipient_id: int, now_ms: int) -> list[GameInv
 
 
 def mark_invite_accepted(tx: Tx, message_id: int, now_ms: int) -> None:
-    """Mark an invite as accepted."""
     tx.run("UPDATE game_invites SET answered_ms = ? WHERE message_id = ?", now_ms, message_id)
 
 
@@ -165,7 +164,6 @@ def replace_moderation_metadata(tx: Tx, family_id: int, message_id: int, metadat
 
 
 def delete_moderation_metadata(tx: Tx, message_ids: Iterable[int]) -> None:
-    """Delete the moderation metadata of messages."""
     ids = list(message_ids)
     tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({placeholders(ids)})", *ids)
 

@@ -119,7 +119,6 @@ def list_pending_invites(call: Call, family_id: int) -> list[wire.ActivityInvite
 
 
 def application(row: applications.ApplicationRow) -> MessageApplication:
-    """Return the application of a message."""
     view = MessageApplication(
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
     )

@@ -85,7 +85,6 @@ _BIT_BY_EVENT_TYPE: Final = {
 
 
 def find(tx: Tx, guild_id: int, rule_id: int) -> RuleRow | None:
-    """Return a rule of a guild, or None."""
     return tx.find(
         RuleRow, f"SELECT {RULE_COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND id = ?", guild_id, rule_id
     )
@@ -130,13 +129,11 @@ def count_by_trigger(tx: Tx, guild_id: int, trigger_type: int) -> int:
 
 
 def insert(tx: Tx, row: RuleRow) -> None:
-    """Insert a rule."""
     tx.run(f"INSERT INTO auto_moderation_rules ({RULE_COLUMNS}) VALUES ({placeholders(row)})", *row)
     _update_moderated_bits(tx, row.guild_id)
 
 
 def update(tx: Tx, row: RuleRow) -> None:
-    """Update a rule."""
     assignments = ", ".join(f"{field} = ?" for field in RuleRow._fields[2:])
     tx.run(
         f"UPDATE auto_moderation_rules SET {assignments} WHERE guild_id = ? AND id = ?", *row[2:], row.guild_id, row.id
@@ -145,7 +142,6 @@ def update(tx: Tx, row: RuleRow) -> None:
 
 
 def delete(tx: Tx, row: RuleRow) -> None:
-    """Delete a rule."""
     tx.run("DELETE FROM auto_moderation_rules WHERE guild_id = ? AND id = ?", row.guild_id, row.id)
     _update_moderated_bits(tx, row.guild_id)
 

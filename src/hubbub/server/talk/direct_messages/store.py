@@ -76,7 +76,6 @@ def list_visible(tx: Tx, user_id: int) -> list[ChannelRow]:
 
 
 def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
-    """List the groups of a user."""
     return tx.fetch(
         ChannelRow,
         f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "

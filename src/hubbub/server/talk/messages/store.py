@@ -62,7 +62,6 @@ _SELECT_HISTORY: Final = (
 
 
 def find(tx: Tx, channel_id: int, message_id: int) -> MessageRow | None:
-    """Return a message of a channel, or None."""
     row = tx.one(f"{_SELECT} AND id = ?", channel_id, message_id)
     return None if row is None else MessageRow._make(row)
 
@@ -146,7 +145,6 @@ def list_history_after(tx: Tx, channel_id: int, limit: int, after_id: int) -> li
 
 
 def insert(tx: Tx, row: MessageRow) -> None:
-    """Insert a message."""
     if row.is_plain:
         tx.send(_INSERT_PLAIN, *row[:6])
     elif row.is_plain_response:
@@ -213,7 +211,6 @@ def extend_ephemeral(tx: Tx, row: MessageRow, expires_ms: int) -> None:
 
 
 def delete_ephemeral(tx: Tx, row: MessageRow) -> None:
-    """Delete an ephemeral message."""
     tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", row.channel_id, row.id)
 
 
@@ -229,7 +226,6 @@ def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) 
 
 
 def set_reacted(tx: Tx, channel_id: int, message_id: int, has_reactions: bool) -> None:
-    """Set whether a message has reactions."""
     tx.run(
         "UPDATE messages SET reacted = ? WHERE channel_id = ? AND id = ? AND reacted <> ?",
         int(has_reactions),

@@ -28,7 +28,6 @@ def find(tx: Tx, user_id: int, guild_id: int) -> GuildSettingsRow:
 
 
 def list_guild_rows(tx: Tx, user_id: int) -> list[GuildSettingsRow]:
-    """Return all settings of a user for guilds."""
     sql = f"SELECT {_GUILD_COLUMNS} FROM notification_settings WHERE user_id = ? ORDER BY guild_id"
     return tx.fetch(GuildSettingsRow, sql, user_id)
 

@@ -25,7 +25,6 @@ class CallRow(NamedTuple):
 
 
 def find(tx: Tx, channel_id: int) -> CallRow | None:
-    """Return the call of a channel, or None."""
     return tx.find(CallRow, "SELECT channel_id, message_id FROM private_calls WHERE channel_id = ?", channel_id)
 
 
@@ -45,7 +44,6 @@ def list_all(tx: Tx) -> list[CallRow]:
 
 
 def insert(tx: Tx, row: CallRow) -> None:
-    """Insert a call."""
     tx.run("INSERT INTO private_calls (channel_id, message_id) VALUES (?, ?)", *row)
 
 

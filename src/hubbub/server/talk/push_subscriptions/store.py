@@ -52,12 +52,10 @@ def has_any(tx: Tx) -> bool:
 
 
 def find(tx: Tx, subscription_id: int) -> PushSubscriptionRow | None:
-    """Return a subscription by ID, or None."""
     return tx.find(PushSubscriptionRow, f"SELECT {_COLUMNS} FROM push_subscriptions WHERE id = ?", subscription_id)
 
 
 def find_by_endpoint(tx: Tx, endpoint: str) -> PushSubscriptionRow | None:
-    """Return the subscription of an endpoint, or None."""
     return tx.find(PushSubscriptionRow, f"SELECT {_COLUMNS} FROM push_subscriptions WHERE endpoint = ?", endpoint)
 
 
@@ -71,12 +69,10 @@ def list_by_users(tx: Tx, user_ids: Iterable[int]) -> list[PushSubscriptionRow]:
 
 
 def list_user_ids(tx: Tx) -> list[int]:
-    """Return the IDs of all users with a subscription."""
     return [row[0] for row in tx.all("SELECT DISTINCT user_id FROM push_subscriptions ORDER BY user_id")]
 
 
 def insert(tx: Tx, row: PushSubscriptionRow) -> None:
-    """Insert a subscription."""
     tx.run(f"INSERT INTO push_subscriptions ({_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -87,11 +83,9 @@ def update(tx: Tx, row: PushSubscriptionRow) -> None:
 
 
 def delete(tx: Tx, subscription_ids: Iterable[int]) -> None:
-    """Delete subscriptions."""
     for batch in batches(subscription_ids):
         tx.run(f"DELETE FROM push_subscriptions WHERE id IN ({placeholders(batch)})", *batch)
 
 
 def delete_by_user(tx: Tx, user_id: int) -> None:
-    """Delete all subscriptions of a user."""
     tx.run("DELETE FROM push_subscriptions WHERE user_id = ?", user_id)

@@ -73,13 +73,11 @@ def put(tx: Tx, user_id: int, message_ids_by_channel: Mapping[ChannelId, Message
 
 
 def delete_channel_states(tx: Tx, channel_ids: Collection[int]) -> None:
-    """Delete the read states of channels."""
     if channel_ids:
         tx.run(f"DELETE FROM read_states WHERE channel_id IN ({placeholders(channel_ids)})", *channel_ids)
 
 
 def delete_user_states(tx: Tx, user_id: int) -> None:
-    """Delete all read states of a user."""
     tx.run("DELETE FROM read_states WHERE user_id = ?", user_id)
 
 
@@ -92,7 +90,6 @@ def list_private_channel_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 def insert_mentions(tx: Tx, target_ids: Iterable[int], row: MessageRow, guild_id: int | None) -> None:
-    """Insert the mentions of a message."""
     tx.run_many(
         "INSERT INTO mentions (target_id, message_id, channel_id, guild_id, author_id) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (target_id, message_id) DO NOTHING",

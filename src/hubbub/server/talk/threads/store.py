@@ -87,7 +87,7 @@ def list_joined(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
 
 
 def list_ids_by_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
-    """Return the IDs of all threads of channels."""
+    """Return the IDs of all threads with a parent in `channel_ids`."""
     thread_ids: list[int] = []
     for batch in batches(channel_ids):
         rows = tx.all(

@@ -51,7 +51,6 @@ WEBHOOK_COLUMNS: Final = ", ".join(WebhookRow._fields)
 
 
 def find(tx: Tx, webhook_id: int) -> WebhookRow | None:
-    """Return a webhook, or None."""
     return tx.find(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE id = ?", webhook_id)
 
 
@@ -85,7 +84,6 @@ def count_guild_webhooks(tx: Tx, guild_id: int) -> int:
 
 
 def insert(tx: Tx, row: WebhookRow) -> None:
-    """Insert a webhook."""
     tx.run(f"INSERT INTO webhooks ({WEBHOOK_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -101,7 +99,6 @@ def update(tx: Tx, row: WebhookRow) -> None:
 
 
 def delete(tx: Tx, webhook_id: int) -> None:
-    """Delete a webhook."""
     tx.run("DELETE FROM webhooks WHERE id = ?", webhook_id)
 
 

@@ -36,12 +36,10 @@ _DEFAULTS_BY_ID: Final = {sound.id: sound for sound in _DEFAULTS}
 
 
 def list_sounds() -> list[wire.SoundboardSound]:
-    """Return all default sounds."""
     return [_sound_view(default) for default in _DEFAULTS]
 
 
 def find(sound_id: int) -> wire.SoundboardSound | None:
-    """Return a default sound, or None."""
     default = _DEFAULTS_BY_ID.get(sound_id)
     return None if default is None else _sound_view(default)
 

@@ -54,7 +54,6 @@ def standard_pack() -> wire.StickerPack:
 
 
 def find_standard(sticker_id: int) -> wire.Sticker | None:
-    """Return a standard sticker, or None."""
     standard = _STANDARD_BY_ID.get(sticker_id)
     return None if standard is None else _sticker_view(standard)
 

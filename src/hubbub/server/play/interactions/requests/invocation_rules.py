@@ -83,7 +83,6 @@ def _require_usable_channel(channel_access: ChannelAccess, body: wire.Interactio
 
 
 def can_receive_interactions(application: InteractionApplication) -> bool:
-    """Return whether an application can receive interactions."""
     # An application needs a bot for the gateway or an HTTP endpoint.
     return not application.disabled and (
         application.bot_id is not None

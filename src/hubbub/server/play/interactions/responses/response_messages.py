@@ -145,7 +145,6 @@ def complete_deferred(
 
 
 def delete(call: Call, row: InteractionRow, application: InteractionApplication, message: MessageRow) -> None:
-    """Delete a response message."""
     channel_access = responders.response_access(call, application, row)
     responders.require_unarchived(channel_access, message)
     messages.changes.delete(call, channel_access, message)

@@ -109,7 +109,6 @@ class FieldValidator:
         self.ids: set[int] = set()
 
     def add_error(self, path: FieldPath, problem: errors.FormError) -> None:
-        """Add a form error."""
         self.form.add(path, *problem)
 
     def forbid_keys(self, component: Component, path: FieldPath, *keys: str) -> None:

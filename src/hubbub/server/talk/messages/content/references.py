@@ -23,7 +23,6 @@ class ResolvedReference(msgspec.Struct):
 
 
 def build_reference(channel: ChannelRef, message_id: int, reference_type: int = 0) -> wire.MessageReference:
-    """Return a reference to a message of a channel."""
     return wire.MessageReference(
         type=reference_type,
         channel_id=ChannelId(channel.id),

@@ -51,12 +51,10 @@ def insert(tx: Tx, rows: Sequence[FileRow]) -> None:
 
 
 def find(tx: Tx, file_id: int) -> FileRow | None:
-    """Return a file, or None."""
     return tx.find(FileRow, f"SELECT {_COLUMNS} FROM message_files WHERE id = ?", file_id)
 
 
 def list_ids(tx: Tx, channel_id: int, message_id: int) -> list[int]:
-    """Return the IDs of the files of a message."""
     rows = tx.all("SELECT id FROM message_files WHERE channel_id = ? AND message_id = ?", channel_id, message_id)
     return [row[0] for row in rows]
 
