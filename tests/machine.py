@@ -165,7 +165,6 @@ class Program:
         return reply["data"]["code"], reply["data"]["message"]
 
     async def subscribe(self, event: str, **args: Any) -> None:
-        """Subscribe to an event."""
         data = await self.call("SUBSCRIBE", {name: str(value) for name, value in args.items()} or None, evt=event)
         assert data == {"evt": event}
 

@@ -500,7 +500,6 @@ class World:
         return await self.app.database.write(lambda tx: unit_of_work(self.app.make_call(tx, caller)))
 
     async def run_due_jobs(self) -> None:
-        """Run the jobs that are due."""
         assert self.app.worker is not None
         await self.app.worker.run_due()
 

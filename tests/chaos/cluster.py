@@ -197,5 +197,4 @@ async def running_cluster(
 
 
 async def open_session(user: ApiUser, server: Server) -> GatewaySession:
-    """Open a gateway session of a user."""
     return await GatewaySession(user, server.gateway).open()

@@ -93,7 +93,6 @@ class HttpApp:
         return await self.respond(interaction, interaction.get("data", {}))
 
     async def respond(self, interaction: dict[str, Any], data: dict[str, Any]) -> web.Response:
-        """Return the response to an interaction."""
         name = data.get("name") or data["custom_id"]
         options = {option["name"]: option.get("value") for option in data.get("options", ())}
         resolved = data.get("resolved", {})
@@ -168,7 +167,6 @@ class HttpApp:
 
 
 def interaction_response(callback_type: InteractionCallbackType, **data: Any) -> web.Response:
-    """Return an interaction response."""
     return web.json_response({"type": callback_type, "data": data})
 
 

@@ -34,7 +34,6 @@ class Bot(discord.Client):
         """The voice WebSocket of the channel that the bot last connected to."""
 
     async def do_join(self, channel: int) -> None:
-        """Join a voice channel."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while not self.is_ready():
                 await asyncio.sleep(FRAME_SECONDS)

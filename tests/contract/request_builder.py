@@ -91,7 +91,6 @@ class RequestBuilder:
         return request
 
     def unused_name(self, prefix: str = "name") -> str:
-        """Return an unused name."""
         return f"{prefix}{next(self._numbers)}"
 
     async def create(self, path: str, key: str = "id", actor: Actor | None = None, **options: Any) -> str:

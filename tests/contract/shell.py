@@ -99,7 +99,6 @@ class Terminal:
             self.printed += chunk.decode().replace("\r\n", "\n")
 
     def type_text(self, text: str) -> None:
-        """Type a text."""
         assert self._process.stdin is not None
         self._process.stdin.write(text.encode())
         self._process.stdin.flush()

@@ -132,7 +132,6 @@ class ClientState:
     # Members
 
     def guild_member_add(self, guild: Any, data: Any) -> None:
-        """Add a member."""
         guild["members"][data["user"]["id"]] = _omit_keys(data, "guild_id")
         guild["member_count"] += 1
 
@@ -141,7 +140,6 @@ class ClientState:
         guild["members"].setdefault(data["user"]["id"], {}).update(_omit_keys(data, "guild_id"))
 
     def guild_member_remove(self, guild: Any, data: Any) -> None:
-        """Remove a member."""
         guild["members"].pop(data["user"]["id"], None)
         guild["presences"].pop(data["user"]["id"], None)
         guild["member_count"] -= 1

@@ -170,7 +170,6 @@ class ApiUser:
         return await self.request("POST", path, json={} if json is None else json, **options)
 
     async def create_message(self, channel_id: str, content: str) -> Any:
-        """Create a message."""
         return (await self.post(f"/channels/{channel_id}/messages", {"content": content})).ok()
 
 
@@ -193,7 +192,6 @@ def demo_users(client: aiohttp.ClientSession, server: Server) -> dict[str, ApiUs
 
 
 async def register_user(client: aiohttp.ClientSession, server: Server, name: str) -> ApiUser:
-    """Register a new user."""
     anonymous_user = ApiUser(client, server.url, "", "")
     body = {"username": f"{name}{next(_numbers)}", "password": PASSWORD}
     session = (await anonymous_user.post("/auth/register", body)).ok()

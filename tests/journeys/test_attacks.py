@@ -511,7 +511,6 @@ async def connect_gateway(
 
 
 async def wait_close_code(websocket: aiohttp.ClientWebSocketResponse) -> int | None:
-    """Wait for the close and return its code."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         async for _ in websocket:
             pass

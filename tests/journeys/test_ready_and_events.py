@@ -151,7 +151,6 @@ async def put_overwrite(scenario: Scenario, choose: Choose) -> None:
 
 
 async def delete_overwrite(scenario: Scenario, choose: Choose) -> None:
-    """Delete an overwrite."""
     target_ids = [scenario.guild.id, *scenario.role_ids, *(actor.id for actor in scenario.other_users)]
     target_id = choose_one(choose, target_ids)
     await scenario.owner.delete(f"/channels/{choose_one(choose, scenario.channel_ids)}/permissions/{target_id}")
@@ -173,14 +172,12 @@ async def edit_role(scenario: Scenario, choose: Choose) -> None:
 
 
 async def move_role(scenario: Scenario, choose: Choose) -> None:
-    """Move a role."""
     if (role_id := choose_one(choose, scenario.role_ids)) is not None:
         body = [{"id": str(role_id), "position": 1 + choose(4)}]
         await scenario.owner.patch(f"/guilds/{scenario.guild.id}/roles", json=body)
 
 
 async def delete_role(scenario: Scenario, choose: Choose) -> None:
-    """Delete a role."""
     if (role_id := choose_one(choose, scenario.role_ids)) is not None:
         await scenario.owner.delete(f"/guilds/{scenario.guild.id}/roles/{role_id}")
         scenario.role_ids.remove(role_id)
@@ -297,7 +294,6 @@ async def edit_thread(scenario: Scenario, choose: Choose) -> None:
 
 
 async def delete_thread(scenario: Scenario, choose: Choose) -> None:
-    """Delete a thread."""
     if (thread_id := choose_one(choose, scenario.thread_ids)) is not None:
         await scenario.owner.delete(f"/channels/{thread_id}")
         scenario.thread_ids.remove(thread_id)
@@ -334,7 +330,6 @@ async def toggle_pin(scenario: Scenario, choose: Choose) -> None:
 
 
 async def delete_message(scenario: Scenario, choose: Choose) -> None:
-    """Delete a message."""
     if scenario.message_keys:
         channel_id, message_id = choose_one(choose, scenario.message_keys)
         await scenario.owner.delete(f"/channels/{channel_id}/messages/{message_id}")

@@ -30,7 +30,6 @@ async def sign_in_for_consent(world: World) -> tuple[Browser, Client, Actor]:
 
 
 def find_form_token(page: Page) -> str:
-    """Return the form token of a page."""
     return dict(page.forms[-1].values)["form_token"]
 
 

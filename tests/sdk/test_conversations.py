@@ -13,7 +13,6 @@ BEARER = AuthorizationTokenType.BEARER
 
 
 async def create_provisional_player(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
-    """Create a provisional player."""
     client = new_client(world)
     await client.update_token(BEARER, (await request_provisional_token(application, name)).ok()["access_token"])
     await client.connect()

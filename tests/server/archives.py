@@ -40,7 +40,6 @@ def read_archive(path: Path) -> dict[str, list[Any]]:
 async def send_message_with_file(
     actor: Actor, channel: int, content: str, data: bytes = b"some text", name: str = "notes.txt"
 ) -> Any:
-    """Send a message with a file and return it."""
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"content": content}), content_type="application/json")
     form.add_field("files[0]", data, filename=name, content_type="text/plain")

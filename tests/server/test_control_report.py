@@ -39,7 +39,6 @@ async def find_findings(rehearsal: Rehearsal, rule: str) -> list[dict[str, Any]]
 
 
 def channel_path(rehearsal: Rehearsal, name: str) -> str:
-    """Return the path of a channel."""
     return f"/channels/{rehearsal.control.built_world.guilds['Home'].channels[name]}"
 
 

@@ -30,7 +30,6 @@ async def record_traffic(rehearsal: Rehearsal) -> None:
 
 
 async def list_entries(rehearsal: Rehearsal, query: str = "") -> list[dict[str, Any]]:
-    """Return the entries of the traffic."""
     (await rehearsal.control_request("POST", "/settle")).ok()
     entries: list[dict[str, Any]] = (await rehearsal.control_request("GET", f"/traffic{query}")).ok()
     return entries

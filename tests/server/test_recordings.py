@@ -204,7 +204,6 @@ def test_invalid_recordings_are_rejected(tmp_path: Path) -> None:
 
 
 def bot_request(body: Any, **fields: Any) -> RecordedInput:
-    """Return a request of a bot."""
     defaults: dict[str, Any] = {
         "id": 1,
         "after": 0,

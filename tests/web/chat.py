@@ -72,7 +72,6 @@ class ChatPlatform:
         return (await self.world.request("POST", f"{self.url}/control/faults", json=fault, headers=headers)).ok()
 
     async def clear_faults(self) -> None:
-        """Clear all faults."""
         headers = {"Authorization": f"Bearer {self.control.token}"}
         await self.world.request("DELETE", f"{self.url}/control/faults", headers=headers)
 

@@ -71,7 +71,6 @@ async def activity(open_page: OpenPage) -> AsyncIterator[SampleActivity]:
 
 
 def is_only_participant(data: dict[str, Any], user: Actor) -> bool:
-    """Return whether a user is the only participant."""
     return [participant["user_id"] for participant in data["participants"]] == [str(user.id)]
 
 

@@ -38,7 +38,6 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 async def next_interaction(interactions: Session) -> Any:
-    """Return the next interaction."""
     return await interactions.next("INTERACTION_CREATE")
 
 
@@ -48,7 +47,6 @@ async def respond(
     callback_type: InteractionCallbackType,
     data: dict[str, Any] | None = None,
 ) -> None:
-    """Respond to an interaction."""
     body: dict[str, Any] = {"type": callback_type} if data is None else {"type": callback_type, "data": data}
     path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
     (await app_guild.world.request("POST", path, json=body)).ok()

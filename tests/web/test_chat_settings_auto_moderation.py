@@ -33,7 +33,6 @@ async def create_rule(
 
 
 async def list_rules(guild: Guild) -> Any:
-    """Return the rules of a guild."""
     return (await guild.owner.get(f"/guilds/{guild.id}/auto-moderation/rules")).ok()
 
 

@@ -18,7 +18,6 @@ VIEW, SEND = Permissions.VIEW_CHANNEL, Permissions.SEND_MESSAGES
 
 
 async def find_channel(guild: Guild, name: str) -> Any:
-    """Return the channel with this name."""
     channels = (await guild.owner.get(f"/guilds/{guild.id}/channels")).ok()
     return next(channel for channel in channels if channel["name"] == name)
 

@@ -22,7 +22,6 @@ async def role_names(guild: Guild) -> list[str]:
 
 
 async def find_role(guild: Guild, name: str) -> Any:
-    """Return the role with this name."""
     roles = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
     return next(role for role in roles if role["name"] == name)
 

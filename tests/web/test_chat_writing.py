@@ -104,7 +104,6 @@ async def test_drafts_are_removed_on_logout_and_for_another_account(platform: Ch
 
 
 async def add_sticker(owner: Actor, guild: Guild, name: str) -> None:
-    """Add a sticker to a guild."""
     form = aiohttp.FormData({"name": name, "description": "", "tags": name.lower()})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
     (await owner.post(f"/guilds/{guild.id}/stickers", data=form)).ok()

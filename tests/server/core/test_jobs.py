@@ -42,7 +42,6 @@ class JobHarness:
             worker.wake()
 
     def start_worker(self, handlers: dict[str, JobHandler], **options: Any) -> Worker:
-        """Start a worker with these handlers."""
         worker = Worker(self.db, self.clock, handlers, self, **options)
         self.workers.append(worker)
         worker.start()

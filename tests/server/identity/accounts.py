@@ -36,13 +36,11 @@ async def create_user_with_password(world: World, name: str = "alice") -> Actor:
 async def log_in(
     world: World, name: str = "alice", password: str = PASSWORD, user_agent: str = "desktop/2"
 ) -> ApiResponse:
-    """Log in and return the response."""
     body = {"login": name, "password": password}
     return await world.request("POST", "/auth/login", json=body, headers={"User-Agent": user_agent})
 
 
 def new_totp_secret() -> str:
-    """Return a new TOTP secret."""
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 

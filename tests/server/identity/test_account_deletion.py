@@ -13,7 +13,6 @@ TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 async def add_member(world: World, guild: Any, user: Actor) -> None:
-    """Add a user to a guild."""
     from hubbub.server.places import members
 
     await world.write(lambda call: members.membership.add(call, guild.id, user.id), actor=guild.owner.id)

@@ -14,12 +14,10 @@ from tests.world import Actor, ApiResponse, World
 
 
 async def switch_off(operator: Actor, feature: str, **body: Any) -> None:
-    """Switch a feature off."""
     (await operator.request("PUT", f"/admin/features/{feature}", json={"enabled": False, **body})).ok()
 
 
 async def switch_on(operator: Actor, feature: str) -> None:
-    """Switch a feature on."""
     (await operator.request("PUT", f"/admin/features/{feature}", json={"enabled": True})).ok()
 
 

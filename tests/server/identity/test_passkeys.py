@@ -28,7 +28,6 @@ def new_authenticator(**fields: Any) -> Authenticator:
 
 
 async def register(user: Actor, authenticator: Authenticator, name: str = "Laptop") -> ApiResponse:
-    """Register a passkey and return the response."""
     challenge = (await user.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
     credential = authenticator.create(challenge["options"])
     return await user.post(PASSKEYS_PATH, json={"ticket": challenge["ticket"], "name": name, "credential": credential})
@@ -40,7 +39,6 @@ async def start_login(world: World) -> Any:
 
 
 async def log_in(world: World, authenticator: Authenticator) -> ApiResponse:
-    """Log in with a passkey and return the response."""
     challenge = await start_login(world)
     body = {"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])}
     return await world.request("POST", "/auth/passkeys", json=body)

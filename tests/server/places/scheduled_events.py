@@ -40,5 +40,4 @@ def channel_event(channel: int, entity_type: int = EventEntityType.VOICE, **over
 
 
 async def create_event(actor: Actor, guild: Guild, body: dict[str, Any]) -> Any:
-    """Create a scheduled event and return it."""
     return (await actor.post(f"/guilds/{guild.id}/scheduled-events", json=body)).ok()

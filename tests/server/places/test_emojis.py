@@ -17,7 +17,6 @@ GIF = media.data_uri(media.animated_image())
 
 
 async def create_emoji(actor: Actor, guild: Guild, name: str = "party", image: str = PNG, **body: Any) -> Any:
-    """Create an emoji."""
     return (await actor.post(f"/guilds/{guild.id}/emojis", json={"name": name, "image": image, **body})).ok()
 
 
@@ -266,7 +265,6 @@ async def test_deleting_a_role_removes_it_from_its_emoji(world: World) -> None:
 
 
 async def react_with_emoji(actor: Actor, guild: Guild, emoji: Any, message: Any) -> ApiResponse:
-    """React to a message with an emoji."""
     path = f"/channels/{guild.general}/messages/{message['id']}/reactions/anything:{emoji['id']}/@me"
     return await actor.put(path)
 

@@ -24,7 +24,6 @@ async def enable_form(guild: Guild, *fields: dict[str, Any], **settings: Any) ->
 
 
 async def submit_form(actor: Actor, guild: Guild, form: Any, *responses: Any) -> Any:
-    """Submit the form."""
     fields = [
         field | ({} if response is None else {"response": response})
         for field, response in zip(form["form_fields"], responses, strict=True)

@@ -73,7 +73,6 @@ async def onboarding(world: World) -> OnboardingGuild:
 
 
 async def get_flags(guild: Guild, member: Actor) -> int:
-    """Return the flags of a member."""
     flags: int = (await guild.owner.get(f"/guilds/{guild.id}/members/{member.id}")).ok()["flags"]
     return flags
 

@@ -18,7 +18,6 @@ MP3 = media.data_uri(media.mp3(), "audio/mpeg")
 
 
 async def create_sound(actor: Actor, guild: Guild, **body: Any) -> Any:
-    """Create a sound."""
     fields = {"name": "honk", "sound": OGG} | body
     return (await actor.post(f"/guilds/{guild.id}/soundboard-sounds", json=fields)).ok()
 
@@ -254,7 +253,6 @@ async def test_the_default_sounds_are_served(world: World) -> None:
 
 
 async def connect_to_voice(actor: Actor, guild: Guild, channel: int, **state: Any) -> Session:
-    """Connect to a voice channel."""
     session = await actor.connect()
     await session.join_voice(guild, channel, **state)
     return session

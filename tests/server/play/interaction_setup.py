@@ -42,7 +42,6 @@ class InteractionSetup:
     async def create_interaction(
         self, interaction_type: int, data: dict[str, Any], *, actor: Actor | None = None, **body: Any
     ) -> ApiResponse:
-        """Create an interaction and return the API response."""
         interaction = {
             "type": interaction_type,
             "application_id": str(self.bot.application_id),
@@ -112,7 +111,6 @@ async def select_guild_without_app(setup: InteractionSetup) -> Guild:
 
 
 async def create_global_command(setup: InteractionSetup) -> dict[str, Any]:
-    """Create a global command."""
     command: dict[str, Any] = (
         await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})
     ).ok()

@@ -30,12 +30,10 @@ def chat_command(name: str = "greet", **fields: Any) -> dict[str, Any]:
 
 
 def option(option_type: int = CommandOptionType.STRING, name: str = "a", **fields: Any) -> dict[str, Any]:
-    """Return a command option."""
     return {"type": option_type, "name": name, "description": "x", **fields}
 
 
 def global_path(bot: Actor) -> str:
-    """Return the path of the global commands."""
     return f"/applications/{bot.application_id}/commands"
 
 

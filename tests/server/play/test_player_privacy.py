@@ -18,7 +18,6 @@ DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{action}" for action in ("CR
 
 
 async def block(player: Player, other: Player) -> None:
-    """Block a player."""
     (await player.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})).ok()
 
 

@@ -30,7 +30,6 @@ async def run_until(world: World, text: str) -> None:
 
 
 def period_fields(start: str, end: str) -> dict[str, str]:
-    """Return the period fields of a subscription."""
     return {"current_period_start": f"{start}.000000+00:00", "current_period_end": f"{end}.000000+00:00"}
 
 

@@ -31,7 +31,6 @@ async def build_index(world: World, guild: Guild) -> None:
 
 
 async def run_due_jobs(world: World) -> None:
-    """Run the jobs that are due."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
 

@@ -14,10 +14,8 @@ async def open_dm(actor: Actor, other: Actor) -> Any:
 
 
 async def create_group(owner: Actor, *others: Actor) -> Any:
-    """Create a group."""
     return (await owner.post(MY_CHANNELS, json={"recipients": [str(user.id) for user in others]})).ok()
 
 
 async def send_message(actor: Actor, channel: object, content: str = "hello") -> Any:
-    """Send a message to a channel."""
     return (await actor.post(f"/channels/{channel}/messages", json={"content": content})).ok()

@@ -35,12 +35,10 @@ def button(**fields: Any) -> dict[str, Any]:
 
 
 def string_select(**fields: Any) -> dict[str, Any]:
-    """Return a string select."""
     return {"type": ComponentType.STRING_SELECT, "custom_id": "s", "options": options("a", "b"), **fields}
 
 
 def user_select(**fields: Any) -> dict[str, Any]:
-    """Return a user select."""
     return {"type": ComponentType.USER_SELECT, "custom_id": "u", **fields}
 
 
@@ -50,7 +48,6 @@ def options(*values: str, **fields: Any) -> list[dict[str, Any]]:
 
 
 def action_row(*children: Any, **fields: Any) -> dict[str, Any]:
-    """Return an action row."""
     return {"type": ComponentType.ACTION_ROW, "components": list(children), **fields}
 
 
@@ -60,7 +57,6 @@ def label(component: Any, **fields: Any) -> dict[str, Any]:
 
 
 def text_input(**fields: Any) -> dict[str, Any]:
-    """Return a text input."""
     return {"type": ComponentType.TEXT_INPUT, "custom_id": "t", "style": TextInputStyle.SHORT, **fields}
 
 

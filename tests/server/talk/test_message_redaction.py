@@ -54,7 +54,6 @@ class RedactionSetup:
         return redacted
 
     async def send(self, author: Actor, **body: Any) -> dict[str, Any]:
-        """Send a message."""
         message: dict[str, Any] = (await author.post(self.path, json=body)).ok()
         return message
 

@@ -38,7 +38,6 @@ def button(custom_id: str = "a", **fields: Any) -> dict[str, Any]:
 
 
 def action_row(*children: dict[str, Any]) -> dict[str, Any]:
-    """Return an action row."""
     return {"type": ComponentType.ACTION_ROW, "components": list(children)}
 
 
@@ -48,7 +47,6 @@ async def deny_everyone(guild: Guild, bits: int) -> None:
 
 
 async def set_slowmode(world: World, channel: int, seconds: int) -> None:
-    """Set the slowmode of a channel."""
     await world.write(
         lambda call: call.tx.run("UPDATE channels SET rate_limit_per_user = ? WHERE id = ?", seconds, channel)
     )

@@ -26,7 +26,6 @@ async def create_poll(actor: Actor, channel: int, *answers: str, **poll_fields: 
 
 
 def poll_path(channel: int, message: Any, subpath: str) -> str:
-    """Return the path of a poll with a subpath."""
     return f"/channels/{channel}/polls/{message['id']}/{subpath}"
 
 

@@ -12,7 +12,6 @@ from tests.world import Actor, World
 
 
 def ack_path(channel: int | str, message: int | str) -> str:
-    """Return the ack path of a message."""
     return f"/channels/{channel}/messages/{message}/ack"
 
 

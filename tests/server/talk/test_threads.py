@@ -21,7 +21,6 @@ PUBLIC, PRIVATE = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
 
 
 async def create_post(actor: Actor, forum: int, **body: Any) -> Any:
-    """Create a forum post."""
     return await actor.post(f"/channels/{forum}/threads", json={"name": "idea", "message": {"content": "hi"}, **body})
 
 

@@ -55,7 +55,6 @@ class Webhook:
         self.path = f"/webhooks/{view['id']}/{view.get('token')}"
 
     async def execute(self, content: str | None = None, query: str = "wait=true", **body: Any) -> ApiResponse:
-        """Execute the webhook and return the response."""
         if content is not None:
             body["content"] = content
         return await self.world.request("POST", f"{self.path}?{query}", json=body)
@@ -66,7 +65,6 @@ class Webhook:
 
 
 async def create_webhook(world: World, actor: Actor, channel: int, name: str = "hook", **body: Any) -> Webhook:
-    """Create a webhook."""
     return Webhook(world, (await actor.post(f"/channels/{channel}/webhooks", json={"name": name, **body})).ok())
 
 

@@ -161,7 +161,6 @@ class Caller:
         return self.hello
 
     def identify_payload(self, **fields: Any) -> dict[str, Any]:
-        """Return the payload of Identify."""
         return {
             "server_id": str(self.server_id),
             "user_id": str(self.actor.id),

@@ -55,7 +55,6 @@ async def make_caller(world: World, game: Game) -> AsyncIterator[MakeCaller]:
 
 
 def player_of(caller: LobbyCaller) -> Player:
-    """Return the player of a caller."""
     assert isinstance(caller.actor, Player)
     return caller.actor
 

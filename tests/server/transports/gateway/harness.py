@@ -468,7 +468,6 @@ class GatewayPlatform:
         await self.db.write(lambda tx: tx.emit(event, payload, audience, **options))
 
     async def publish_message(self, channel_id: int, content: str, guild_id: int = GUILD_ID, **options: Any) -> None:
-        """Publish a message in a channel."""
         await self.emit(MESSAGE_CREATE, {"content": content}, GuildAudience(guild_id, channel_id), **options)
 
     async def update_channel(self, row: GuildRow, channel: Channel, event: Event[Any] = CHANNEL_UPDATE) -> None:
@@ -485,16 +484,12 @@ class GatewayPlatform:
         await self.db.write(change)
 
     async def create_channel(self, row: GuildRow, channel: Channel) -> None:
-        """Create a channel."""
         await self.update_channel(row, channel, CHANNEL_CREATE)
 
     async def delete_channel(self, row: GuildRow, channel: Channel) -> None:
-        """Delete a channel."""
         await self.update_channel(row, channel, CHANNEL_DELETE)
 
     async def set_role_permissions(self, row: GuildRow, role_id: int, permissions: int) -> None:
-        """Set the permissions of a role."""
-
         def change(tx: Tx) -> None:
             row.roles[role_id] = permissions
             self.store_guild(tx, row)
@@ -503,8 +498,6 @@ class GatewayPlatform:
         await self.db.write(change)
 
     async def set_member_roles(self, guild_id: int, user_id: int, role_ids: list[int]) -> None:
-        """Set the roles of a member."""
-
         def change(tx: Tx) -> None:
             tx.run(
                 "UPDATE test_members SET roles = ? WHERE guild_id = ? AND user_id = ?",
@@ -518,8 +511,6 @@ class GatewayPlatform:
         await self.db.write(change)
 
     async def add_member(self, guild_id: int, user_id: int) -> None:
-        """Add a user to a guild."""
-
         def change(tx: Tx) -> None:
             tx.run("INSERT INTO test_members VALUES (?, ?, '[]')", guild_id, user_id)
             tx.emit(GUILD_CREATE, {"id": str(guild_id)}, UserAudience.of(user_id))
@@ -527,8 +518,6 @@ class GatewayPlatform:
         await self.db.write(change)
 
     async def remove_member(self, guild_id: int, user_id: int) -> None:
-        """Remove a user from a guild."""
-
         def change(tx: Tx) -> None:
             tx.run("DELETE FROM test_members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
             tx.emit(GUILD_DELETE, {"id": str(guild_id)}, UserAudience.of(user_id))

@@ -19,7 +19,6 @@ FIRST_PARTY_OPCODES = (
 
 
 def no_session_shows_chat(sessions: list[dict[str, Any]]) -> bool:
-    """Return whether no session shows chat."""
     return not any(session["showing_chat"] for session in sessions)
 
 

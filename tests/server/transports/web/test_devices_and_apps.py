@@ -13,7 +13,6 @@ async def authorize_device(client: Client) -> Any:
 
 
 async def request_tokens(client: Client, device: Any) -> Any:
-    """Request the tokens of a device."""
     client.world.app.clock.advance(6_000)  # A device may poll every 5 seconds.
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device["device_code"]}
     return await client.post_form("/oauth2/token", **fields)

@@ -106,7 +106,6 @@ def example_code(endpoint: Endpoint, language: str, root: str) -> str:
 
 
 async def send_curl_request(world: World, command: str, values: dict[str, str]) -> tuple[int, str]:
-    """Send the request of a curl command."""
     arguments = shlex.split(Template(command.replace("\\\n", " ")).substitute(values))
     assert arguments[0] == "curl"
     headers, method, body = {}, "GET", None

@@ -76,12 +76,10 @@ async def test_a_member_is_offered_the_roles_of_an_invite(world: World) -> None:
 
 
 async def ban(guild: Guild, user: Actor) -> None:
-    """Ban a user from the guild."""
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{user.id}", json={})).ok()
 
 
 async def disable_invites(guild: Guild, user: Actor) -> None:
-    """Disable the invites of the guild."""
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["INVITES_DISABLED"]})).ok()
 
 

@@ -31,9 +31,7 @@ class Client(Protocol):
         """Handle a message of the server and return the responses."""
         ...
 
-    def encrypt(self, frame: bytes) -> bytes:
-        """Encrypt a frame."""
-        ...
+    def encrypt(self, frame: bytes) -> bytes: ...
 
     def decrypt(self, sender_id: int, encrypted: bytes) -> bytes | None:
         """Decrypt a frame of another member; return None on failure."""
