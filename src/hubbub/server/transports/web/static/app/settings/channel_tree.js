@@ -1,5 +1,5 @@
 /**
- * The order of a guild's channels, moves in it, and the requests that store it.
+ * The order of a guild's channels, changes of it, and the requests that store it.
  *
  * A tree is a list of pairs of category ID and channel IDs. The first pair has the channels without a category and the
  * category ID null.
@@ -57,7 +57,13 @@ export class TreeMoves {
     this.isCategory = id => isCategory(find(id));
   }
 
-  /** Return the tree after a move by one place. A channel at the end of its group moves into the neighboring group. */
+  /**
+   * Return the tree after a move by one place. A channel at either end of its group moves into the neighboring group.
+   *
+   * @param {ChannelTree} tree
+   * @param {string} id
+   * @param {number} direction -1 for up, 1 for down
+   */
   step(tree, id, direction) {
     if (this.isCategory(id)) return this.#moveGroup(tree, id, indexOfGroup(tree, id) + direction);
     const index = tree.findIndex(([, ids]) => ids.includes(id)),
@@ -117,7 +123,7 @@ const indexOfGroup = (tree, id) => tree.findIndex(([groupId]) => groupId === id)
  * @param {(id: string) => any} find returns a channel
  * @returns {any[][]}
  */
-export function orderRequests(tree, find) {
+export function buildPositionRequests(tree, find) {
   const requests = [];
   let voicePosition = 0,
     textPosition = 0;

@@ -10,10 +10,10 @@ import { channelIconName } from "../content/avatars.js";
 import { openChannelCreation } from "./channel_creation.js";
 import { openChannel } from "./channel_editor.js";
 import { CHANNEL_TYPES } from "./channel_fields.js";
-import { TreeMoves, listedChannels, mergeTree, orderRequests, readTree } from "./channel_tree.js";
+import { TreeMoves, buildPositionRequests, listedChannels, mergeTree, readTree } from "./channel_tree.js";
 import { SettingsForm } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
-import { HIDDEN_SUMMARY, accessSummary, plainMember, viewAsPicker } from "./permission_preview.js";
+import { HIDDEN_SUMMARY, accessSummary, createViewAsPicker, plainMember } from "./permission_preview.js";
 import { SORTING_HINT, makeSortable, moveHandle } from "./sortable_list.js";
 
 const TYPE_LABELS = new Map(CHANNEL_TYPES.map(([type, label]) => [type, label]));
@@ -103,7 +103,7 @@ function build(view, focusedId = null) {
     form.load({ order: readTree(current()) });
     draw();
   });
-  const picker = viewAsPicker(view, member => {
+  const picker = createViewAsPicker(view, member => {
     viewer = member;
     draw();
   });
@@ -127,7 +127,7 @@ function focusEntry(list, key) {
 }
 
 async function saveOrder({ context, guildId }, tree, find) {
-  for (const json of orderRequests(tree, find))
+  for (const json of buildPositionRequests(tree, find))
     await context.api.request("PATCH", `/guilds/${guildId}/channels`, { json });
 }
 

@@ -16,7 +16,7 @@ export const findTargets = (view, query) => findGuildEntities(view, ComponentTyp
  * Return a picker of a role or member to view as. `onChoose` receives a member, or null; a role is a member with only
  * this role.
  */
-export function viewAsPicker(view, onChoose) {
+export function createViewAsPicker(view, onChoose) {
   return entityPicker(t("View as"), {
     placeholder: t("Role or member"),
     find: query => findTargets(view, query),
@@ -84,7 +84,7 @@ export function permissionPreview(view, readChannel, bits) {
       permissionList((bit, label) => previewRow(label, Boolean(allowed & bit)), bits),
     );
   };
-  const picker = viewAsPicker(view, (found, choice) => {
+  const picker = createViewAsPicker(view, (found, choice) => {
     member = found;
     name = choice?.label ?? "";
     draw();
