@@ -3,7 +3,11 @@
 import { isId } from "../network/ids.js";
 import { invalidField } from "./rpc_errors.js";
 
-/** Takes a value and its name, and returns the validated value. @typedef {(value: any, name: string) => any} Check */
+/**
+ * Function that returns the validated value, or throws an RPC error that names the field.
+ *
+ * @typedef {(value: any, name: string) => any} Check
+ */
 
 /** @returns {Check} */
 export const string = (min, max) => (value, name) => {
@@ -42,7 +46,7 @@ export const oneOf =
     return value;
   };
 
-/** An http or https URL. @returns {Check} */
+/** Return a check for an http or https URL of at most `max` characters. @returns {Check} */
 export const httpUrl = max => (value, name) => {
   string(1, max)(value, name);
   const parsed = URL.canParse(value) ? new URL(value) : null;
@@ -58,7 +62,7 @@ export const list = (check, min, max) => (value, name) => {
 };
 
 /**
- * An object with these fields. Null counts as absent, and unknown fields are dropped.
+ * Return a check for an object with the fields of `checks`. Null counts as absent, and unknown fields are dropped.
  *
  * @param {Record<string, Check>} checks
  * @param {string[]} [required]

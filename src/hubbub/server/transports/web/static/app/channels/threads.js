@@ -12,7 +12,7 @@ import { relativeTime } from "../ui/times.js";
 import { t } from "../ui/translation.js";
 import { openThreadForm } from "./thread_form.js";
 
-/** Fetch the archived public threads of a channel, most recent first. */
+/** Fetch up to 50 archived public threads of a channel, most recent first, and add them to the state. */
 export async function fetchArchivedThreads({ api, state, channelId }) {
   const page = await api.request("GET", `/channels/${channelId}/threads/archived/public`, { query: { limit: 50 } });
   for (const thread of page.threads) if (!state.channels.has(thread.id)) state.channels.set(thread.id, thread);

@@ -1,7 +1,7 @@
 /**
  * Markdown parser for chat messages.
  *
- * Returns a tree of plain objects `{type, ...}`, most with `children`; `markdown.js` renders it. Input is at most a few
+ * The result is a tree of plain objects `{type, ...}`, most with `children`; `markdown.js` renders it. Input is at most a few
  * thousand characters and untrusted.
  */
 

@@ -24,9 +24,9 @@ const MEMBER_RESULTS_MAX = 20;
 
 class SearchPane extends LayoutPart {
   static kinds = ["route", "members"];
-  /** Closes the pane. @type {() => void} */
+  /** Callback that closes the pane. @type {() => void} */
   onClose = () => {};
-  /** Called when the user opens a result. @type {() => void} */
+  /** Callback that runs when the user opens a result. @type {() => void} */
   onOpen = () => {};
   /** @type {import("./search_filters.js").SearchFilter[]} */
   #filters = [];

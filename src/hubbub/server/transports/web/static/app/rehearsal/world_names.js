@@ -2,12 +2,15 @@
 
 import { callControl } from "./control_client.js";
 
-/** The world without tokens, loaded again when the console needs it. */
+/**
+ * Users and guilds of the world, and the names of users, guilds and channels by ID. Empty until `load` is called.
+ */
 export class WorldNames extends EventTarget {
   users = [];
   guilds = [];
   #names = new Map();
 
+  /** Fetch the world from the control API and dispatch `change`. */
   async load() {
     const world = await callControl("GET", "/world");
     this.users = world.users;

@@ -24,9 +24,9 @@ const NARROW_WINDOW = "(max-width: 45.99rem)";
 export class SettingsDialog {
   /** The form with unsaved changes of the current screen, or null. @type {import("./form.js").SettingsForm | null} */
   #form = null;
-  /** Called after changes that the screen reacts to. @type {((detail: any) => void) | null} */
+  /** Callback of the screen for changes that it reacts to, or null. @type {((detail: any) => void) | null} */
   #onChange = null;
-  /** Leaves the page of the current screen; null if the screen itself is shown. @type {(() => void) | null} */
+  /** Callback that leaves the page of the current screen; null if the screen itself is shown. @type {(() => void) | null} */
   #leavePage = null;
 
   /**
@@ -265,7 +265,7 @@ export class SettingsDialog {
     if (await this.#confirmDiscard()) this.box.close();
   }
 
-  /** Called after each change of the state. @param {any} _detail */
+  /** Update the dialog after a change of the state. @param {any} _detail */
   onStateChange(_detail) {}
 
   /** Update the subject and report a change to the screen that is shown. */

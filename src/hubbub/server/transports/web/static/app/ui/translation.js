@@ -55,7 +55,7 @@ function fill(text, values) {
 }
 
 /**
- * Returns the translation of a text.
+ * Return the translation of a text.
  * @param {string} text the English text, a literal, so that the extraction finds it
  * @param {Object<string, string|number>} [values] replacements of the placeholders
  * @returns {string}
@@ -65,7 +65,7 @@ export function t(text, values = {}) {
 }
 
 /**
- * Returns the translation of a text that depends on a count. The placeholder `{count}` is the formatted count.
+ * Return the translation of a text that depends on a count. The placeholder `{count}` is the formatted count.
  * @param {string} one the English text for the count 1
  * @param {string} other the English text for other counts
  * @param {number} count
@@ -79,7 +79,7 @@ export function tn(one, other, count, values = {}) {
 }
 
 /**
- * Returns the translation of a text as nodes; a placeholder can stand for an element.
+ * Return the translation of a text as nodes; a placeholder can stand for an element.
  * @param {string} text the English text
  * @param {Object<string, Node|string|number>} values replacements of the placeholders
  * @returns {Array<Node|string>}
