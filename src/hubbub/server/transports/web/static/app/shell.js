@@ -317,7 +317,7 @@ export class Shell {
       if (this.router.route.channelId === channel.id) this.show();
     } catch (error) {
       if (this.#viewKey === key)
-        this.#showUnavailable(route, error.status === 0 || error.status >= 500 ? error.sentence : null);
+        this.#showUnavailable(route, error.status === 0 || error.status >= 500 ? error.userText : null);
     }
   }
 

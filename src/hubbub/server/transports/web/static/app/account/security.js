@@ -73,7 +73,7 @@ function showSetup(view, { secret, otpauth_url: url, qr_code: image }) {
     } catch (error) {
       const invalid = Object.keys(fields).filter(name => name in (error.errors ?? {}));
       for (const name of invalid.reverse()) fields[name].setError(error.errors[name]._errors[0].message);
-      if (!invalid.length) showNotice(error.sentence ?? t("Something went wrong. Try again."), "problem");
+      if (!invalid.length) showNotice(error.userText ?? t("Something went wrong. Try again."), "problem");
     } finally {
       button.disabled = false;
     }

@@ -113,7 +113,7 @@ async function authorize(session, args) {
     return { code };
   } catch (error) {
     if (error?.name !== "ApiError") throw error;
-    throw oauth2Error(error.sentence);
+    throw oauth2Error(error.userText);
   }
 }
 

@@ -191,7 +191,7 @@ function errorPayload(error) {
         : error.status === 429
           ? RpcErrorCode.RATE_LIMITED
           : RpcErrorCode.UNKNOWN;
-    return { code, message: error.sentence };
+    return { code, message: error.userText };
   }
   console.error(error);
   return { code: RpcErrorCode.UNKNOWN, message: "Unknown Error" };

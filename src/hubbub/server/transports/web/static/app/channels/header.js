@@ -280,7 +280,7 @@ function openEditDialog(context, channel) {
         await context.api.request("PATCH", `/channels/${channel.id}`, { json });
         close();
       } catch (error) {
-        name.setError(error.sentence);
+        name.setError(error.userText);
       }
     };
     return h(

@@ -82,7 +82,7 @@ export function openTagEditor(context, post) {
         await context.api.request("PATCH", `/channels/${post.id}`, { json: { applied_tags: ids } });
         close();
       } catch (error) {
-        tags.setError(error.sentence);
+        tags.setError(error.userText);
       }
     };
     return h(

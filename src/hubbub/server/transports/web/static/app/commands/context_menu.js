@@ -42,7 +42,7 @@ export async function runCommand(entry, context, targetId) {
     });
     return true;
   } catch (error) {
-    showNotice(`${entry.name}: ${error.sentence ?? error.message}`, "problem");
+    showNotice(`${entry.name}: ${error.userText ?? error.message}`, "problem");
     return false;
   }
 }

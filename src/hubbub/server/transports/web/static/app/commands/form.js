@@ -153,7 +153,7 @@ export function createCommandForm(entry, context, done) {
     const isOutdated = error.errors?.data?._errors?.some(fieldError => fieldError.code === OUTDATED_VERSION_CODE);
     if (isOutdated) fetchCommands(context, { bypassCache: true }).catch(() => {});
     setStatus(
-      isOutdated ? t("This command has changed. Cancel and select it again.") : (error.sentence ?? error.message),
+      isOutdated ? t("This command has changed. Cancel and select it again.") : (error.userText ?? error.message),
     );
   }
 

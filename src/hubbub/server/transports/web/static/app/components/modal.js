@@ -100,7 +100,7 @@ export function openModal(modal, context) {
       }),
     );
     firstInvalidField?.focus();
-    if (!firstInvalidField) setProblem(error.sentence ?? error.message);
+    if (!firstInvalidField) setProblem(error.userText ?? error.message);
   }
 }
 

@@ -130,7 +130,7 @@ function openFolderDialog(context, folderId) {
         await saveGuildFolders(context, changeFolder(guildFolders(context.state), folderId, changes));
         close();
       } catch (error) {
-        name.setError(error.sentence);
+        name.setError(error.userText);
       }
     };
     return h(

@@ -37,7 +37,7 @@ export function openAddGuild(context) {
         setChildren(preview, invitePreview(context, code, foundInvite, close, invite));
         preview.querySelector("button").focus();
       } catch (error) {
-        invite.setError(error.status === 404 ? t("This invite is invalid or has expired.") : error.sentence);
+        invite.setError(error.status === 404 ? t("This invite is invalid or has expired.") : error.userText);
       }
     };
     const name = formField(t("New guild name"), h("input", { type: "text", maxlength: GUILD_NAME_MAX, dir: "auto" }));
@@ -48,7 +48,7 @@ export function openAddGuild(context) {
         close();
         context.go(`/app/channels/${guild.id}`);
       } catch (error) {
-        name.setError(error.sentence);
+        name.setError(error.userText);
       }
     };
     findFeatureObstacle(api, "guild_creation", t("Creating guilds is switched off on this server.")).then(reason => {
@@ -86,7 +86,7 @@ function invitePreview(context, code, invite, close, inviteField) {
       if (guildId) context.go(channel ? `/app/channels/${guildId}/${channel.id}` : `/app/channels/${guildId}`);
       else context.go(channel ? channelPath(channel) : "/app");
     } catch (error) {
-      inviteField.setError(error.sentence);
+      inviteField.setError(error.userText);
     }
   };
   const memberCount = invite.approximate_member_count;

@@ -93,7 +93,7 @@ class ReactionUsers {
     } catch (error) {
       setChildren(
         this.footer,
-        `${error.sentence ?? t("The users could not be loaded.")} `,
+        `${error.userText ?? t("The users could not be loaded.")} `,
         this.#button(t("Try again")),
       );
     }

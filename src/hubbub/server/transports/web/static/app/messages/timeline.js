@@ -231,7 +231,7 @@ class Timeline extends LayoutPart {
       this.loadError =
         error.status === 403 || error.status === 404
           ? t("You do not have permission to read messages in this channel.")
-          : (error.sentence ?? t("Messages could not be loaded."));
+          : (error.userText ?? t("Messages could not be loaded."));
       if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
       this.isLoading = false;

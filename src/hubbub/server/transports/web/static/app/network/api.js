@@ -23,18 +23,18 @@ export class ApiError extends Error {
     this.errors = errors;
   }
 
-  /** The first field error, or the general message. */
-  get sentence() {
-    return firstSentence(this.errors) ?? this.message;
+  /** Text for the user: the first field error, or the general message. */
+  get userText() {
+    return findFirstText(this.errors) ?? this.message;
   }
 }
 
-function firstSentence(node) {
+function findFirstText(node) {
   if (node === null || typeof node !== "object") return null;
   if (Array.isArray(node._errors) && node._errors.length) return String(node._errors[0].message);
   for (const value of Object.values(node)) {
-    const sentence = firstSentence(value);
-    if (sentence !== null) return sentence;
+    const text = findFirstText(value);
+    if (text !== null) return text;
   }
   return null;
 }

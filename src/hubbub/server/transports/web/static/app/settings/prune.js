@@ -53,7 +53,7 @@ export async function openPruneDialog(view) {
         );
     } catch (error) {
       if (requestNumber === requestCount)
-        countNode.textContent = error.sentence ?? t("The members could not be counted.");
+        countNode.textContent = error.userText ?? t("The members could not be counted.");
     }
   };
   for (const { node } of [days, roles])

@@ -36,7 +36,7 @@ const ERROR_TEXTS = new Map([
 export function messageErrorText(error) {
   if (error.status === 0) return t("Cannot reach the server. Check your connection.");
   return (
-    ERROR_TEXTS.get(error.code) ?? error.sentence ?? t("Something went wrong on the server. Try again in a moment.")
+    ERROR_TEXTS.get(error.code) ?? error.userText ?? t("Something went wrong on the server. Try again in a moment.")
   );
 }
 
@@ -92,7 +92,7 @@ export async function sendPending(pending, context) {
   emitMessagesChange(context);
 }
 
-/** Discard a pending message. */
+/** Remove a failed message without sending it again. */
 export function discardPending(pending, context) {
   removePending(pending, context);
   emitMessagesChange(context);

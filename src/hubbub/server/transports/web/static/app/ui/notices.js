@@ -66,7 +66,7 @@ function addNotice(text, kind) {
 export function showError(error, introduction = "") {
   if (error?.name === "AbortError") return;
   if (error?.name !== "ApiError") console.error(error);
-  const text = error?.name === "ApiError" ? error.sentence : t("Something went wrong. Reload the page and try again.");
+  const text = error?.name === "ApiError" ? error.userText : t("Something went wrong. Reload the page and try again.");
   showNotice(introduction ? `${introduction} ${text}` : text, "problem");
 }
 

@@ -47,7 +47,7 @@ class Friends extends LayoutPart {
         showNotice(t("Friend request sent to {name}.", { name: username }), "done");
         name.input.value = "";
       } catch (error) {
-        name.setError(error.sentence ?? t("Something went wrong. Try again."));
+        name.setError(error.userText ?? t("Something went wrong. Try again."));
       }
     };
     this.list = h("div", { class: "friends-list" });
