@@ -437,7 +437,7 @@ def test_the_server_agrees_with_the_model_after_links_in_any_order(runner: async
                 max_examples=40,
                 stateful_step_count=25,
                 deadline=None,
-                # Report the first failure at once: shrinking takes minutes.
+                # Report the first failure immediately: shrinking takes minutes.
                 phases=(Phase.explicit, Phase.generate),
                 suppress_health_check=list(HealthCheck),
                 print_blob=False,

@@ -54,7 +54,7 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
         server.terminate()
         for session in (staying_session, leaving_session):
             await session.wait_opcode(GatewayOpcode.RECONNECT)
-        # Health checks fail, and new sessions are asked to reconnect at once.
+        # Health checks fail, and new sessions are asked to reconnect immediately.
         async with client.get(f"{server.url}/readyz") as response:
             assert (response.status, await response.text()) == (503, "not ready: draining\n")
         async with client.ws_connect(f"{server.gateway}?v=10&encoding=json") as late_socket:

@@ -49,7 +49,7 @@ class Cluster:
 async def run_cluster(
     directory: Path, database_url: str, nats_url: str, startup_code: str = ""
 ) -> AsyncIterator[Cluster]:
-    """Start all processes at once on an empty database; they agree on which one migrates it."""
+    """Start all processes at the same time on an empty database; they agree on which one migrates it."""
     roles = ["api,worker", "api", "gateway", "gateway"]
     shared_flags = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
     shared_flags += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
@@ -203,7 +203,7 @@ async def check_presence_reaches_all_processes(
 async def check_jobs_run_in_the_worker_process(
     alice: ApiUser, guild_id: str, channel_id: str, alice_session: GatewaySession, postgres_database: str
 ) -> None:
-    """Check that the worker process runs the jobs of the second API process at once, without waiting for a poll."""
+    """Check that the worker process runs the jobs of the second API process immediately, without waiting for a poll."""
     channel = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "deleted"})).ok()
     await alice.create_message(channel["id"], "deleted with the channel")
     invite = (await alice.post(f"/channels/{channel_id}/invites", {"max_age": 1})).ok()

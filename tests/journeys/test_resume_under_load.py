@@ -31,7 +31,7 @@ async def open_sessions(users_by_name: dict[str, ApiUser], server: Server, *comp
 
 
 async def send_messages(users_by_name: dict[str, ApiUser], channel_id: str, count: int) -> list[str]:
-    """Send messages as three users at once; return the contents in the order of the message IDs."""
+    """Send messages as three users in parallel; return the contents in the order of the message IDs."""
     contents_by_id: dict[int, str] = {}
 
     async def send_as(name: str) -> None:

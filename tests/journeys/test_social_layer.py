@@ -465,7 +465,7 @@ async def check_ban_ends_sessions(
     lobby_ids: set[int],
     join_game: Callable[[Awaitable[Player], oauth.Client], Awaitable[Player]],
 ) -> Player:
-    """Check that the tokens of a banned account end at once; return the provisional player that replaces it."""
+    """Check that the tokens of a banned account end immediately; return the provisional player that replaces it."""
     await robert.wait_until(lambda: robert.client.get_status() is ClientStatus.DISCONNECTED)
     with pytest.raises(SdkError) as caught:
         await robert.client.fetch_current_user(BEARER, robert.token)

@@ -39,7 +39,7 @@ async def local_platform(open_page: OpenPage) -> AsyncIterator[ChatPlatform]:
 
 
 async def add_authenticator(page: Any) -> None:
-    """Add an authenticator that verifies the user at once."""
+    """Add an authenticator that verifies the user immediately."""
     session = await page.context.new_cdp_session(page)
     await session.send("WebAuthn.enable")
     options = {

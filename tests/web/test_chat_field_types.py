@@ -134,7 +134,7 @@ async def test_every_type_of_select_and_a_premium_button_can_be_used(app_guild: 
         )
         assert "bakers" in await row.get_by_role("button", name="Mentionable").inner_text()
 
-        # Several values are submitted when the list closes, a single one at once.
+        # Several values are submitted when the list closes, a single one immediately.
         await choose_values(window, row, "Ranks", "bakers", "@everyone")
         interaction = await next_interaction(interactions)
         assert (interaction["data"]["custom_id"], set(interaction["data"]["values"])) == (

@@ -50,7 +50,7 @@ async def test_posts_with_tags_and_files_are_created_filtered_and_edited(platfor
         await filters.get_by_role("button", name="idea").click()
         await nora_window.page.get_by_text("No active post has these tags.").wait_for()
 
-        # The author changes the tags; the filter of the other member applies at once.
+        # The author changes the tags; the filter of the other member applies immediately.
         await page.get_by_role("button", name="Channel options").first.click()
         await page.get_by_role("menuitem", name="Edit tags").click()
         dialog = page.get_by_role("dialog", name="Edit tags")

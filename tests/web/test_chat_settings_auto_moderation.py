@@ -56,7 +56,7 @@ async def test_rule_is_created_edited_and_deleted(platform: ChatPlatform) -> Non
         await dialog.get_by_label("Name").fill("No spoilers")
         await dialog.get_by_role("button", name="Create").click()
         await settings.get_by_role("heading", name="No spoilers").wait_for()
-        # Other managers see the rule at once, turned off.
+        # Other managers see the rule immediately, turned off.
         rules = tom_settings.get_by_role("list", name="Rules")
         await rules.get_by_role("listitem").filter(has_text="No spoilers").get_by_text("Off").wait_for()
 

@@ -59,7 +59,7 @@ class Receiver:
         self.requested_paths: list[str] = []
         self.port = 0
         self.barrier = asyncio.Barrier(jobs.ASYNC_JOBS_MAX)
-        """Barrier that holds the requests for /together until as many have arrived as the worker can send at once."""
+        """Barrier that holds the requests for /together until as many have arrived as the worker can send in parallel."""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Respond according to the path."""

@@ -341,7 +341,7 @@ class GatewayPlatform:
         self.tokens: dict[str, Actor] = {}
         self.gateway = self.make_gateway(self.presences, self.metrics)
         if not counts_starts:
-            # Most tests start several sessions of one bot at once.
+            # Most tests start several sessions of one bot without a pause.
             self.gateway.session_starts = SessionStarts(self.config, self.clock, RateLimits(self.clock.now_ms, "off"))
         self.url = ""
         self.clients: list[GatewayClient] = []
