@@ -114,7 +114,7 @@ class ActorClient:
     ) -> Result:
         """Return the data of the next event of this name that contains `fields` and satisfies `where`.
 
-        An event that has arrived and was not returned before is returned at once. If none arrives within
+        An event that has arrived and was not returned before is returned immediately. If none arrives within
         `timeout_seconds`, `EventNotReceived` is raised with the differences of the most similar event.
         """
         __tracebackhide__ = True

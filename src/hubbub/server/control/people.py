@@ -207,7 +207,7 @@ class People:
     async def expect(self, name: str, body: models.Expect) -> models.EventOfPerson:
         """Wait until a person receives an event.
 
-        An event that has arrived and that no operation returned before is returned at once. If no matching event arrives
+        An event that has arrived and that no operation returned before is returned immediately. If no matching event arrives
         in time, the error shows the differences of the most similar event. The wait ends when the caller disconnects.
         """
         client = await self._client(name)
@@ -222,7 +222,7 @@ class People:
     async def expect_message(self, name: str, body: models.ExpectMessage) -> Result:
         """Wait until a person receives a message.
 
-        A message that has arrived and that no operation returned before is returned at once.
+        A message that has arrived and that no operation returned before is returned immediately.
         """
         client = await self._client(name)
         fields = dict(body.fields)

@@ -163,7 +163,7 @@ class Tx(ABC):
     def enqueue(self, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") -> int:
         """Enqueue a job in this transaction and return its ID. It survives a crash and runs at least once.
 
-        `due_ms` is the earliest time in Unix milliseconds; 0 runs the job at once. Jobs with the same
+        `due_ms` is the earliest time in Unix milliseconds; 0 runs the job immediately. Jobs with the same
         non-empty key run in order, one at a time."""
         self.wakes_worker = True
         return int(

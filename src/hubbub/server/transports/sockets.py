@@ -43,7 +43,7 @@ class WritableTransport(Protocol):
         """Return whether the transport no longer accepts writes."""
 
     def abort(self) -> None:
-        """Close the connection at once and discard unsent data."""
+        """Close the connection immediately and discard unsent data."""
 
 
 async def accept(
@@ -105,7 +105,7 @@ class OpenSocket:
         self.transport.abort()
 
     def close(self, code: int, reason: str, *, delay_seconds: float = 0.0) -> None:
-        """Start the close handshake and return at once; abort the connection if the client does not respond.
+        """Start the close handshake and return immediately; abort the connection if the client does not respond.
 
         During `delay_seconds` before the handshake the client may close the connection itself.
         """

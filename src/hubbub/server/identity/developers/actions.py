@@ -19,7 +19,7 @@ GRACE_PERIOD_KEY = ("reach", "users")
 
 
 def request_approval(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> ApprovalRow:
-    """Store an approval request of an application. A rehearsal has no operator and approves it at once."""
+    """Store an approval request of an application. A rehearsal has no operator and approves it immediately."""
     previous = store.find_approval(call.tx, row.id, body.kind, body.name)
     approval = ApprovalRow(
         application_id=row.id,

@@ -1,4 +1,4 @@
-"""Switches of features. A switch is read from the store where it applies, so a change is in force in all processes at once."""
+"""Switches of features. A switch is read from the store where it applies, so a change is in force in all processes immediately."""
 
 from typing import Final
 

@@ -13,7 +13,7 @@ from hubbub.server.identity.imports import claims
 def claim_placeholder(call: Call, body: wire.ClaimPlaceholder) -> wire.ClaimedPlaceholder:
     """Claim a placeholder account of an imported guild.
 
-    The caller gets the membership and the roles of the account at once. The messages of the account become those of the
+    The caller gets the membership and the roles of the account immediately. The messages of the account become those of the
     caller in the background."""
     row = claims.claim(call, body.code)
     return wire.ClaimedPlaceholder(user_id=UserId(row.user_id), guild_id=GuildId(row.guild_id), username=row.username)

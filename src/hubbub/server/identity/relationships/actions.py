@@ -19,7 +19,7 @@ from hubbub.server.identity.users import UserRow
 
 
 class RelationshipSet:
-    """The relationships among some users, loaded at once. Changes are also written to the store."""
+    """The relationships among some users, loaded together. Changes are also written to the store."""
 
     def __init__(self, call: Call, rows: Iterable[RelationshipRow], user_ids: Iterable[int]) -> None:
         self._tx = call.tx

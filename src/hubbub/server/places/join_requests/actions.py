@@ -43,7 +43,7 @@ def update_form(
 
 
 def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
-    """Store a join request; admit the member at once if no review is needed."""
+    """Store a join request; admit the member immediately if no review is needed."""
     store.put(call.tx, row)
     _publish_request(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
     if row.status == JoinRequestStatus.APPROVED:

@@ -114,7 +114,7 @@ def get_my_guild_join_request(call: Call, guild_id: GuildId) -> wire.JoinRequest
 def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJoinRequest) -> wire.JoinRequest:
     """Create a join request.
 
-    The request contains responses to the member verification form. Without manual review it is approved at once."""
+    The request contains responses to the member verification form. Without manual review it is approved immediately."""
     guild = _require_guild(call, guild_id)
     rules.require_applicant(call, guild)
     form = _require_form(call, guild_id)

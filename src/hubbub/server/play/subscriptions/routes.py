@@ -113,7 +113,7 @@ async def change_my_subscription(
 ) -> wire.Subscription:
     """Change the SKU of a subscription.
 
-    An upgrade is charged and takes effect at once; a downgrade takes effect at the next renewal."""
+    An upgrade is charged and takes effect immediately; a downgrade takes effect at the next renewal."""
     result = await operation.write(lambda call: _change_sku(operation, call, subscription_id, body))
     if isinstance(result, PurchaseRow):
         completed = await _charge_and_grant(operation, result)
@@ -168,7 +168,7 @@ def resume_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.
 def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
     """Refund an entitlement.
 
-    The entitlement is removed at once; the payment provider returns the money."""
+    The entitlement is removed immediately; the payment provider returns the money."""
     applications.require_manager(call, application_id)
     actions.refund(call, entitlements.require_entitlement(call, application_id, entitlement_id))
 

@@ -100,7 +100,7 @@ async def _prepare_index(operation: AsyncOperation, index_id: int) -> None:
     """Index pending changes.
 
     If the index does not exist, start building it and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
-    to build it at once."""
+    to build it immediately."""
 
     def start_or_update(call: Call) -> tuple[store.IndexState | None, bool]:
         index_jobs.start_build(call, index_id)

@@ -55,7 +55,7 @@ class DelayedTransport:
         return self._transport.is_closing()
 
     def abort(self) -> None:
-        """Close the connection at once and discard unsent data."""
+        """Close the connection immediately and discard unsent data."""
         self._transport.abort()
 
 

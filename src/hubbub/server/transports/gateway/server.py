@@ -119,7 +119,7 @@ class Gateway:
     async def drain(self) -> None:
         """Ask every client to reconnect elsewhere and close the remaining connections after `drain_ms`.
 
-        New connections are asked to reconnect at once.
+        New connections are asked to reconnect immediately.
         """
         self._is_draining = True
         for connection in list(self._connections):

@@ -483,7 +483,7 @@ class GatewaySessions:
         self._spawn(self._clean_up(lost))
 
     async def end_orphans(self) -> None:
-        """Clean up after stored sessions that no node has, left behind when all nodes were killed at once.
+        """Clean up after stored sessions that no node has, left behind when all nodes were killed at the same time.
 
         Every node stores the presence of every session, visible or not.
         """

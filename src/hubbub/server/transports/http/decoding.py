@@ -1,4 +1,4 @@
-"""Decoding of requests into models, with all validation errors at once (spec/http.md#1.7).
+"""Decoding of requests into models, with all validation errors in one response (spec/http.md#1.7).
 
 The fast path is msgspec alone. Only if it rejects the input, a slow walk over type and value collects every error with
 the platform's constants and the exact path. Decoding is strict: a number is not accepted as a string nor a numeric

@@ -75,7 +75,7 @@ class BufferedBody:
         return self._data
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the whole body at once."""
+        """Yield the whole body as one chunk."""
         yield self._data
 
 

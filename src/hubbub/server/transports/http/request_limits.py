@@ -13,7 +13,7 @@ SHARED_LIMIT_MESSAGE = "The resource is being rate limited."
 
 
 class UploadBudget:
-    """The number of upload bytes that may be in memory at once, over all requests."""
+    """The number of upload bytes that may be in memory at the same time, over all requests."""
 
     __slots__ = ("_available_bytes",)
 

@@ -33,7 +33,7 @@ async def _show_apps(request: PageRequest, error: ApiError | None = None) -> web
 
 @page("POST", PATH + r"/{authorization_id:\d+}/remove")
 async def remove_app(request: PageRequest) -> web.Response:
-    """Revoke an authorization. All its tokens end at once."""
+    """Revoke an authorization. All its tokens end immediately."""
     try:
         await request.call(oauth2.DELETE_OAUTH2_AUTHORIZATION, request.path_parameter("authorization_id"))
     except ApiError as error:

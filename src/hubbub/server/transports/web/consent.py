@@ -41,7 +41,7 @@ _ABBREVIATIONS: Final = {"Tts": "text-to-speech", "Vad": "voice activity"}
 async def show_consent(request: PageRequest) -> web.Response:
     """Show an authorization request.
 
-    With `prompt=none`, redirect at once if the user has authorized the application before. With a
+    With `prompt=none`, redirect immediately if the user has authorized the application before. With a
     `next_path` on this server, the user returns there and not to the application: the chat client uses this.
     """
     try:

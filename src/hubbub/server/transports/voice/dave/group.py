@@ -35,7 +35,7 @@ UPGRADE_SECONDS = 10.0
 FOUNDERS_MAX = 4
 """Maximum number of clients that create a group; the others are added to it.
 
-Each additional founder costs all founders a commit, and twelve at once take seconds. The number doubles after each
+Each additional founder costs all founders a commit, and twelve of them take seconds. The number doubles after each
 restart without a commit, so that a few unresponsive clients cannot keep the others out.
 """
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hubbub.server.transports.voice.dave.proposals import ValidatedKeyPackage
 
 KEY_PACKAGES_BURST = 10
-"""Number of key packages that a client may send at once. Each one costs all other members a commit."""
+"""Number of key packages that a client may send without a pause. Each one costs all other members a commit."""
 KEY_PACKAGES_PER_SECOND = 0.5
 """Rate at which a client may send further key packages."""
 

@@ -3,7 +3,7 @@
 import { h } from "./ui/dom.js";
 import { t } from "./ui/translation.js";
 
-/** Delay before a lost connection is shown; a socket that reconnects at once needs no message. */
+/** Delay before a lost connection is shown; a socket that reconnects immediately needs no message. */
 const DELAY_MS = 300;
 
 /** Return the bar; it shows itself while the gateway is not connected. */

@@ -1,4 +1,4 @@
-/** User settings: colors, density, text size, motion and formatting buttons. Changes apply at once, on all devices. */
+/** User settings: colors, density, text size, motion and formatting buttons. Changes apply immediately, on all devices. */
 
 import { h } from "../ui/dom.js";
 import { applyAppearance } from "../ui/appearance.js";
@@ -64,7 +64,7 @@ function build(view) {
   return h(
     "div",
     { class: "settings-section" },
-    h("p", { class: "hint" }, t("Changes apply at once, on all your devices.")),
+    h("p", { class: "hint" }, t("Changes apply immediately, on all your devices.")),
     Object.values(fields).map(field => field.node),
   );
 }

@@ -1,4 +1,4 @@
-/** Select menus of messages. A selection is sent to the app at once. */
+/** Select menus of messages. A selection is sent to the app immediately. */
 
 import { ComponentType } from "../generated/enums.js";
 import { createPicker } from "../ui/picker.js";

@@ -1,4 +1,4 @@
-/** The sticker picker: stickers of the user's guilds. A chosen sticker is sent at once. */
+/** The sticker picker: stickers of the user's guilds. A chosen sticker is sent immediately. */
 
 import { Permissions, StickerFormatType } from "../network/enums.js";
 import { h } from "../ui/dom.js";

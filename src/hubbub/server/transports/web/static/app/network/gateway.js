@@ -57,7 +57,7 @@ export class Gateway extends EventTarget {
     this.sessionId = null;
     /** @type {"connecting" | "open" | "lost" | "ended"} */
     this.state = "connecting";
-    // After sleep or network changes, check at once whether the connection is alive.
+    // After sleep or network changes, check immediately whether the connection is alive.
     for (const name of ["online", "pageshow", "focus"]) window.addEventListener(name, () => this.#checkConnection());
     document.addEventListener("visibilitychange", () => document.hidden || this.#checkConnection());
   }
@@ -123,7 +123,7 @@ export class Gateway extends EventTarget {
     } else if (op === RECONNECT) this.#reconnect();
     else if (op === INVALID_SESSION) {
       if (!d) this.#clearSession();
-      // spec/gateway.md#4.5: identify after a random delay, so that clients do not reconnect all at once.
+      // spec/gateway.md#4.5: identify after a random delay, so that clients do not all reconnect together.
       setTimeout(() => this.#authenticate(), 200 + Math.random() * 800);
     }
   }
@@ -178,7 +178,7 @@ export class Gateway extends EventTarget {
     this.#deadlineTimer = setTimeout(() => this.#reconnect(), RESPONSE_TIMEOUT_MS * (1 + Math.min(this.#attempts, 3)));
   }
 
-  /** Reconnect at once if there is no connection; send a heartbeat if the server was silent for a while. */
+  /** Reconnect immediately if there is no connection; send a heartbeat if the server was silent for a while. */
   #checkConnection() {
     if (this.#isStopped) return;
     if (this.#socket === null) {

@@ -90,7 +90,7 @@ export class VoiceGateway extends EventTarget {
     } else this.#socket.send(JSON.stringify({ op, d: data }));
   }
 
-  /** Connect, or send a heartbeat, at once, for example after the network changed. */
+  /** Connect or send a heartbeat immediately, for example after the network changed. */
   checkConnection() {
     if (this.#isClosed) return;
     if (this.#socket === null) this.connect();
