@@ -1,4 +1,4 @@
-"""Tests of finding the user of a local connection."""
+"""Finding the user of a local connection."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Tests of the server with an unmodified discord.py."""
+"""Unmodified discord.py against the server."""
 
 import datetime
 import importlib.util

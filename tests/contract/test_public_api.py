@@ -1,4 +1,4 @@
-"""Tests of the public API table (`tests/contract/public_api`): its notation, its content, and the command that compares it."""
+"""The public API table (`tests/contract/public_api`): its notation, its content, and the command that compares it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of the script and build hook that fetch the third-party files: pinned hashes, registry, no network or npm."""
+"""The script and build hook that fetch the third-party files: pinned hashes, registry, no network or npm."""
 
 import io
 import shutil

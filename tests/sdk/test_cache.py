@@ -1,4 +1,4 @@
-"""The client's cache reaches the same state whatever the source and order of its updates."""
+"""The client's cache: repeated and late events, a full history, and flags."""
 
 from hubbub.protocol.resources.relationships import AddedRelationship
 from hubbub.protocol.resources.user_messages import DispatchedUserMessage

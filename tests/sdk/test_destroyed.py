@@ -1,6 +1,6 @@
-"""Destroying a client at any moment.
+"""Destroying a client in every status, and during authorizations and requests.
 
-Every pending operation fails once with CLIENT_DESTROYED, and no thread, task or socket remains.
+Pending operations fail once with CLIENT_DESTROYED, and no thread, listening port or warning remains.
 """
 
 import asyncio

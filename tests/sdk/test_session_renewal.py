@@ -1,4 +1,4 @@
-"""After a session that could not be resumed, the game gets callbacks for everything that changed meanwhile."""
+"""After a session that could not be resumed, the game gets callbacks for friends and lobbies that changed meanwhile."""
 
 import asyncio
 import itertools

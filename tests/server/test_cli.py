@@ -1,4 +1,4 @@
-"""Tests of the `hubbub` commands, in separate processes where a test needs one."""
+"""The `hubbub` commands, in separate processes where a test needs one."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Tests of the control API: time, worlds, users, snapshots, forks, faults, trace, rate limit report and mail."""
+"""The control API: time, worlds, users, snapshots, forks, faults, trace, rate limit report and mail."""
 
 import asyncio
 from typing import Any

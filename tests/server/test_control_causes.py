@@ -1,4 +1,4 @@
-"""Tests of the causes of rejected requests: missing permissions, the role hierarchy and unknown interactions."""
+"""The causes of rejected requests: missing permissions, the role hierarchy and unknown interactions."""
 
 from typing import Any
 

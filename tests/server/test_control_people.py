@@ -1,4 +1,4 @@
-"""Tests of the people of the control API: messages, events, invites, authorizations and purchases, over HTTP."""
+"""The people of the control API: messages, events, invites, authorizations and purchases, over HTTP."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Tests of the people of the control API with a discord.py bot: commands, components and modals, over HTTP."""
+"""The people of the control API with a discord.py bot: commands, components and modals, over HTTP."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Tests of the people of the control API in voice channels: joining, playing and hearing, over HTTP and UDP."""
+"""The people of the control API in voice channels: joining, playing and hearing, over HTTP and UDP."""
 
 import asyncio
 import base64

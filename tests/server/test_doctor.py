@@ -1,4 +1,4 @@
-"""Tests of `hubbub doctor`: it reports problems with a fix, and creates no files."""
+"""`hubbub doctor`: it reports problems with a fix, and creates no files."""
 
 import socket
 from pathlib import Path

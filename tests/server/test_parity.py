@@ -1,4 +1,4 @@
-"""Tests of the parity report: operations that are described, served and exercised by tests."""
+"""The parity report: operations that are described, served and exercised by tests."""
 
 import json
 from pathlib import Path

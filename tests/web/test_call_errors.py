@@ -1,4 +1,4 @@
-"""Problems of calls in the chat client: each shows a notice with the next step."""
+"""Problems of calls in the chat client: refused devices, tracks that cannot be sent, and blocked sound."""
 
 import pytest
 

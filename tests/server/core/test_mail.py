@@ -1,4 +1,4 @@
-"""Tests of outgoing mail with a real SMTP server, and of the mailbox of rehearsals."""
+"""Outgoing mail with a real SMTP server, and the mailbox of rehearsals."""
 
 import ssl
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of the leases of process numbers."""
+"""The leases of process numbers."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""Tests of scanners of uploads: the hash list, clamd and scanners of other packages."""
+"""Scanners of uploads: the hash list, clamd and scanners of other packages."""
 
 import asyncio
 import contextlib

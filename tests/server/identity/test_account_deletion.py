@@ -1,4 +1,4 @@
-"""Tests of deleting an account and of exporting a user's data."""
+"""Deleting an account and exporting a user's data."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of email addresses: confirmation, change, password reset and notices, with the mailbox of a rehearsal."""
+"""Email addresses: confirmation, change, password reset and notices, with the mailbox of a rehearsal."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Tests of links between user accounts and provisional accounts: their end, bans, and publishers."""
+"""Links between user accounts and provisional accounts: their end, bans, and publishers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of login sessions, the password, the second factor, and login throttling."""
+"""Login sessions, the password, the second factor, and login throttling."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Tests of registration, login and logout."""
+"""Registration, login and logout."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests of operators: roles, two-factor authentication and the audit log."""
+"""Operators: roles, two-factor authentication and the audit log."""
 
 from typing import Any
 

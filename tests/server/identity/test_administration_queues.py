@@ -1,4 +1,4 @@
-"""Tests of the queues of background jobs for operators."""
+"""The queues of background jobs for operators."""
 
 from typing import Any
 

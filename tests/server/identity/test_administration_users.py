@@ -1,4 +1,4 @@
-"""Tests of the administration of accounts: search, suspension, sessions, deletion and restoration."""
+"""The administration of accounts: search, suspension, sessions, deletion and restoration."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of announcements: creation, display, dismissal and end."""
+"""Announcements: creation, display, dismissal and end."""
 
 from typing import Any
 

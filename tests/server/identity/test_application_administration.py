@@ -1,4 +1,4 @@
-"""Tests of the administration of applications: search, disabling and deletion."""
+"""The administration of applications: search, disabling and deletion."""
 
 from typing import Any
 

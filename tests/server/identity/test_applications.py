@@ -1,4 +1,4 @@
-"""Tests of reading and updating applications."""
+"""Reading and updating applications."""
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.flags import ApplicationFlags

@@ -1,4 +1,4 @@
-"""Tests of the optional request caps for applications without social layer approval (spec/sdk.md#16)."""
+"""The optional request caps for applications without social layer approval (spec/sdk.md#16)."""
 
 from collections.abc import AsyncIterator
 

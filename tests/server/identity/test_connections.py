@@ -1,4 +1,4 @@
-"""Tests of connections to external accounts, the dated publisher rule, and guild tags."""
+"""Connections to external accounts, the dated publisher rule, and guild tags."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tests of the developer portal's operations on applications."""
+"""The developer portal's operations on applications."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of features that operators switch off and on."""
+"""Features that operators switch off and on."""
 
 from typing import Any
 

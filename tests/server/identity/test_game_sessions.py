@@ -1,4 +1,4 @@
-"""Tests of stored game sessions, including those that remain after a crash of all nodes."""
+"""Stored game sessions, including those that remain after a crash of all nodes."""
 
 from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_DEFAULT
 from hubbub.server.core.call import Call

@@ -1,4 +1,4 @@
-"""Tests of provisional accounts, identities and profiles, as an application's backend uses them."""
+"""Provisional accounts, identities and profiles, as an application's backend uses them."""
 
 from typing import Any
 

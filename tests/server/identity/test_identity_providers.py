@@ -1,4 +1,4 @@
-"""Tests of identity provider configurations and of signing in with provider credentials."""
+"""Identity provider configurations and signing in with provider credentials."""
 
 import base64
 import json

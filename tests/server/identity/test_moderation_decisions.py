@@ -1,4 +1,4 @@
-"""Tests of decisions about accounts and of appeals against them."""
+"""Decisions about accounts and appeals against them."""
 
 from typing import Any
 

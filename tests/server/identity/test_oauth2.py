@@ -1,4 +1,4 @@
-"""Tests of OAuth2: consent, grants, tokens, revocation, devices and OpenID Connect."""
+"""OAuth2: consent, grants, tokens, revocation, devices and OpenID Connect."""
 
 import base64
 from typing import Any

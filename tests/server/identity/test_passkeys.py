@@ -1,4 +1,4 @@
-"""Tests of passkeys: registration, login and management."""
+"""Passkeys: registration, login and management."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of the cost of a password hash. Other tests lower it (`tests/fixtures/costs.py`), so the module is loaded again."""
+"""The cost of a password hash. Other tests lower it (`tests/fixtures/costs.py`), so the module is loaded again."""
 
 import importlib.util
 from types import ModuleType

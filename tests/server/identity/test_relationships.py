@@ -1,4 +1,4 @@
-"""Tests of friends, friend requests and blocks, on the platform and in games."""
+"""Friends, friend requests and blocks, on the platform and in games."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests of the list of SDK releases (spec/sdk.md#17)."""
+"""The list of SDK releases (spec/sdk.md#17)."""
 
 import pytest
 

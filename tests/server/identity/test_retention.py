@@ -1,4 +1,4 @@
-"""Tests of the retention of reports, decisions, the audit log and addresses."""
+"""The retention of reports, decisions, the audit log and addresses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of the privacy settings of users, and of their effects (spec/sdk.md#9.3, 10.3, 11.3)."""
+"""The privacy settings of users, and their effects (spec/sdk.md#9.3, 10.3, 11.3)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of getting users and of updating the current user."""
+"""Getting users and updating the current user."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""Tests of activity instances: launching, joining and leaving them, their events, and reading them as a bot."""
+"""Activity instances: launching, joining and leaving them, their events, and reading them as a bot."""
 
 from typing import Any
 

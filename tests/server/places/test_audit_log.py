@@ -1,4 +1,4 @@
-"""Tests of the audit log: paging, filters, permissions, events, and retention."""
+"""The audit log: paging, filters, permissions, events, and retention."""
 
 from typing import Any
 

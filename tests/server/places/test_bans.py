@@ -1,4 +1,4 @@
-"""Tests of bans: permissions, message deletion, bulk bans, and events."""
+"""Bans: permissions, message deletion, bulk bans, and events."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of guild channels: creating, reading, updating, ordering and deleting them, overwrites, and events."""
+"""Guild channels: creating, reading, updating, ordering and deleting them, overwrites, and events."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Tests of guild and application emoji: managing and using them, permissions, and their images."""
+"""Guild and application emoji: managing and using them, permissions, and their images."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of the gateway URL and the session start limits."""
+"""The gateway URL and the session start limits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of the administration of guilds: search, suspension, deletion, restoration and transfer."""
+"""The administration of guilds: search, suspension, deletion, restoration and transfer."""
 
 import asyncio
 from typing import Any

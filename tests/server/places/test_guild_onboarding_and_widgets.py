@@ -1,4 +1,4 @@
-"""Tests of welcome screen, guide, onboarding, vanity URL, widget, integrations, incident actions and two-factor."""
+"""Welcome screen, guide, onboarding, vanity URL, widget, integrations, incident actions and two-factor."""
 
 import struct
 import zlib

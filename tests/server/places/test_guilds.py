@@ -1,4 +1,4 @@
-"""Tests of guilds: creating, reading, updating, leaving and deleting them, gateway state, and operator grants."""
+"""Guilds: creating, reading, updating, leaving and deleting them, gateway state, and operator grants."""
 
 from datetime import UTC, datetime
 from typing import Any

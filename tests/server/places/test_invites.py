@@ -1,4 +1,4 @@
-"""Tests of invites: creating, reading, accepting and deleting them, target users, roles, and events."""
+"""Invites: creating, reading, accepting and deleting them, target users, roles, and events."""
 
 import asyncio
 from typing import Any

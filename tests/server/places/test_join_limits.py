@@ -1,4 +1,4 @@
-"""Tests of the protection against spam and raids: limits of new accounts, and a pause of invites after many joins."""
+"""The protection against spam and raids: limits of new accounts, and a pause of invites after many joins."""
 
 from typing import Any
 

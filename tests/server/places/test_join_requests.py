@@ -1,4 +1,4 @@
-"""Tests of member verification: the form, join requests, and their review."""
+"""Member verification: the form, join requests, and their review."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of members: joining, updating and leaving, the required permissions, and the published events."""
+"""Members: joining, updating and leaving, the required permissions, and the published events."""
 
 from typing import Any, NamedTuple
 

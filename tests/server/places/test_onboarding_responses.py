@@ -1,4 +1,4 @@
-"""Tests of responses to a guild's onboarding, and of the roles and channels that they grant."""
+"""Responses to a guild's onboarding, and the roles and channels that they grant."""
 
 import asyncio
 from typing import Any

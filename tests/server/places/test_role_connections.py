@@ -1,4 +1,4 @@
-"""Tests of role connections, the roles that guilds link to them, application attachments and activity instances."""
+"""Role connections, the roles that guilds link to them, application attachments and activity instances."""
 
 from typing import Any
 

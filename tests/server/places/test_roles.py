@@ -1,4 +1,4 @@
-"""Tests of roles: fields, order, and the permissions to change them."""
+"""Roles: fields, order, and the permissions to change them."""
 
 from itertools import permutations
 from typing import Any

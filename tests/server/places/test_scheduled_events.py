@@ -1,4 +1,4 @@
-"""Tests of scheduled events: creation, updates, recurrence, subscribers, and automatic status changes."""
+"""Scheduled events: creation, updates, recurrence, subscribers, and automatic status changes."""
 
 from datetime import UTC, datetime
 from typing import Any

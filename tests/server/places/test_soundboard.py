@@ -1,4 +1,4 @@
-"""Tests of the soundboard: guild sounds, default sounds, and playing them."""
+"""The soundboard: guild sounds, default sounds, and playing them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of stage instances: creation, deletion, automatic closing, speakers, voice regions, and system messages."""
+"""Stage instances: creation, deletion, automatic closing, speakers, voice regions, and system messages."""
 
 from typing import Any
 

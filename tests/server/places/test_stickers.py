@@ -1,4 +1,4 @@
-"""Tests of guild stickers and the standard pack: validation, permissions, and stickers in messages."""
+"""Guild stickers and the standard pack: validation, permissions, and stickers in messages."""
 
 import json as jsonlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of guild templates: creation from a guild, syncing, and new guilds from a template."""
+"""Guild templates: creation from a guild, syncing, and new guilds from a template."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of voice states: connecting, permissions, events, and the status of a voice channel."""
+"""Voice states: connecting, permissions, events, and the status of a voice channel."""
 
 from typing import Any
 

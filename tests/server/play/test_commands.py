@@ -1,4 +1,4 @@
-"""Tests of application commands: storing and validating them, localization, and permissions."""
+"""Application commands: storing and validating them, localization, and permissions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of SKUs, entitlements and purchases."""
+"""SKUs, entitlements and purchases."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of interactions posted to an application's endpoint: signatures, responses in the body, and failures."""
+"""Interactions posted to an application's endpoint: signatures, responses in the body, and failures."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of the size limit for files in interaction responses, on every route."""
+"""The size limit for files in interaction responses, on every route."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of interaction responses: ephemeral ones, permissions of user-installed apps, and locked or archived threads."""
+"""Interaction responses: ephemeral ones, permissions of user-installed apps, and locked or archived threads."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of interactions: commands, autocomplete, responses, components, modals and their time limits."""
+"""Interactions: commands, autocomplete, responses, components, modals and their time limits."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Tests of interactions on both sides of their dated changes (spec/dated-changes.md#4)."""
+"""Interactions on both sides of their dated changes (spec/dated-changes.md#4)."""
 
 import aiohttp
 import pytest

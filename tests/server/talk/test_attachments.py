@@ -1,4 +1,4 @@
-"""Tests of message attachments: metadata, embedding, edits, signed URLs and deletion."""
+"""Message attachments: metadata, embedding, edits, signed URLs and deletion."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of auto moderation: rules, matching of messages, threads and profiles, and actions."""
+"""Auto moderation: rules, matching of messages, threads and profiles, and actions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of auto moderation's keyword matcher, presets, and mention and link counts."""
+"""Auto moderation's keyword matcher, presets, and mention and link counts."""
 
 import itertools
 import random

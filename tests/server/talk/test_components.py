@@ -1,4 +1,4 @@
-"""Tests of the component validator: every rule for messages and modals, with the exact error path."""
+"""The component validator: every rule for messages and modals, with the exact error path."""
 
 import base64
 import copy

@@ -1,4 +1,4 @@
-"""Tests of direct messages and groups: opening, closing, recipients, incident actions and guild-only operations."""
+"""Direct messages and groups: opening, closing, recipients, incident actions and guild-only operations."""
 
 from typing import Any
 

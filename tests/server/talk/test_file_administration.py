@@ -1,4 +1,4 @@
-"""Tests of uploaded files under administration: storage, deletion and quotas."""
+"""Uploaded files under administration: storage, deletion and quotas."""
 
 from typing import Any
 

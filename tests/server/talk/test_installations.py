@@ -1,4 +1,4 @@
-"""Tests of installing applications in guilds and for users through OAuth2, and of removing them."""
+"""Installing applications in guilds and for users through OAuth2, and removing them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of reports of messages, users and guilds, and of the decisions of operators about them."""
+"""Reports of messages, users and guilds, and the decisions of operators about them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of the default storage quotas of the configuration."""
+"""The default storage quotas of the configuration."""
 
 import aiohttp
 import msgspec

@@ -1,4 +1,4 @@
-"""The voice gateway: the handshake from a ticket to a call, announcements of other callers, and every rejection."""
+"""The voice gateway: the handshake from a ticket to a call, announcements of other callers, versions, and rejections."""
 
 from typing import Any
 

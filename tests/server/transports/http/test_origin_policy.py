@@ -1,4 +1,4 @@
-"""Tests of the hosts and origins that a rehearsal accepts."""
+"""The hosts and origins that a rehearsal accepts."""
 
 from collections.abc import AsyncIterator
 

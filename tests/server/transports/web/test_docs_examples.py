@@ -1,4 +1,4 @@
-"""The examples of the API reference: every operation has them, and those of the demo world work there."""
+"""The examples of the API reference: every operation has them, and the verified ones work in the demo world."""
 
 import asyncio
 import base64
