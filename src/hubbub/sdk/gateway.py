@@ -362,7 +362,7 @@ class Gateway:
             self._handle_event(frame.t or "", frame.d)
         elif frame.op == GatewayOpcode.HEARTBEAT:
             await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
-            self._core.run_in_background(self._read_platform_time)
+            self._core.run_in_background(self._update_platform_time)
         elif frame.op == GatewayOpcode.RECONNECT:
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0, reconnects_at_once=True)
         elif frame.op == GatewayOpcode.INVALID_SESSION:
@@ -373,7 +373,7 @@ class Gateway:
         elif frame.op == GatewayOpcode.HEARTBEAT_ACK:
             self._is_heartbeat_acknowledged = True
 
-    async def _read_platform_time(self) -> None:
+    async def _update_platform_time(self) -> None:
         """Update the estimate of the platform's clock from a response.
 
         The platform requests a heartbeat when its clock jumps."""

@@ -276,7 +276,7 @@ class NatsBus(Bus[BusMessage]):
             self._wake.set()
             return
         self._outbox.append(entry)
-        self._count_outbox(entry.size)
+        self._adjust_outbox_size(entry.size)
         self._wake.set()
 
     async def flush(self) -> None:
@@ -331,7 +331,7 @@ class NatsBus(Bus[BusMessage]):
         self._changed_interest[name] = self._number
         self._wake.set()
 
-    def _count_outbox(self, change: int) -> None:
+    def _adjust_outbox_size(self, change: int) -> None:
         self._outbox_bytes += change
         self.metrics.bus_pending_bytes.set(self._outbox_bytes)
 
@@ -401,7 +401,7 @@ class NatsBus(Bus[BusMessage]):
             return False
         for entry in batch:
             self._outbox.popleft()
-            self._count_outbox(-entry.size)
+            self._adjust_outbox_size(-entry.size)
         if dropped != self._reported_dropped:
             self._reported_dropped = dropped
             log.warning("The bus is working again; every process was notified of the gap")

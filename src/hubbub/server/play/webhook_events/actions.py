@@ -194,7 +194,7 @@ def record_failure(call: Call, application_id: int) -> None:
     """Count a failed attempt and disable a receiver that has failed for too long."""
     if is_deleted_or_disabled(call, application_id):
         return
-    attempts, since_ms = store.count_failure(call.tx, application_id, call.now_ms)
+    attempts, since_ms = store.record_failure(call.tx, application_id, call.now_ms)
     if attempts >= FAILURES_MAX and call.now_ms - since_ms >= FAILING_MIN_MS:
         log.warning("Disabled the event webhooks of application %d: %d attempts failed", application_id, attempts)
         _disable_webhooks(call, application_id)

@@ -14,8 +14,8 @@ def find_failures(tx: Tx, application_id: int) -> tuple[int, int] | None:
     return None if row is None else (row[0], row[1])
 
 
-def count_failure(tx: Tx, application_id: int, now_ms: int) -> tuple[int, int]:
-    """Count a failure; return (failed attempts in a row, Unix milliseconds of the first one)."""
+def record_failure(tx: Tx, application_id: int, now_ms: int) -> tuple[int, int]:
+    """Increment the number of failed attempts; return (failed attempts in a row, Unix milliseconds of the first one)."""
     row = tx.one(
         "INSERT INTO webhook_event_failures (application_id, attempts, since_ms) VALUES (?, 1, ?)"
         " ON CONFLICT (application_id) DO UPDATE SET attempts = webhook_event_failures.attempts + 1"

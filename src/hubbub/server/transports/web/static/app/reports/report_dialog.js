@@ -7,7 +7,7 @@ import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 
-/** Reasons of a report with their labels. */
+/** Return the labels of a report's reasons, by reason. */
 const reasonLabels = () => ({
   spam: t("Spam or scam"),
   harassment: t("Harassment or bullying"),
