@@ -1,4 +1,4 @@
-"""The example configurations of nginx and Caddy, run by the real programs, pass all checks of the doctor, which also names the faults of other proxies."""
+"""The example configurations of nginx and Caddy, run by the real programs, pass all checks; the doctor names faults of others."""
 
 import asyncio
 import contextlib

@@ -24,7 +24,7 @@ class Client(Protocol):
     """IDs of the executed transitions."""
 
     def key_package_messages(self) -> list[ClientMessage]:
-        """Return the key package to send after op 4."""
+        """Return the key package to send after SESSION_DESCRIPTION."""
         ...
 
     def handle_message(self, opcode: DaveOpcode, payload: Payload, known_user_ids: Set[int]) -> list[ClientMessage]:
@@ -41,7 +41,7 @@ class Client(Protocol):
 class DaveyClient:
     """davey (openmls), driven as in discord.py 2.7.1.
 
-    An exception while it handles op 25 or 27 ends the reader of discord.py; here it fails the test."""
+    An exception while it handles EXTERNAL_SENDER or PROPOSALS ends the reader of discord.py; here it fails the test."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
         self.user_id = user_id

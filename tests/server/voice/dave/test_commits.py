@@ -1,4 +1,4 @@
-"""Op 28: validation of commits, and the choice of one commit for each epoch."""
+"""COMMIT_WELCOME: validation of commits, and the choice of one commit for each epoch."""
 
 import dataclasses
 from collections.abc import Callable

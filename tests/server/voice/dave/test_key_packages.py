@@ -1,4 +1,4 @@
-"""Op 26: validation of key packages."""
+"""KEY_PACKAGE: validation of key packages."""
 
 import dataclasses
 from collections.abc import Callable

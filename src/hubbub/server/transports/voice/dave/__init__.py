@@ -4,10 +4,11 @@ There is one `ExternalSender` per voice node and one `DaveGroup` per call, whose
 voice server reports events to the group and sends the returned messages, in order, to each member in `OutgoingMessage.to`:
 
     group = DaveGroup(channel_id, sender)
-    op4["dave_protocol_version"] = group.version_for(identify.max_dave_protocol_version)
-    # Right after op 4, and after op 11 to the others; returns op 25, among others.
+    session_description["dave_protocol_version"] = group.version_for(identify.max_dave_protocol_version)
+    # Right after SESSION_DESCRIPTION, and after CLIENTS_CONNECT to the others; returns EXTERNAL_SENDER, among others.
     send(group.add_participant(user_id, now, version))
-    # Op 26 and 28: the bytes after the opcode; op 23 and 31: the mapping in `d`.
+    # KEY_PACKAGE and COMMIT_WELCOME: the bytes after the opcode; TRANSITION_READY and INVALID_COMMIT_WELCOME: the
+    # mapping in `d`.
     send(group.handle_message(user_id, op, data, now))
     # When the session has ended; not while it can be resumed.
     send(group.remove_participant(user_id, now))

@@ -2,7 +2,7 @@
 
 Clients disconnect, or worse, when they cannot apply a proposal, so an invalid message of one member must not reach the
 others. The server cannot perform checks that need the group's secrets (the tags of a commit) or the whole tree (its
-signature); members perform them and report failures with op 31.
+signature); members perform them and report failures with INVALID_COMMIT_WELCOME.
 """
 
 from collections.abc import Collection, Mapping

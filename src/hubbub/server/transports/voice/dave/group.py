@@ -87,7 +87,7 @@ class DaveGroup:
     # Queries of the voice server.
 
     def version_for(self, version: int) -> int:
-        """Return the `dave_protocol_version` of op 4 for a new client that supports up to this version."""
+        """Return the `dave_protocol_version` of SESSION_DESCRIPTION for a new client that supports up to this version."""
         return min(self._version, max(version, 0))
 
     def is_encrypted(self, user_id: int) -> bool:
@@ -122,7 +122,7 @@ class DaveGroup:
     # Events from the voice server.
 
     def add_participant(self, user_id: int, now: float, version: int = DAVE_VERSION) -> list[OutgoingMessage]:
-        """Add a client that was sent op 4 and was announced to the others (op 11)."""
+        """Add a client that was sent SESSION_DESCRIPTION and was announced to the others with CLIENTS_CONNECT."""
         if version < DAVE_VERSION and not self._allows_plain_clients:
             raise ValueError("this call does not accept clients without end-to-end encryption")
         messages = self.remove_participant(user_id, now) if user_id in self._participants else []
@@ -154,7 +154,7 @@ class DaveGroup:
     def handle_message(
         self, user_id: int, op: int, payload: bytes | Mapping[str, object], now: float
     ) -> list[OutgoingMessage]:
-        """Handle op 23, 26, 28 or 31 of a client. Invalid messages are counted in `rejections` and otherwise ignored.
+        """Handle a message of a client. Invalid messages are counted in `rejections` and otherwise ignored.
 
         `payload` is the data after the opcode of a binary message, or the mapping of a JSON message.
         """
@@ -200,8 +200,8 @@ class DaveGroup:
     # Key packages.
 
     def _handle_package(self, participant: Participant, data: bytes, now: float) -> list[OutgoingMessage]:
-        """Handle op 26: the client wants to be added to the group with this key package."""
-        if not participant.count_package(now):
+        """Handle KEY_PACKAGE: the client wants to be added to the group with this key package."""
+        if not participant.consume_package_allowance(now):
             raise RejectedMessage("key package: too many")
         key_package = checks.validate_key_package(data, participant.user_id)
         checks.require_unique_keys(key_package, self._keys_of_others(participant.user_id))
@@ -231,7 +231,7 @@ class DaveGroup:
         return keys
 
     def _handle_invalid(self, participant: Participant, transition_id: int, now: float) -> list[OutgoingMessage]:
-        """Handle op 31: the client could not apply a commit or Welcome."""
+        """Handle INVALID_COMMIT_WELCOME: the client could not apply a commit or Welcome."""
         transition = self._transitions.get(transition_id)
         if transition is not None and transition.record_failure(participant.user_id):
             committer = self._participants.get(transition.committer or 0)
@@ -333,7 +333,7 @@ class DaveGroup:
     # Commits.
 
     def _handle_commit(self, participant: Participant, data: bytes, now: float) -> list[OutgoingMessage]:
-        """Handle op 28: validate a commit with its Welcome, and accept it."""
+        """Handle COMMIT_WELCOME: validate a commit with its Welcome, and accept it."""
         if len(data) > checks.COMMIT_BASE_BYTES_MAX + checks.COMMIT_BYTES_PER_MEMBER * (
             len(self._participants) + len(self._batch)
         ):
@@ -422,7 +422,7 @@ class DaveGroup:
         return transition
 
     def _handle_ready(self, participant: Participant, transition_id: int) -> list[OutgoingMessage]:
-        """Handle op 23: the client is ready for a transition."""
+        """Handle TRANSITION_READY: the client is ready for a transition."""
         transition = self._transitions.get(transition_id)
         if transition is None or participant.user_id not in transition.waiting:
             return []
@@ -516,7 +516,7 @@ class DaveGroup:
         return messages
 
     def _external_sender_messages(self, participant: Participant) -> list[OutgoingMessage]:
-        """Return op 25 for a client that was not sent it yet."""
+        """Return EXTERNAL_SENDER for a client that was not sent it yet."""
         if participant.has_external_sender:
             return []
         participant.has_external_sender = True

@@ -21,7 +21,7 @@ class ExternalSender:
     __slots__ = ("_key", "package")
 
     package: bytes
-    """The encoded external sender: the payload of op 25."""
+    """The encoded external sender: the payload of EXTERNAL_SENDER."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
         """Create a sender with this private key, or with a new one."""

@@ -24,20 +24,20 @@ class DaveOpcode(IntEnum):
 
 
 class PrepareTransition(Struct, frozen=True):
-    """Op 21: prepare for a transition to a protocol version."""
+    """The payload of PREPARE_TRANSITION: clients prepare for a transition to a protocol version."""
 
     protocol_version: int
     transition_id: int
 
 
 class ExecuteTransition(Struct, frozen=True):
-    """Op 22: execute a transition, because all members are ready."""
+    """The payload of EXECUTE_TRANSITION: clients execute a transition, because all members are ready."""
 
     transition_id: int
 
 
 class PrepareEpoch(Struct, frozen=True):
-    """Op 24: start a new group and send a new key package."""
+    """The payload of PREPARE_EPOCH: clients start a new group and send a new key package."""
 
     protocol_version: int
     epoch: int = 1

@@ -49,8 +49,8 @@ class Participant:
         self.missing_since = missing_since
         self.is_overdue = False
 
-    def count_package(self, now: float) -> bool:
-        """Count a key package; return False if the rate limit rejects it."""
+    def consume_package_allowance(self, now: float) -> bool:
+        """Consume the rate limit for one key package; return False if the limit is exceeded."""
         self._package_allowance = min(
             KEY_PACKAGES_BURST, self._package_allowance + (now - self.last_package_at) * KEY_PACKAGES_PER_SECOND
         )

@@ -10,7 +10,7 @@ from hubbub.server.transports.voice.dave.keys import ExternalSender, compute_ref
 # ProposalType of RFC 9420.
 _ADD = 1
 _REMOVE = 3
-# The first byte of the payload of op 27.
+# The first byte of the payload of PROPOSALS.
 _APPEND = b"\x00"
 _REVOKE = b"\x01"
 
@@ -73,10 +73,10 @@ def _sign_proposal(sender: ExternalSender, group_id: bytes, epoch: int, proposal
 
 
 def encode_append(proposals: Iterable[Proposal]) -> bytes:
-    """Return the payload of op 27 that distributes proposals."""
+    """Return the payload of PROPOSALS that distributes proposals."""
     return _APPEND + vec(b"".join(proposal.message for proposal in proposals))
 
 
 def encode_revoke(proposals: Iterable[Proposal]) -> bytes:
-    """Return the payload of op 27 that revokes proposals."""
+    """Return the payload of PROPOSALS that revokes proposals."""
     return _REVOKE + vec(b"".join(vec(proposal.ref) for proposal in proposals))
