@@ -134,7 +134,7 @@ async def test_a_connection_without_a_handshake_times_out(world: World, new_mach
     assert await program.is_closed()
 
 
-async def test_connecting_and_closing_at_once_logs_no_error(
+async def test_connecting_and_closing_immediately_logs_no_error(
     machine: Machine, game: oauth.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):

@@ -43,7 +43,7 @@ async def measure_request(user: ApiUser, channel_id: str, number: int) -> tuple[
 
 
 @pytest.mark.parametrize("mode", ["refuse", "swallow"])
-async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_at_once(
+async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_immediately(
     tmp_path: Path, postgres_database: str, mode: str
 ) -> None:
     async with (

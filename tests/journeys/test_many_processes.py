@@ -115,7 +115,7 @@ async def test_an_event_in_one_process_reaches_all_processes(
 
         await check_messages_reach_both_gateways(alice, second_api, channel_id, [alice_session, bob_session])
         second_alice_session = await cluster.open_session(alice, 1)
-        await check_permissions_apply_at_once(
+        await check_permissions_apply_immediately(
             alice, bob, first_api, second_api, channel_id, bob_session, second_alice_session
         )
         await second_alice_session.close()
@@ -137,7 +137,7 @@ async def check_messages_reach_both_gateways(
         assert session.message_contents() == ["from the first", "from the second"]
 
 
-async def check_permissions_apply_at_once(
+async def check_permissions_apply_immediately(
     alice: ApiUser,
     bob: ApiUser,
     first_api: Server,

@@ -199,7 +199,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
     await restarted_app.stop()
 
 
-async def test_an_orderly_shutdown_releases_its_events_at_once(
+async def test_an_orderly_shutdown_releases_its_events_immediately(
     tmp_path: Path, receiver: Receiver, response_monitor: ResponseMonitor
 ) -> None:
     config = small_config(data=str(tmp_path), allow_private_targets=True)

@@ -344,7 +344,7 @@ async def test_a_device_without_a_browser_shows_the_code_and_the_url(world: Worl
     await client.close()
 
 
-async def test_authorization_fails_at_once_when_no_browser_starts(
+async def test_authorization_fails_immediately_when_no_browser_starts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     application = await create_game(world)

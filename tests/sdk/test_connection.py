@@ -112,11 +112,11 @@ async def test_a_lost_connection_is_resumed_without_missed_events(world: World) 
     gateway = mary.client._parts[Connection].gateway
     session_id = gateway.session_id
 
-    async def reconnect_at_once(_: float) -> None:
+    async def reconnect_immediately(_: float) -> None:
         # An event happens while the connection is down.
         (await mary.user.patch("/users/@me", json={"global_name": "Mary Shaw"})).ok()
 
-    gateway.sleep = reconnect_at_once
+    gateway.sleep = reconnect_immediately
     gateway._socket._conn.transport.abort()
 
     await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)

@@ -16,7 +16,7 @@ from tests.web.conftest import PHONE_WIDTH
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
-async def test_two_users_see_each_others_messages_and_changes_at_once(platform: ChatPlatform) -> None:
+async def test_two_users_see_each_others_messages_and_changes_immediately(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     async with (

@@ -111,7 +111,7 @@ async def test_status_and_custom_status_survive_a_reload_and_reach_other_people(
         await other_window.page.locator(".account-name").get_by_text("Do not disturb").wait_for()
 
 
-async def test_appearance_applies_at_once_on_all_devices_and_before_the_first_paint(platform: ChatPlatform) -> None:
+async def test_appearance_applies_immediately_on_all_devices_and_before_the_first_paint(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     async with platform.open_window(nora) as window, platform.open_window(nora) as other_window:
         settings = await open_user_settings(window, "Appearance")

@@ -82,10 +82,10 @@ _frame_decoder: Final = msgspec.json.Decoder(GatewayFrame, strict=False)
 class ConnectionLost(Exception):
     """Raised when the gateway connection ends; `detail` is its close code or an HTTP status, or 0."""
 
-    def __init__(self, error: ClientError, detail: int = 0, *, reconnects_at_once: bool = False) -> None:
+    def __init__(self, error: ClientError, detail: int = 0, *, reconnects_immediately: bool = False) -> None:
         self.error = error
         self.detail = detail
-        self.reconnects_at_once = reconnects_at_once
+        self.reconnects_immediately = reconnects_immediately
         """Whether to reconnect without a delay."""
         super().__init__(f"{error.label} {detail}")
 
@@ -235,7 +235,7 @@ class Gateway:
                 if lost.detail in SESSION_LOST_CLOSE_CODES:
                     self._session = None
                 self._core.set_status(ClientStatus.RECONNECTING, lost.error, lost.detail)
-                if not lost.reconnects_at_once:
+                if not lost.reconnects_immediately:
                     await self._back_off()
 
     async def _back_off(self, retry_after_seconds: float = 0.0) -> None:
@@ -313,9 +313,11 @@ class Gateway:
                     await self._identify_or_resume()
                 else:
                     await self._handle_frame(frame)
-            reconnects_at_once, self._is_restarting = self._is_restarting, False
+            reconnects_immediately, self._is_restarting = self._is_restarting, False
             raise ConnectionLost(
-                ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0, reconnects_at_once=reconnects_at_once
+                ClientError.UNEXPECTED_CLOSE,
+                self._socket.close_code or 0,
+                reconnects_immediately=reconnects_immediately,
             )
         except (ConnectionError, TimeoutError, aiohttp.ClientError, zlib.error, msgspec.MsgspecError) as error:
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0) from error
@@ -364,7 +366,7 @@ class Gateway:
             await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
             self._core.run_in_background(self._update_platform_time)
         elif frame.op == GatewayOpcode.RECONNECT:
-            raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0, reconnects_at_once=True)
+            raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0, reconnects_immediately=True)
         elif frame.op == GatewayOpcode.INVALID_SESSION:
             # The payload is true if the session can be resumed.
             if bytes(frame.d) != b"true":

@@ -53,7 +53,7 @@ async def test_a_session_can_be_ended_from_another_session(world: World) -> None
     assert len((await alice.get("/auth/sessions")).ok()) == 1
 
 
-async def test_all_other_sessions_can_be_ended_at_once(world: World) -> None:
+async def test_all_other_sessions_can_be_ended_together(world: World) -> None:
     alice = await create_user_with_password(world)
     other_logins = [Actor(world, alice.id, (await log_in(world)).ok()["token"], "alice") for _ in range(2)]
 

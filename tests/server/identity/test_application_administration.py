@@ -104,7 +104,7 @@ async def test_a_disabled_application_receives_no_interactions(world: World) -> 
     assert (await guild.owner.get(index_path)).ok()["application_commands"] == []
 
 
-async def test_an_application_is_deleted_at_once(world: World) -> None:
+async def test_an_application_is_deleted_immediately(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     bot = await world.bot()
 

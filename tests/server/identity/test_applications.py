@@ -42,7 +42,7 @@ async def test_only_limited_intents_can_be_changed(world: World) -> None:
     assert application["flags"] == ApplicationFlags.EMBEDDED | ApplicationFlags.GATEWAY_PRESENCE_LIMITED
 
 
-async def test_a_changed_intent_takes_effect_at_once(world: World) -> None:
+async def test_a_changed_intent_takes_effect_immediately(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
     (await bot.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)

@@ -385,7 +385,7 @@ def find_state(approvals: dict[str, list[dict[str, Any]]], name: str) -> str:
     return state
 
 
-async def test_a_rehearsal_approves_a_scope_at_once(world: World) -> None:
+async def test_a_rehearsal_approves_a_scope_immediately(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     path = f"/applications/{await create_application(alice)}"
     (await alice.patch(path, json={"redirect_uris": [REDIRECT]})).ok()

@@ -51,7 +51,7 @@ async def test_a_new_account_cannot_send_links(world: World) -> None:
     await guild.send_message(guild.owner, "see https://x.example")
 
 
-async def test_bots_and_webhooks_may_send_links_at_once(world: World) -> None:
+async def test_bots_and_webhooks_may_send_links_immediately(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     await guild.send_message(bot, "https://x.example")

@@ -232,7 +232,7 @@ async def test_autocomplete_choices_are_returned_in_the_body(setup: InteractionS
         (lambda _: web.Response(status=302, headers={"Location": "/events"}), "returned HTTP 302"),
     ],
 )
-async def test_an_invalid_response_fails_at_once(
+async def test_an_invalid_response_fails_immediately(
     setup: InteractionSetup, receiver: Receiver, interaction_handler: Any, expected: str
 ) -> None:
     receiver.interaction_handler = interaction_handler

@@ -26,7 +26,7 @@ async def test_the_first_search_of_a_private_channel_builds_its_index(world: Wor
     assert await search_private(alice, channel, content="hello", sort_order="asc", limit=2) == ["hello 0", "hello 1"]
 
 
-async def test_changes_in_a_private_channel_are_found_at_once(world: World) -> None:
+async def test_changes_in_a_private_channel_are_found_immediately(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     channel = (await open_dm(alice, bob))["id"]
     await alice.get(private_search_path(channel))

@@ -138,7 +138,7 @@ async def test_invalid_group_messages_have_no_effect(make_member: MakeEncryptedC
     await alice.assert_decrypts(bob, b"me too")
 
 
-async def test_many_members_join_at_once(make_member: MakeEncryptedCaller) -> None:
+async def test_many_members_join_in_parallel(make_member: MakeEncryptedCaller) -> None:
     members = [await make_member() for _ in range(8)]
     for member in members:
         await member.caller.join(member.channel_id)

@@ -109,11 +109,11 @@ async def _prepare_index(operation: AsyncOperation, index_id: int) -> None:
             index_jobs.index_changes(call, index_id)
         return state, call.config.search_waits_for_index
 
-    state, builds_at_once = await operation.write(start_or_update)
+    state, builds_immediately = await operation.write(start_or_update)
     if state is None or state.is_ready:
         return
-    progress: BuildProgress | None = BuildProgress(guild_id=GuildId(index_id)) if builds_at_once else None
+    progress: BuildProgress | None = BuildProgress(guild_id=GuildId(index_id)) if builds_immediately else None
     while progress is not None:
         progress = await operation.write(partial(index_jobs.build_step, progress=progress))
-    if not builds_at_once:
+    if not builds_immediately:
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=state.documents, retry_after=wire.RETRY_AFTER_SECONDS)
