@@ -45,7 +45,6 @@ class SessionState:
         return str(self.user.get("id", ""))
 
     def display_name_of(self, user: Data) -> str:
-        """Return the display name of a user."""
         return str(user.get("global_name") or user.get("username") or "")
 
     def find_voice_channel(self) -> Data | None:

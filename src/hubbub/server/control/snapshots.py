@@ -89,11 +89,9 @@ class Snapshots:
         return self._snapshot_state(snapshot_id)
 
     def list_states(self) -> list[SnapshotState]:
-        """Return all snapshots."""
         return [self._snapshot_state(snapshot_id) for snapshot_id in self._snapshots]
 
     def delete(self, snapshot_id: str) -> None:
-        """Delete a snapshot."""
         self._require_snapshot(snapshot_id)
         del self._snapshots[snapshot_id]
 

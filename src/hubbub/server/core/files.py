@@ -69,7 +69,6 @@ class Files:
         return FileInfo(size=result.meta["size"], content_type=content_type or "application/octet-stream")
 
     async def exists(self, key: str) -> bool:
-        """Return whether the file exists."""
         return await self.find_info(key) is not None
 
     async def delete(self, key: str) -> None:

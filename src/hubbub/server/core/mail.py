@@ -123,7 +123,6 @@ class SmtpMailer:
         self._connections = asyncio.Semaphore(SMTP_CONNECTIONS_MAX)
 
     async def send(self, mail: Mail) -> None:
-        """Send a mail."""
         # The import is local, because most processes never send mail.
         import aiosmtplib
 

@@ -194,7 +194,6 @@ class PostgresConnection(ABC):
         self._receive()
 
     def rows(self, result: PGresult) -> list[tuple[Any, ...]]:
-        """Return the rows of a result."""
         if result.status != _TUPLES_OK:
             return []
         transformer = self._transformer
@@ -254,7 +253,6 @@ class PostgresConnection(ABC):
                 duplicate.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection."""
         self.is_lost = True
         self._connection.close()
 

@@ -59,7 +59,6 @@ class ProcessNumberInUse(Exception):
 
 
 def find_lease(tx: Tx, process_number: int) -> LeaseRow | None:
-    """Return the lease of a process number, or None."""
     return tx.find(
         LeaseRow, "SELECT owner, beat, holder, machine, pid FROM process_leases WHERE worker = ?", process_number
     )

@@ -205,7 +205,6 @@ class ArchiveSource:
         return self._open(f"files/{file.key}")
 
     def close(self) -> None:
-        """Close the archive."""
         self._archive.close()
 
 

@@ -90,7 +90,6 @@ class ActivityServer:
         return name.endswith(self._host_suffix) and name != self._web_host
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Handle a request."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:

@@ -85,7 +85,6 @@ class Calls:
     # Starting sessions
 
     async def find_ticket(self, token_hash: bytes) -> VoiceTicket | None:
-        """Return the ticket of a token, or None."""
         return await self._db.read(lambda tx: self._tickets.find_ticket(tx, token_hash))
 
     def start_session(self, ticket: VoiceTicket, connection: VoiceConnection, dave_version: int) -> VoiceSession:
@@ -110,7 +109,6 @@ class Calls:
         return session
 
     def find_session(self, token_hash: bytes) -> VoiceSession | None:
-        """Return the session of a token, or None."""
         return self._by_token.get(token_hash)
 
     async def report_connected(self, session: VoiceSession) -> None:

@@ -67,13 +67,11 @@ class ForwardingGroup:
         """Function that returns whether frames without end-to-end encryption may be forwarded."""
 
     def add(self, peer: "Peer") -> None:
-        """Add a peer."""
         peer.group = self
         if peer not in self.peers:
             self.peers = [*self.peers, peer]
 
     def remove(self, peer: "Peer") -> None:
-        """Remove a peer."""
         peer.group = None
         self.peers = [other for other in self.peers if other is not peer]
         for other in self.peers:

@@ -56,6 +56,5 @@ async def remove_from_guild(request: PageRequest) -> web.Response:
 
 
 def describe_scope(scope: str) -> str:
-    """Return the description of a scope."""
     rule = SCOPES.get(scope)
     return rule.description if rule is not None else scope

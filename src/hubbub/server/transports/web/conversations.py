@@ -239,13 +239,11 @@ def _paginate(
 
 
 def conversation_path(channel: AnyChannel) -> str:
-    """Return the path of a conversation."""
     guild_path = int(channel.guild_id) if channel.guild_id else "@me"
     return f"{PATH}/channels/{guild_path}/{int(channel.id)}"
 
 
 def conversation_title(channel: AnyChannel) -> str:
-    """Return the title of a conversation."""
     if channel.type not in _PRIVATE_TYPES:
         return f"#{channel.name}" if channel.name else gettext("Unnamed channel")
     names = ", ".join(display_name(user) for user in channel.recipients or ())

@@ -396,7 +396,6 @@ _SYSTEM_TEXTS: Final[Mapping[int, _SystemText]] = {
 
 
 def system_message_text(message: Message) -> str:
-    """Return the text of a system message."""
     target = display_name(message.mentions[0]) if message.mentions else ""
     build = _SYSTEM_TEXTS.get(message.type)
     author_name = display_name(message.author)

@@ -239,7 +239,6 @@ class PageRequest:
         return self._current_user
 
     def path_parameter(self, name: str) -> str:
-        """Return a path parameter."""
         return self.http_request.match_info[name]
 
     def query_parameter(self, name: str) -> str:

@@ -288,7 +288,6 @@ class Browsers:
             self.by_address.pop(transport.addresses.popleft(), None)
 
     def remove(self, transport: BrowserTransport) -> None:
-        """Remove a transport."""
         self.remove_addresses(transport)
         transport.address = None
         if self._by_ufrag.get(transport.ufrag) is transport:
