@@ -1,4 +1,4 @@
-/** User settings: colors, density, text size, motion, formatting buttons and link previews. Changes apply immediately, on all devices. */
+/** User settings: colors, density, text size, motion, formatting, link previews. Changes apply immediately on all devices. */
 
 import { h } from "../ui/dom.js";
 import { applyAppearance } from "../ui/appearance.js";

@@ -28,7 +28,7 @@ export function renderEmbeds(message, context) {
       const node = h(
         "div",
         {
-          class: `embed${isPreview ? " link-preview" : ""}${embed.type === "image" ? " image-preview" : ""}`,
+          class: `embed${isPreview ? " link-preview" : ""}${embed.type === "image" ? " picture-preview" : ""}`,
           style: color ? { "border-inline-start-color": color } : null,
         },
         h(

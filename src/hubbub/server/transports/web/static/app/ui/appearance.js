@@ -1,4 +1,4 @@
-/** The appearance that the user chose: colors, density, text size, motion and link previews, as data attributes for the style sheets. */
+/** The chosen appearance: colors, density, text size, motion and link previews, as data attributes for the style sheets. */
 
 /** Colors of the browser's title bar: `--paper` of `style.css` in the two themes. */
 const LIGHT_COLOR = "#f6f2ea";
