@@ -29,7 +29,8 @@ def deliver_traced(
     )
     for session, previous_seq in previous_seqs:
         if session.replay.last_seq != previous_seq:
-            context.trace.use_intents(session.user_id, dispatch.intents | _content_intent(session, dispatch))
+            intents = dispatch.intents | _content_intent(session, dispatch)
+            context.trace.count_delivery(session.user_id, dispatch.event, intents)
     context.trace.add(
         codec.timestamp(context.clock.now_ms()),
         dispatch,
