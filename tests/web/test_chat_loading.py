@@ -66,8 +66,6 @@ async def test_the_first_load_is_small_and_needs_few_round_trips(platform: ChatP
         await page.locator(".message[data-message-id]").filter(has_text="hello there").first.wait_for()
         await page.wait_for_load_state("networkidle")
     files = log.files()
-    for url, size in sorted(files.items(), key=lambda item: (log.depth(item[0]), item[1])):
-        print(log.depth(url), size, url)
-    print(len(files), sum(files.values()))
-    assert sum(files.values()) <= FIRST_LOAD_BYTES_MAX
-    assert max(log.depth(url) for url in files) <= ROUND_TRIPS_MAX
+    assert sum(files.values()) <= FIRST_LOAD_BYTES_MAX, files
+    depths = {url: log.depth(url) for url in files}
+    assert max(depths.values()) <= ROUND_TRIPS_MAX, depths
