@@ -90,8 +90,12 @@ class App:
         ports: Sequence[Binding] = PORTS,
         payments: PaymentProvider | None = None,
         tls: ServerTls | None = None,
+        database_image: bytes | None = None,
     ) -> None:
-        """Create a platform; with `tls` it serves HTTPS instead of HTTP."""
+        """Create a platform; with `tls` it serves HTTPS instead of HTTP.
+
+        `database_image` is the serialized database that a platform in memory starts with, or None.
+        """
         self.config = config
         self.tls = tls
         self.clock = clock or backends.new_clock(config)
@@ -99,7 +103,7 @@ class App:
         self.metrics = Metrics()
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
-        self.database = backends.open_database(config)
+        self.database = backends.open_database(config, database_image)
         self.database.metrics = self.metrics
         self.bus = backends.open_bus(config, self.metrics)
         self.files = backends.open_files(config)
