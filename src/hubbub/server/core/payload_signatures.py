@@ -9,14 +9,12 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hubbub.server.core import endpoint_problems
 from hubbub.server.core.outbound_http import OutboundClient, OutboundResponse, UnreachableError
 
 SIGNATURE_HEADER: Final = "X-Signature-Ed25519"
 TIMESTAMP_HEADER: Final = "X-Signature-Timestamp"
 USER_AGENT: Final = "Hubbub-Webhook/1.0"
-
-REJECTED_STATUS: Final = 401
-"""The status that an endpoint must return for a forged request."""
 
 
 def signed_headers(key: bytes, now_ms: int, body: bytes) -> dict[str, str]:
@@ -62,22 +60,25 @@ async def accepts_forged(client: OutboundClient, url: str, now_ms: int, ping: by
         status = (await post_forged(client, url, now_ms, ping)).status
     except UnreachableError:
         return False
-    return status != REJECTED_STATUS and status < 500
+    return status != endpoint_problems.REJECTED_STATUS and status < 500
 
 
-async def verifies_signatures(
+async def find_endpoint_problem(
     client: OutboundClient,
     url: str,
     key: bytes,
     now_ms: int,
     ping: bytes,
-    accepts: Callable[[OutboundResponse], bool],
-) -> bool:
-    """Return whether an endpoint responds correctly to a ping and rejects a forged one.
+    find_response_problem: Callable[[OutboundResponse], str | None],
+) -> str | None:
+    """Return why an endpoint cannot be used, with the next step for its developer, or None if it can.
 
-    `accepts` returns whether a response to the ping is correct."""
+    The endpoint must respond correctly to a ping and reject a forged one. `find_response_problem` returns what is wrong
+    with a response to the ping, or None."""
     try:
-        response = await post_signed(client, url, key, now_ms, ping)
-        return accepts(response) and (await post_forged(client, url, now_ms, ping)).status == REJECTED_STATUS
-    except UnreachableError:
-        return False
+        problem = find_response_problem(await post_signed(client, url, key, now_ms, ping))
+        if problem is not None:
+            return problem
+        return endpoint_problems.describe_forgery_response(await post_forged(client, url, now_ms, ping))
+    except UnreachableError as error:
+        return endpoint_problems.describe_unreachable(error, url)
