@@ -1,5 +1,6 @@
 """The developer portal, without JavaScript."""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -32,6 +33,7 @@ SECTIONS = (
     "/testers",
     "/store",
 )
+COPY_SCRIPT = r'<script type="module" src="/static/copy_buttons[^"]*">'
 
 
 async def create_developer(world: World) -> tuple[Browser, Actor]:
@@ -66,7 +68,9 @@ async def test_an_application_is_created_and_all_its_pages_open(world: World) ->
         assert section_page.status == 200, section
         assert section_page.body.count("<h1>") == 1
         assert 'aria-current="page"' in section_page.body
-        assert "<script" not in section_page.body
+        # The only script shows the copy buttons, which are hidden without it.
+        assert re.findall("<script[^>]*>", section_page.body) == re.findall(COPY_SCRIPT, section_page.body)
+        assert section_page.body.count("data-copy hidden") == section_page.body.count("data-copy")
         assert "style=" not in section_page.body
         assert all("form_token" in form.names for form in section_page.forms if form.method == "POST")
     assert portal_path in [url for _, url in (await browser.open("/developers")).links]
