@@ -30,6 +30,7 @@ SECTIONS = (
     "Identity",
     "Webhook events",
     "Interactions",
+    "Commands",
     "Emoji and art",
     "Testers",
     "Store",

@@ -47,6 +47,7 @@ async def _name(platform: Platform) -> ValidRequest:
     "get_application_approvals",
     "list_external_identity_provider_configurations",
     "list_application_testers",
+    "list_registered_commands",
     "list_application_oauth2_authorizations",
 )
 async def _owned(platform: Platform) -> ValidRequest:

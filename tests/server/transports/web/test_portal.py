@@ -18,6 +18,7 @@ from tests.oauth import REDIRECT
 from tests.pages import Browser, Page
 from tests.receiver import Receiver
 from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
+from tests.server.play.application_owners import sign_in_owner
 from tests.world import Actor, World
 
 SECTIONS = (
@@ -29,6 +30,7 @@ SECTIONS = (
     "/identity",
     "/webhooks",
     "/interactions",
+    "/commands",
     "/pictures",
     "/testers",
     "/store",
@@ -371,6 +373,39 @@ async def test_failed_deliveries_can_be_retried(private_targets_world: World, re
     await world.app.worker.run_due()
     assert (await receiver.wait_for_events(1))[0]["type"] == "APPLICATION_AUTHORIZED"
     assert "No failed deliveries." in (await browser.open(f"{portal_path}/webhooks")).text
+
+
+async def test_commands_are_listed_for_all_guilds_and_for_one(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    browser = Browser(world)
+    browser.sign_in_as(await sign_in_owner(world, bot))
+    portal_path = f"/developers/{bot.application_id}/commands"
+    page = await browser.open(portal_path)
+    assert "No global commands yet." in page.text
+    assert f"POST /applications/{bot.application_id}/commands" in page.text
+    option = {"type": 3, "name": "color", "description": "Color of the boat", "required": True}
+    option |= {"choices": [{"name": "Red", "value": "r"}]}
+    body = {"name": "sail", "description": "Sail away", "options": [option], "default_member_permissions": "32"}
+    (await bot.post(f"/applications/{bot.application_id}/commands", json=body | {"contexts": [0]})).ok()
+    guild_path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
+    (await bot.post(guild_path, json={"name": "Rename", "type": 2})).ok()
+
+    page = await browser.open(portal_path)
+
+    assert "/sail Sail away" in page.text
+    assert "Slash command" in page.text
+    assert "Color of the boat (text, required, choices: Red)" in page.text
+    assert "Members with MANAGE_GUILD" in page.text
+    assert "Guilds" in page.text
+    assert "Rename" not in page.text
+    page = await browser.open(next(url for label, url in page.links if label == "Guild (1)"))
+    assert "Rename" in page.text
+    assert "User menu" in page.text
+    assert "/sail" not in page.text
+    documentation = next(url for label, url in page.links if label == "Documentation")
+    assert (await browser.open(documentation)).status == 200
+    assert "No commands of this guild." in (await browser.open(f"{portal_path}?guild_id=1")).text
 
 
 async def test_images_are_shown_and_deleted(world: World) -> None:

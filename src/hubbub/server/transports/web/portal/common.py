@@ -28,6 +28,7 @@ SECTIONS: Final = (
     ("/identity", "Identity"),
     ("/webhooks", "Webhook events"),
     ("/interactions", "Interactions"),
+    ("/commands", "Commands"),
     ("/pictures", "Emoji and art"),
     ("/testers", "Testers"),
     ("/store", "Store"),
@@ -36,7 +37,8 @@ SECTIONS: Final = (
 
 
 PORTAL_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "frame-ancestors 'none'"
 )
 """Content-Security-Policy of an application's pages: one script of this server adds copy buttons."""
 
