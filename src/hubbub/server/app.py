@@ -38,6 +38,7 @@ from hubbub.server.core.mail import Mailbox, open_mailer
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.outbound_streams import OutboundStreams
+from hubbub.server.core.page_reader import PageReader
 from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
@@ -55,6 +56,7 @@ from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import DiscoveryEndpoint
+from hubbub.server.transports.external_media import ExternalMedia
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpServer
 from hubbub.server.transports.operator_endpoints import OperatorEndpoints
@@ -104,6 +106,7 @@ class App:
         self.images = ImageConverter()
         self.scanners = open_scanners(config, self._record_rejected_upload)
         self.outbound = OutboundClient(allow_private=config.allow_private_targets)
+        self.pages = PageReader()
         self.streams = OutboundStreams(allow_private=config.allow_private_targets)
         self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
@@ -174,6 +177,12 @@ class App:
             *DiscoveryEndpoint(self.config).routes(),
             *self.routes,
         ]
+        routes += ExternalMedia(
+            outbound=self.outbound,
+            images=self.images,
+            config=self.config,
+            find_key=lambda: self.database.read(cdn_urls.find_signing_key),
+        ).routes()
         routes += Cdn(
             files=self.files,
             images=self.images,
@@ -440,6 +449,7 @@ class App:
             payments=self.payments,
             mailer=self.mailer,
             perform=self._perform,
+            pages=self.pages,
         )
 
     async def _perform(

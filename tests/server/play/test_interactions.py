@@ -29,7 +29,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import activity_instances, members
 from hubbub.server.play.interactions import store
 from hubbub.server.play.interactions.responses import activity_launch
-from hubbub.server.talk import messages
+from hubbub.server.talk.messages.actions import EPHEMERAL_LIFETIME_MS
 from hubbub.server.transports.cdn import default_avatar
 from tests.server.play.interaction_setup import (
     BUTTON_ROW,
@@ -870,7 +870,7 @@ async def test_old_interactions_and_ephemeral_messages_are_deleted(
     command = await setup.create_command()
     for _ in range(3):
         await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
-    setup.world.clock.advance(messages.changes.EPHEMERAL_LIFETIME_MS + 1)
+    setup.world.clock.advance(EPHEMERAL_LIFETIME_MS + 1)
     for _ in range(2):
         await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
 

@@ -190,6 +190,32 @@ class ProtectionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The time for which invites are paused."""
 
 
+HostName = Annotated[str, Meta(pattern=_HOST_PATTERN)]
+"""A host name in lower case, without a port."""
+
+
+class LinkPreviewsConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Previews of links in messages, for which the server fetches the pages. `hubbub serve` turns them on."""
+
+    enabled: bool = False
+    """Whether the server fetches the links of messages. `hubbub serve`: true."""
+    allowed_hosts: tuple[HostName, ...] = ()
+    """The host names whose links have previews, each with its subdomains; empty for all."""
+    denied_hosts: tuple[HostName, ...] = ()
+    """Host names whose links have no previews, each with its subdomains."""
+
+    def is_host_allowed(self, host: str) -> bool:
+        """Return whether the server may fetch links to a host; a denied host overrides an allowed one."""
+        name = host.lower().rstrip(".")
+        if _is_listed(name, self.denied_hosts):
+            return False
+        return not self.allowed_hosts or _is_listed(name, self.allowed_hosts)
+
+
+def _is_listed(host: str, names: tuple[str, ...]) -> bool:
+    return any(host == name or host.endswith(f".{name}") for name in names)
+
+
 RetentionDays = Annotated[int, Meta(ge=1, le=36_500)]
 DAY_MS: Final = 24 * 3_600_000
 
