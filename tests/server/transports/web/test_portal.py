@@ -30,6 +30,7 @@ SECTIONS = (
     "/identity",
     "/webhooks",
     "/interactions",
+    "/log",
     "/commands",
     "/pictures",
     "/testers",
@@ -105,6 +106,42 @@ async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> Non
     assert "Published, unlisted" in page.text
     (_, hat) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
     assert (hat["price"], hat["currency"], hat["listed"], hat["type"]) == (0, "usd", False, SkuType.DURABLE)
+
+
+async def test_a_sku_is_changed_and_deleted_on_the_portal(world: World) -> None:
+    browser, alice = await create_developer(world)
+    portal_path, _ = await submit_application_form(browser)
+    application_id = portal_path.rpartition("/")[2]
+    page = await browser.open(f"{portal_path}/store")
+    page = await browser.submit(page, "Create SKU", name="Gold", kind="users", price="499", currency="eur", listed="1")
+
+    page = await browser.open(next(url for label, url in page.links if label == "Edit Gold"))
+    assert page.form("Save SKU").values[1:] == [
+        ("name", "Gold"),
+        ("description", ""),
+        ("price", "499"),
+        ("currency", "eur"),
+        ("listed", "1"),
+    ]
+    wrong = await browser.submit(page, "Save SKU", name="", price="free")
+    assert ('id="error-name"' in wrong.body, 'id="error-price"' in wrong.body) == (True, True)
+    changes = {"name": "Platinum", "description": "Shiny", "price": "0", "currency": "usd", "listed": []}
+    saved = await browser.submit(page, "Save SKU", **changes)
+    assert "Platinum was saved." in saved.text
+    (sku,) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
+    assert (sku["name"], sku["description"], sku["price"], sku["currency"], sku["listed"], sku["state"]) == (
+        "Platinum",
+        "Shiny",
+        0,
+        "usd",
+        False,
+        "unpublished",
+    )
+
+    deleted = await browser.submit(page, "Delete SKU")
+    assert "The SKU was deleted." in deleted.text
+    assert (await alice.get(f"/applications/{application_id}/store/skus")).ok() == []
+    assert (await browser.open(page.url)).status == 404
 
 
 async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> None:
