@@ -30,6 +30,7 @@ SECTIONS = (
     "Identity",
     "Webhook events",
     "Interactions",
+    "Log",
     "Commands",
     "Emoji and art",
     "Testers",

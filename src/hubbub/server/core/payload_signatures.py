@@ -7,6 +7,7 @@ must reject invalid signatures, so before a URL is saved it receives a valid pin
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub.server.core import endpoint_problems
@@ -36,15 +37,35 @@ async def post_signed(
     key: bytes,
     now_ms: int,
     body: bytes,
-    *,
-    timeout_seconds: float | None = None,
-    response_bytes_max: int | None = None,
 ) -> OutboundResponse:
     """Send a signed request. Raise UnreachableError if no valid response arrives in time."""
-    signed = signed_headers(key, now_ms, body)
-    return await client.request(
-        "POST", url, headers=signed, body=body, timeout_seconds=timeout_seconds, response_bytes_max=response_bytes_max
-    )
+    return await sign(url, key, now_ms, body).send(client)
+
+
+class SignedRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A signed request before it is sent, for callers that log it."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+    async def send(
+        self, client: OutboundClient, *, timeout_seconds: float | None = None, response_bytes_max: int | None = None
+    ) -> OutboundResponse:
+        """Send the request. Raise UnreachableError if no valid response arrives in time."""
+        return await client.request(
+            "POST",
+            self.url,
+            headers=self.headers,
+            body=self.body,
+            timeout_seconds=timeout_seconds,
+            response_bytes_max=response_bytes_max,
+        )
+
+
+def sign(url: str, key: bytes, now_ms: int, body: bytes) -> SignedRequest:
+    """Return a request that is signed with `key`, the application's Ed25519 private key."""
+    return SignedRequest(url=url, headers=signed_headers(key, now_ms, body), body=body)
 
 
 async def post_forged(client: OutboundClient, url: str, now_ms: int, body: bytes) -> OutboundResponse:
