@@ -141,6 +141,10 @@ class WebConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     default_locale: Literal["de", "en", "es"] = "en"
     """The language of pages for visitors whose browser names no language that the interface has."""
+    server_name: Annotated[str, Meta(max_length=60)] | None = None
+    """The name of this server on its home page; None shows the name of the software."""
+    server_description: Annotated[str, Meta(max_length=300)] | None = None
+    """One or two sentences about this server for visitors of its home page; None shows a general text."""
 
 
 class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,9 +8,11 @@ the same machine.
 """
 
 import asyncio
+import errno
 import ipaddress
 import re
 import socket
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -50,6 +52,18 @@ class TimedOutError(UnreachableError):
 
 class ForbiddenTargetError(UnreachableError):
     """The target is not a public host."""
+
+
+class UnresolvedHostError(UnreachableError):
+    """The host name of the target has no address."""
+
+
+class ConnectionRefusedByTargetError(UnreachableError):
+    """No server listens at the address and port of the target."""
+
+
+class TlsError(UnreachableError):
+    """The TLS handshake with the target failed, for example because its certificate is not valid."""
 
 
 class OutboundResponse(msgspec.Struct, frozen=True):
@@ -131,7 +145,7 @@ class PublicResolver(AbstractResolver):
                 host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
             )
         except OSError as error:
-            raise UnreachableError(f"{host} does not resolve") from error
+            raise UnresolvedHostError(f"{host} does not resolve") from error
         results: list[ResolveResult] = []
         for address_family, _, protocol, _, socket_address in address_infos:
             ip = str(socket_address[0])
@@ -275,7 +289,12 @@ class OutboundClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if isinstance(error.__cause__, UnreachableError):
                 raise error.__cause__ from error
-            raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error
+            text = f"{type(error).__name__}: {error}"[:200]
+            if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
+                raise TlsError(text) from error
+            if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
+                raise ConnectionRefusedByTargetError(text) from error
+            raise UnreachableError(text) from error
 
     async def _fetch_document(self, url: str) -> bytes:
         response = await self.request("GET", url, headers={"Accept": "application/json"})
