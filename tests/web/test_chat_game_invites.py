@@ -56,7 +56,7 @@ def invite_cards(window: ChatWindow) -> Any:
 async def open_game(
     platform: ChatPlatform, user: Actor, game: oauth.Client, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Machine, CallbackRecorder]]:
-    """Start the agent on a user's machine with the game, which waits for joins; yield the machine and the recorder of join secrets."""
+    """Start the agent and the game on a user's machine; yield the machine and the recorder of the join secrets that the game gets."""
     machine = Machine(platform.world, user, directory)
     machine.agent_options["websocket_ports"] = rpc.WEBSOCKET_PORTS
     await machine.start()
