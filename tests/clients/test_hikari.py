@@ -15,7 +15,7 @@ EventT = TypeVar("EventT", bound=hikari.Event)
 
 
 class Bot(hikari.GatewayBot):
-    """A bot that records its events."""
+    """A bot that records its events, except the raw payloads."""
 
     def __init__(self, setup: ClientSetup, token: str | None = None, **options: Any) -> None:
         settings: dict[str, Any] = {"intents": hikari.Intents.ALL, "banner": None, "logs": None}
