@@ -56,7 +56,7 @@ def invite_cards(window: ChatWindow) -> Any:
 async def open_game(
     platform: ChatPlatform, user: Actor, game: oauth.Client, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Machine, CallbackRecorder]]:
-    """Start the agent and the game on a user's machine; yield the machine and the recorder of the join secrets that the game gets."""
+    """Start the agent and the game on a user's machine; yield the machine and the recorder of the game's join secrets."""
     machine = Machine(platform.world, user, directory)
     machine.agent_options["websocket_ports"] = rpc.WEBSOCKET_PORTS
     await machine.start()
