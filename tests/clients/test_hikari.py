@@ -1,4 +1,4 @@
-"""Unmodified hikari against the server."""
+"""Unmodified hikari against the server: login, messages, threads, roles, channels, members, errors, resumes, shards."""
 
 import datetime
 from collections.abc import AsyncIterator, Callable
