@@ -118,7 +118,7 @@ async def cluster_behind_load_balancer(
         shared_flags += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
         servers = []
         for number, (role_names, port) in enumerate(zip(roles, ports, strict=True)):
-            # API processes tell clients the URL of the load balancer; gateway processes tell them their own URL, for Resume.
+            # API processes return the URL of the load balancer; gateway processes send their own URL, which clients use for Resume.
             public_url_flags = ["--public-url", load_balancer.url] if "api" in role_names else []
             server = Server(
                 directory, "serve", "--roles", role_names, "--worker", str(number), *shared_flags, *public_url_flags
