@@ -703,7 +703,7 @@ TOY_FIELDS = [
 
 
 def is_well_formed(response: HttpResponse) -> bool:
-    """Return whether a response is no server error and, if it is an error with a body, has the documented body."""
+    """Return whether a response is not a server error and, if it is an error with a body, has the documented body."""
     if response.status >= 500:
         return False
     if response.status >= 400 and response.content:
