@@ -87,7 +87,7 @@ async def test_changes_of_rights_hold_everywhere_when_a_process_is_cut_off_from_
 
         getattr(proxy, mode)()
         if mode == "refuse":
-            # The first changes of the black hole are made before the process notices it.
+            # With `swallow`, the first changes are made before the process notices that it is cut off.
             await wait_status(client, cut_api, 503)
         for index, (change, user, session) in enumerate(zip(CHANGES, users, sessions, strict=True)):
             guild_id, channel_id, _ = guilds[index]

@@ -1,4 +1,4 @@
-"""Mutations of requests: of JSON values, of encoded JSON, and of the bytes and headers of a request."""
+"""Mutations of JSON values, of encoded JSON, and of requests: headers, body, method, path and query."""
 
 import copy
 import gzip
@@ -119,7 +119,7 @@ def _places(value: Any, depth: int = 0) -> Any:
 
 
 def encode_json(value: Any, source: random.Random) -> bytes:
-    """Encode a value as JSON, rarely with a defect: duplicate keys, constants, depth, bytes that are not UTF-8."""
+    """Encode a value as JSON, rarely with a defect. The defects also include bytes that do not depend on the value."""
     text = json.dumps(value)
     if source.random() >= 0.06:
         return text.encode("utf-8", "surrogatepass") if source.random() < 0.9 else _escape_free(value)
@@ -152,7 +152,7 @@ def _escape_free(value: Any) -> bytes:
 
 
 def flip_bytes(data: bytes, source: random.Random) -> bytes:
-    """Return data with a few bytes changed, removed or repeated."""
+    """Return data with a few bytes changed, removed, repeated or inserted."""
     changed = bytearray(data)
     for _ in range(source.choice((1, 2, 5))):
         if not changed:
@@ -171,7 +171,7 @@ def flip_bytes(data: bytes, source: random.Random) -> bytes:
 
 
 def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
-    """Return a request with a change of its bytes or headers."""
+    """Return a request with one change: of headers, body, method, path or query, or truncated."""
     headers, body, method, target = list(request.headers), request.body, request.method, request.target
     is_truncated = False
     choice = source.randrange(10)

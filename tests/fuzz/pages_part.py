@@ -66,11 +66,11 @@ class PagesPart(Part):
         self._pages = [page for module in PAGE_MODULES for page, _ in find_pages(module)]
         self._browsers: dict[str, Browser] = {}
         self._forms: dict[tuple[str, str], list[str]] = {}
-        """Names of the fields of the forms that were found, by path pattern and login."""
+        """Names of the fields of the forms that were found, by the path of the form and login."""
         self._tokens: dict[str, str] = {}
 
     async def start(self) -> None:
-        """Create a user with a guild and an application, and an operator, who act only here."""
+        """Create a user with a guild and an application, and an operator, only for this part. Find the forms of all pages."""
         world = self.platform.world
         user = await world.user()
         guild = await world.guild(user)

@@ -1,4 +1,4 @@
-"""The `hubbub` commands, in separate processes where a test needs one."""
+"""The commands `hubbub dev`, `serve`, `admin` and `backup`, in separate processes where a test needs one."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ TIMEOUT_SECONDS = 60.0
 
 
 def start_process(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
-    """Start a `hubbub` process."""
+    """Start a `hubbub` process with these environment variables; it inherits no HUBBUB_ variables."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
     return subprocess.Popen(
         [sys.executable, "-m", "hubbub.server.cli", *arguments],

@@ -1,4 +1,4 @@
-"""The report of a rehearsal."""
+"""The report of a rehearsal: rate limits, deprecated routes, permissions, intents, responses and upcoming changes."""
 
 import asyncio
 from collections.abc import AsyncIterator

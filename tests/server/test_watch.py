@@ -29,7 +29,7 @@ ENTRY = {
 
 @asynccontextmanager
 async def run_watch(rehearsal: Rehearsal, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run `hubbub watch` until it is connected."""
+    """Start `hubbub watch`, wait until it is connected, and kill it on exit."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "hubbub.server.cli", "watch", "--url", rehearsal.url, *arguments),
         stdout=asyncio.subprocess.PIPE,

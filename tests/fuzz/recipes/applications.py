@@ -1,4 +1,4 @@
-"""Recipes for applications: settings, testers, commands, products, links and activities."""
+"""Recipes for applications: settings, testers, pictures, commands, interactions, activities, links and products."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The pages of channels and direct messages without JavaScript."""
+"""The pages of channels and direct messages without JavaScript, and their content security policy."""
 
 import re
 from typing import Any

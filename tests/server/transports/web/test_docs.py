@@ -1,4 +1,4 @@
-"""The API reference pages: complete, without duplicates and broken links, and with working examples."""
+"""The API reference pages: content, links, search, caching, dated changes and unknown pages."""
 
 import gzip
 import html
@@ -37,7 +37,7 @@ def world_config() -> Config:
 
 
 async def crawl(world: World) -> dict[str, ReferencePage]:
-    """Return every page that is reachable from the first one, by path."""
+    """Return every page that is reachable from /docs, by path. Check the headers of each page."""
     pages_by_path, pending = dict[str, ReferencePage](), ["/docs"]
     while pending:
         path = pending.pop()
@@ -58,7 +58,7 @@ async def crawl(world: World) -> dict[str, ReferencePage]:
 
 
 def closed_lists() -> Iterator[tuple[str, list[str]]]:
-    """Yield the page of each enum and set of flags, with the IDs of its values."""
+    """Yield the pages of enums and sets of flags, each with the IDs of its values."""
     gateway_enums = (
         enums.GatewayOpcode,
         enums.CloseCode,

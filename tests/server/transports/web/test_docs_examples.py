@@ -59,7 +59,7 @@ Demo = tuple[World, dict[str, str]]
 
 @pytest.fixture
 async def demo() -> AsyncIterator[Demo]:
-    """The demo world, and the variables of the examples as described on the first page."""
+    """The demo world with a bot that has all permissions, and the values of the variables in the examples."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     built = await worlds.load_initial(app, worlds.demo_world(), 0)
@@ -213,7 +213,7 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
     (tmp_path / "picture.png").write_bytes(PNG)
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    # The examples set the URL of the library.
+    # The examples change the base URL of the library; monkeypatch restores it.
     monkeypatch.setattr(discord.http.Route, "BASE", discord.http.Route.BASE)
     programs = {
         name: example_code(endpoint, "python", world.url) for name, endpoint in verified_endpoints(world).items()

@@ -1,4 +1,4 @@
-"""The home page."""
+"""The home page, the page of unknown paths, and the redirect of /settings."""
 
 import aiohttp
 

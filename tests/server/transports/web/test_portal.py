@@ -54,7 +54,7 @@ async def submit_application_form(browser: Browser, name: str = "My game") -> tu
 
 
 def find_secrets(page: Page) -> list[str]:
-    """Return the secrets that a page shows once."""
+    """Return the parts of a page with secrets that are shown once. Fail if browsers may store the page."""
     assert page.headers["Cache-Control"] == "no-store"
     return [part.partition("</code>")[0] for part in page.body.split('aria-labelledby="secret-') if "</code>" in part]
 
