@@ -7,7 +7,7 @@ from tests.rehearsal import Rehearsal
 from tests.world import Actor
 
 
-class RehearsalWorld(Rehearsal):
+class DemoRehearsal(Rehearsal):
     """A rehearsal of the demo world, with its game and identity providers."""
 
     def demo_user(self, name: str) -> Actor:

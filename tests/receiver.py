@@ -39,7 +39,7 @@ class Receiver:
         """Status of responses to events once `next_statuses` is empty."""
         self.barrier: asyncio.Barrier | None = None
         """If not None, the server responds to events and interactions only when the barrier is full."""
-        self.accept_invalid_signatures = False
+        self.accepts_invalid_signatures = False
         """Whether requests with an invalid signature are accepted."""
         self.interaction_handler: InteractionHandler = lambda _: web.Response(status=500)
         """Function that responds to interactions other than pings, by default with status 500."""
@@ -148,7 +148,7 @@ class Receiver:
         self.request_headers.append(request.headers)
         if not self._has_valid_signature(request, data):
             self.invalid_signature_count += 1
-            if not self.accept_invalid_signatures:
+            if not self.accepts_invalid_signatures:
                 return None
         body: dict[str, Any] = jsonlib.loads(data)
         self.requests.append(body)

@@ -74,7 +74,7 @@ class ReferencePage(HTMLParser):
                     entry.examples[-1] = (self._language, entry.examples[-1][1] + data)
 
 
-async def read_operation_entries(world: World) -> dict[str, ReferenceEntry]:
+async def read_resource_entries(world: World) -> dict[str, ReferenceEntry]:
     """Read all resource pages of the reference and return their entries by ID; the ID of an operation is its name."""
     browser = Browser(world)
     entries: dict[str, ReferenceEntry] = {}

@@ -15,7 +15,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command
 from hubbub.protocol.resources import gateway, lobby_calls, presence, private_calls, voice_states
 from hubbub.server.transports.gateway import etf
-from tests.fuzz.mutations import encode_json, flip_bytes, mutate_value
+from tests.fuzz.mutations import encode_json, mutate_bytes, mutate_value
 from tests.fuzz.part import InvalidResponse, Part
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
@@ -266,5 +266,5 @@ class GatewayPart(Part):
 
 def _binary(data: bytes, source: random.Random) -> dict[str, Any]:
     if source.random() < 0.5:
-        data = flip_bytes(data, source)
+        data = mutate_bytes(data, source)
     return {"base64": base64.b64encode(data).decode()}

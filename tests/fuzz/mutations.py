@@ -141,7 +141,7 @@ def encode_json(value: Any, source: random.Random) -> bytes:
     if choice == 6:
         return text.replace("1", "NaN").replace("0", "-Infinity").encode()
     if choice == 7:
-        return flip_bytes(text.encode(), source)
+        return mutate_bytes(text.encode(), source)
     return source.choice(
         (b"", b"null", b"[]", b"0", b'""', b"\x00", b"\xff\xfe", b"1" * 5000, b"[" + b"1," * 9999 + b"1]")
     )
@@ -151,7 +151,7 @@ def _escape_free(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def flip_bytes(data: bytes, source: random.Random) -> bytes:
+def mutate_bytes(data: bytes, source: random.Random) -> bytes:
     """Return data with a few bytes changed, removed, repeated or inserted."""
     changed = bytearray(data)
     for _ in range(source.choice((1, 2, 5))):
@@ -183,7 +183,7 @@ def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
         if name == "Content-Encoding" and source.random() < 0.5:
             body = gzip.compress(body) if value == "gzip" else zlib.compress(body)
     elif choice == 4:
-        body = flip_bytes(body, source)
+        body = mutate_bytes(body, source)
     elif choice == 5:
         is_truncated = bool(body)
     elif choice == 6:

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from hubbub.server.transports.web.page_requests import find_pages
 from hubbub.server.transports.web.server import PAGE_MODULES
-from tests.fuzz.mutations import flip_bytes, mutate_wire
+from tests.fuzz.mutations import mutate_bytes, mutate_wire
 from tests.fuzz.part import InvalidResponse, Part
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
@@ -161,7 +161,7 @@ class PagesPart(Part):
             body += file + b"--" + boundary + b"--\r\n"
             headers = [("Content-Type", "multipart/form-data; boundary=b")]
         if self.random.random() < 0.05:
-            body = flip_bytes(body, self.random)
+            body = mutate_bytes(body, self.random)
         return WireRequest("POST", path, headers, body[:BODY_BYTES_MAX])
 
     def _build_value(self, name: str) -> str:

@@ -56,7 +56,7 @@ def test_padding_is_removed_and_an_invalid_length_is_rejected() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_a_packet_with_a_wrong_key_is_rejected(data: bytes) -> None:
+def test_data_that_is_not_encrypted_with_the_key_is_rejected(data: bytes) -> None:
     with pytest.raises(PacketError):
         PacketCodec(AES_GCM, KEY, 77).open(data)
 

@@ -122,13 +122,13 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
 
         # A webhook URL that accepts any signature is rejected, and accepted once it verifies signatures.
         receiver.use_verify_key_of((await alice.get(f"/applications/{application_id}")).ok())
-        receiver.accept_invalid_signatures = True
+        receiver.accepts_invalid_signatures = True
         await page.goto(f"{portal_url}/webhooks")
         await page.get_by_label("URL (optional)").fill(receiver.events_url)
         await page.get_by_label("Application deauthorized").check()
         await click_and_wait(page, "Verify and save")
         await page.locator("#error-event_webhooks_url").wait_for()
-        receiver.accept_invalid_signatures = False
+        receiver.accepts_invalid_signatures = False
         await click_and_wait(page, "Verify and save")
         await page.get_by_text("Endpoint verified and saved.").wait_for()
         assert await page.get_by_label("URL (optional)").input_value() == receiver.events_url

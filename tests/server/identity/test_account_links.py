@@ -12,7 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined
-from tests.demo_rehearsal import RehearsalWorld
+from tests.demo_rehearsal import DemoRehearsal
 from tests.oauth import Client, assert_oauth2_error
 from tests.players import (
     BOT_ISSUED,
@@ -316,7 +316,7 @@ async def test_a_banned_user_cannot_log_in(world: World) -> None:
     (await world.request("POST", "/auth/login", json=login)).ok()
 
 
-async def test_the_control_api_bans_and_unbans_users(demo_rehearsal: RehearsalWorld) -> None:
+async def test_the_control_api_bans_and_unbans_users(demo_rehearsal: DemoRehearsal) -> None:
     bob = demo_rehearsal.demo_user("bob")
 
     (await demo_rehearsal.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
@@ -582,7 +582,7 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
     assert publisher_row.flags & ApplicationFlags.PARENT
 
 
-async def test_the_control_api_links_publishers(demo_rehearsal: RehearsalWorld) -> None:
+async def test_the_control_api_links_publishers(demo_rehearsal: DemoRehearsal) -> None:
     parent, child = (
         await create_social_game(demo_rehearsal, flags=SOCIAL_LAYER_FLAG),
         await create_social_game(demo_rehearsal, flags=SOCIAL_LAYER_FLAG),

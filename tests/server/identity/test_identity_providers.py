@@ -9,7 +9,7 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache, outbound_http
 from hubbub.server.identity.identity_providers.issuers import IssuerValidation, find_issuer_problem
-from tests.demo_rehearsal import RehearsalWorld
+from tests.demo_rehearsal import DemoRehearsal
 from tests.issuer import Issuer, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.oauth import assert_oauth2_error, create_pkce_pair
 from tests.players import create_bearer, create_social_game, link_account, request_link_tokens
@@ -523,7 +523,7 @@ PROVIDERS = [
 
 @pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
 async def test_every_provider_can_be_rehearsed_offline(
-    demo_rehearsal: RehearsalWorld, provider: str, kind: str, provider_type: str
+    demo_rehearsal: DemoRehearsal, provider: str, kind: str, provider_type: str
 ) -> None:
     client, bob = demo_rehearsal.demo_game, demo_rehearsal.demo_user("bob")
 
@@ -544,7 +544,7 @@ async def test_every_provider_can_be_rehearsed_offline(
 
 @pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
 async def test_expired_and_foreign_credentials_are_rejected(
-    demo_rehearsal: RehearsalWorld, provider: str, kind: str, _: str
+    demo_rehearsal: DemoRehearsal, provider: str, kind: str, _: str
 ) -> None:
     is_opaque = provider == "steam" or kind == "access_token"
 
@@ -557,7 +557,7 @@ async def test_expired_and_foreign_credentials_are_rejected(
     assert (response.status, response.code) == ((403, 50025) if provider == "steam" else (400, 530003))
 
 
-async def test_a_credential_of_another_provider_is_rejected(demo_rehearsal: RehearsalWorld) -> None:
+async def test_a_credential_of_another_provider_is_rejected(demo_rehearsal: DemoRehearsal) -> None:
     _, apple_credential = await demo_rehearsal.issue_credential("apple", "1")
 
     for auth_type in (
@@ -573,7 +573,7 @@ async def test_a_credential_of_another_provider_is_rejected(demo_rehearsal: Rehe
     )
 
 
-async def test_keys_of_an_emulated_provider_can_be_rotated(demo_rehearsal: RehearsalWorld) -> None:
+async def test_keys_of_an_emulated_provider_can_be_rotated(demo_rehearsal: DemoRehearsal) -> None:
     auth_type, old_credential = await demo_rehearsal.issue_credential("unity", "1")
     (await request_token(demo_rehearsal.demo_game, old_credential, auth_type)).ok()
 
@@ -586,7 +586,7 @@ async def test_keys_of_an_emulated_provider_can_be_rotated(demo_rehearsal: Rehea
 
 
 async def test_an_emulated_provider_is_public_and_its_credentials_require_the_control_token(
-    demo_rehearsal: RehearsalWorld,
+    demo_rehearsal: DemoRehearsal,
 ) -> None:
     path = f"{demo_rehearsal.url}/control/issuers/oidc/tokens"
 

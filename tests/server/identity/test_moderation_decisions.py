@@ -26,7 +26,7 @@ async def list_decisions(operator: Actor, **query: str) -> list[dict[str, Any]]:
     return found
 
 
-async def get_login_error(world: World, name: str) -> str:
+async def log_in_and_get_error(world: World, name: str) -> str:
     """Log in as a suspended user and return the error message."""
     message: str = (await log_in(world, name)).rejected(400, 50035)["errors"]["login"]["_errors"][0]["message"]
     return message
@@ -51,7 +51,7 @@ async def test_a_suspended_user_appeals_once_and_another_operator_grants_it(worl
 
     assert (created["appeal"]["text"], created["appeal"]["state"]) == ("I was hacked", "pending")
     (await appeal_with_password(world, "carol")).rejected(403, 0)
-    assert "has not decided about your appeal yet" in await get_login_error(world, "carol")
+    assert "has not decided about your appeal yet" in await log_in_and_get_error(world, "carol")
     [pending] = await list_decisions(ann, appeal="pending")
     assert (pending["username"], pending["operator_name"], pending["reason"]) == ("carol", "ann", "Spam")
     path = f"/admin/decisions/{pending['id']}/appeal"
@@ -78,7 +78,7 @@ async def test_a_rejected_appeal_is_shown_at_login(world: World) -> None:
     # A server with one moderator lets this moderator decide about appeals against their own decisions.
     (await ann.post(f"/admin/decisions/{pending['id']}/appeal", json={"grant": False, "note": "No"})).ok()
 
-    assert "Your appeal was rejected: No" in await get_login_error(world, "carol")
+    assert "Your appeal was rejected: No" in await log_in_and_get_error(world, "carol")
     assert [entry["id"] for entry in await list_decisions(ann, appeal="rejected")] == [pending["id"]]
     assert [entry["id"] for entry in await list_decisions(ann, user_id=str(carol.id))] == [pending["id"]]
 

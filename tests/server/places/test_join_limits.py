@@ -129,7 +129,7 @@ async def test_joins_over_a_long_time_pause_nothing(world: World) -> None:
     assert await get_pause(guild) is None
 
 
-def test_the_protection_is_on_in_serve_and_off_in_rehearsals() -> None:
+def test_only_the_raid_protection_is_on_in_serve_and_it_is_off_in_rehearsals() -> None:
     served = settings.load(defaults=cli.SERVE_DEFAULTS).protection
     rehearsed = settings.load(defaults=cli.DEV_DEFAULTS).protection
 

@@ -369,7 +369,7 @@ async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
     await setup.world.clock.run_for(25 * 3_600_000)
     assert receiver.invalid_signature_count == 1
     assert (await setup.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is not None
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
 
     await setup.world.clock.run_for(25 * 3_600_000)
 

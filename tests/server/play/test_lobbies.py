@@ -256,12 +256,12 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(
     (await game.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()
     assert "override_event_webhooks_url" not in (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
 
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
     rejected = [
         await game.backend.post("/lobbies", json=body),
         await game.backend.patch(f"/lobbies/{plain['id']}", json={**body, "metadata": {"a": "b"}}),
     ]
-    receiver.accept_invalid_signatures = False
+    receiver.accepts_invalid_signatures = False
     await receiver.close()
     rejected.append(await game.backend.post("/lobbies", json=body))
 

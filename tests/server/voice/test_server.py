@@ -102,7 +102,7 @@ async def test_callers_in_other_channels_are_not_announced(guild: Guild, make_ca
     assert not ANNOUNCEMENTS & set(first.opcodes() + second.opcodes())
 
 
-async def test_the_server_responds_with_its_versions_and_ignores_unused_opcodes(
+async def test_the_server_responds_with_its_versions_and_sends_no_response_to_other_opcodes(
     guild: Guild, make_caller: MakeCaller
 ) -> None:
     caller = await make_caller()

@@ -351,7 +351,7 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     browser, alice = await create_developer(private_targets_world)
     portal_path, _ = await submit_application_form(browser)
     receiver.use_verify_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
     page = await browser.open(f"{portal_path}/webhooks")
     fields = {"event_webhooks_url": receiver.events_url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
 
@@ -360,7 +360,7 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     assert f'value="{receiver.events_url}"' in page.body
     assert "Event webhooks URL: " in page.text
     assert "status 204 instead of 401 to a PING with an invalid signature." in page.text
-    receiver.accept_invalid_signatures = False
+    receiver.accepts_invalid_signatures = False
     page = await browser.submit(page, "Verify and save", **fields)
     assert "Endpoint verified and saved." in page.text
     application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
@@ -368,10 +368,10 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
         receiver.events_url,
         EventWebhooksStatus.ENABLED,
     )
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
     await private_targets_world.clock.run_for(25 * 3_600_000)
     assert "accepted a forged signature" in (await browser.open(f"{portal_path}/webhooks")).text
-    receiver.accept_invalid_signatures = False
+    receiver.accepts_invalid_signatures = False
     bad = await browser.submit(
         await browser.open(f"{portal_path}/interactions"),
         "Verify and save",
