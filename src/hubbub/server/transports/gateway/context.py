@@ -4,6 +4,7 @@ Reads run in read transactions. Payloads are encoded in the transaction.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,7 +17,9 @@ from hubbub.protocol.resources.gateway import Ready
 from hubbub.server.core.call import Actor, Call, Listeners, Ports
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.gateway_queries import GuildReader, GuildState, GuildView, MemberState
+from hubbub.server.core.observation import Observer
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
@@ -27,6 +30,7 @@ from hubbub.server.transports.gateway.ready import SessionOpening, ready_events
 from hubbub.server.transports.gateway.session import GatewaySession
 from hubbub.server.transports.gateway.standings import MemberStanding, Standings
 
+NO_SPAN: Final[AbstractContextManager[None]] = nullcontext()
 THREADS_SLICE: Final = "threads"
 """Name of the slice, and of its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""
 VOICE_CHANNEL_EVENTS: Final = {
@@ -109,8 +113,10 @@ class GatewayContext:
         listeners: Listeners | None,
         ports: Ports | None,
         trace: Trace,
+        observer: Observer | None = None,
     ) -> None:
         self.clock = clock
+        self.observer = observer
         self.trace = trace
         self.config = config
         self._guild_reader = guild_reader
@@ -130,6 +136,12 @@ class GatewayContext:
             for resource_slice in slices
             if resource_slice.name in VOICE_CHANNEL_SLICES and resource_slice.guild is not None
         ]
+
+    def dispatch_span(self, dispatch: Dispatch) -> AbstractContextManager[None]:
+        """Return the span of an event's delivery to the sessions of this node; it does nothing without a trace."""
+        if not dispatch.traceparent or self.observer is None:
+            return NO_SPAN
+        return self.observer.follow(f"dispatch {dispatch.event}", "internal", dispatch.traceparent)
 
     def call(self, tx: Tx, session: GatewaySession) -> Call:
         """Return a call on behalf of a session."""

@@ -343,9 +343,10 @@ class GatewaySessions:
             return
         try:
             batch = DispatchBatch()
-            for user_sessions in recipients:
-                user_sessions.add_recipients(dispatch, batch)
-            batch.send()
+            with self._context.dispatch_span(dispatch):
+                for user_sessions in recipients:
+                    user_sessions.add_recipients(dispatch, batch)
+                batch.send()
         except Exception:
             log.exception("Failed to deliver an event to several users")
             for user_sessions in recipients:

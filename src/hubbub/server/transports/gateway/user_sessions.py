@@ -89,7 +89,8 @@ class UserSessions:
                     self._control.revoke(session)
         elif not dispatch.event.startswith("_"):
             try:
-                self.deliver_traced(dispatch)
+                with self._context.dispatch_span(dispatch):
+                    self.deliver_traced(dispatch)
             except Exception:
                 log.exception("Failed to deliver an event to a user")
                 for session in list(self.sessions):
