@@ -7,8 +7,7 @@ logged. Spans exist only if a collector is configured (decisions/0145); `spans.p
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from typing import Any, Final, Literal, Protocol
 
@@ -141,15 +140,12 @@ class Observer:
         self._metrics = metrics
         self._slow_seconds = slow_ms / 1000
         self.tracer = tracer
+        self.is_enabled = slow_ms > 0 or tracer is not None
+        """Whether operations are observed at all."""
         self._window_started = 0.0
         self._line_count = 0
         """Number of slow operations since the start of the window, logged or not."""
         self._traced_jobs: OrderedDict[int, str] = OrderedDict()
-
-    @property
-    def is_enabled(self) -> bool:
-        """Whether operations are observed at all."""
-        return self._slow_seconds > 0 or self.tracer is not None
 
     def start(
         self, kind: OperationKind, name: str, *, traceparent: str = "", is_trusted: bool = False
@@ -180,18 +176,6 @@ class Observer:
             self._log_slow(observation, seconds)
         if observation.span is not None:
             observation.span.end(attributes, name=observation.name, error=error)
-
-    @contextmanager
-    def follow(self, name: str, kind: SpanKind, traceparent: str) -> Iterator[None]:
-        """Run a block in a span that continues a trace of this platform; do nothing without a tracer."""
-        span = None
-        if self.tracer is not None:
-            span = self.tracer.start(name, kind, traceparent=traceparent, is_trusted=True)
-        try:
-            yield
-        finally:
-            if span is not None:
-                span.end()
 
     def take_job_trace(self, job_id: int) -> str:
         """Return the traceparent of the operation of this process that enqueued a job; empty if it is unknown."""

@@ -4,7 +4,6 @@ Reads run in read transactions. Payloads are encoded in the transaction.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -19,7 +18,7 @@ from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.gateway_queries import GuildReader, GuildState, GuildView, MemberState
-from hubbub.server.core.observation import Observer
+from hubbub.server.core.observation import Observer, Span
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
@@ -30,7 +29,6 @@ from hubbub.server.transports.gateway.ready import SessionOpening, ready_events
 from hubbub.server.transports.gateway.session import GatewaySession
 from hubbub.server.transports.gateway.standings import MemberStanding, Standings
 
-NO_SPAN: Final[AbstractContextManager[None]] = nullcontext()
 THREADS_SLICE: Final = "threads"
 """Name of the slice, and of its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""
 VOICE_CHANNEL_EVENTS: Final = {
@@ -137,11 +135,12 @@ class GatewayContext:
             if resource_slice.name in VOICE_CHANNEL_SLICES and resource_slice.guild is not None
         ]
 
-    def dispatch_span(self, dispatch: Dispatch) -> AbstractContextManager[None]:
-        """Return the span of an event's delivery to the sessions of this node; it does nothing without a trace."""
-        if not dispatch.traceparent or self.observer is None:
-            return NO_SPAN
-        return self.observer.follow(f"dispatch {dispatch.event}", "internal", dispatch.traceparent)
+    def start_dispatch_span(self, dispatch: Dispatch) -> Span | None:
+        """Start the span of the delivery of a traced event to the sessions of this node; return None without a tracer."""
+        if self.observer is None or self.observer.tracer is None:
+            return None
+        name = f"dispatch {dispatch.event}"
+        return self.observer.tracer.start(name, "internal", traceparent=dispatch.traceparent, is_trusted=True)
 
     def call(self, tx: Tx, session: GatewaySession) -> Call:
         """Return a call on behalf of a session."""

@@ -343,10 +343,12 @@ class GatewaySessions:
             return
         try:
             batch = DispatchBatch()
-            with self._context.dispatch_span(dispatch):
-                for user_sessions in recipients:
-                    user_sessions.add_recipients(dispatch, batch)
-                batch.send()
+            span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
+            for user_sessions in recipients:
+                user_sessions.add_recipients(dispatch, batch)
+            batch.send()
+            if span is not None:
+                span.end()
         except Exception:
             log.exception("Failed to deliver an event to several users")
             for user_sessions in recipients:
