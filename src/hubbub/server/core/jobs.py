@@ -45,7 +45,7 @@ STORE_RETRY_MS: Final = 1_000
 """Delay in milliseconds before the worker retries after the store was unavailable."""
 
 _SUCCEEDED: Final = frozenset({"done", "dropped"})
-"""Outcomes of jobs that are no errors in traces."""
+"""Outcomes of jobs that traces do not mark as errors."""
 
 # The SQL condition for a row of `jobs AS job` without an earlier waiting job of the same key.
 _UNBLOCKED = """(job.key = '' OR NOT EXISTS (

@@ -35,7 +35,7 @@ CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
 """Maximum number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
 
 _SUCCESS_CLASSES: Final = frozenset({"1xx", "2xx", "3xx"})
-"""Classes of statuses that are no errors in traces."""
+"""Classes of statuses that traces do not mark as errors."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
