@@ -181,6 +181,16 @@ def build_parser() -> argparse.ArgumentParser:
     watch.add_argument("--json", action="store_true", help="print each entry as JSON")
     watch.set_defaults(run=_run_watch)
 
+    top = commands.add_parser("top", help="show sessions, rates, latencies and queues of a running server")
+    top.add_argument("--url", help="URL of the server (default: from --host and --port)")
+    top.add_argument("--ready-file", metavar="FILE", help="ready file of the server, which contains its URL")
+    top.add_argument("--once", action="store_true", help="print one snapshot and exit; the default without a terminal")
+    top.add_argument(
+        "--interval", type=float, default=2.0, metavar="SECONDS", help="seconds between two updates (default: 2)"
+    )
+    _add_settings(top, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
+    top.set_defaults(run=_store_command("commands.top", "run"))
+
     commands.add_parser(
         "agent", help="connect the games on this machine to your account (see hubbub agent --help)", add_help=False
     )

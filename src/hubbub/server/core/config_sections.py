@@ -216,6 +216,19 @@ def _is_listed(host: str, names: tuple[str, ...]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in names)
 
 
+class TelemetryConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Traces, which are sent to an OpenTelemetry collector. They need the extra `telemetry`."""
+
+    endpoint: str | None = None
+    """The URL of a collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318; None sends no traces."""
+    headers: Annotated[str, Meta(min_length=1)] | None = None
+    """Headers of every export, as `name=value` separated by commas, with percent-encoded values; usually a secret."""
+    service_name: Annotated[str, Meta(min_length=1, max_length=200)] = "hubbub"
+    """The name of this installation in traces."""
+    sample_ratio: Annotated[float, Meta(ge=0.0, le=1.0)] = 1.0
+    """The share of operations that are traced."""
+
+
 RetentionDays = Annotated[int, Meta(ge=1, le=36_500)]
 DAY_MS: Final = 24 * 3_600_000
 

@@ -21,6 +21,8 @@ import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import start_client_span
 from hubbub.server.core.outbound_cache import OutboundCache
 from hubbub.server.core.traffic import Traffic, TrafficContent
 
@@ -33,6 +35,9 @@ REDIRECTS_MAX: Final = 3
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
 """Maximum number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
+
+_SUCCESS_CLASSES: Final = frozenset({"1xx", "2xx", "3xx"})
+"""Classes of statuses that traces do not mark as errors."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -167,6 +172,13 @@ class PublicResolver(AbstractResolver):
         """Do nothing; the resolver holds no resources."""
 
 
+def _host_of(url: str) -> str:
+    try:
+        return URL(url).host or ""
+    except ValueError:
+        return ""
+
+
 async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     """Read the rest of a response body, at most `limit` + 1 bytes, so that the caller can detect an excess."""
     data = b""
@@ -190,6 +202,8 @@ class OutboundClient:
         self._response_bytes_max = response_bytes_max
         self._large_responses = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
+        self.metrics: Metrics | None = None
+        """The metrics of requests; None unless the App sets them."""
         self.traffic: Traffic | None = None
         """The traffic of a rehearsal, which records the requests while it is on; None without a rehearsal."""
         self.cache = OutboundCache(self._fetch_document)
@@ -226,6 +240,39 @@ class OutboundClient:
         `response_bytes_max` raises the limit of the response size for this request. With `allows_truncation` the rest of a
         larger response is not read. Raise UnreachableError if the target is forbidden, the request fails or the response is
         too large."""
+        sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
+        loop = asyncio.get_running_loop()
+        # Only the host: the path of a webhook contains its token. The target receives no traceparent (decisions/0145).
+        span = start_client_span(method, {"http.request.method": method, "server.address": _host_of(url)})
+        started, result, attributes = loop.time(), "failed", dict[str, int]()
+        try:
+            response = await self._send_recorded(*sent)
+            result = f"{response.status // 100}xx"
+            attributes["http.response.status_code"] = response.status
+            return response
+        except TimedOutError:
+            result = "timeout"
+            raise
+        except ForbiddenTargetError:
+            result = "forbidden"
+            raise
+        finally:
+            if self.metrics is not None:
+                self.metrics.count_outbound(result, loop.time() - started)
+            if span is not None:
+                span.end(attributes, error="" if result in _SUCCESS_CLASSES else result)
+
+    async def _send_recorded(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None,
+        body: bytes,
+        timeout_seconds: float | None,
+        response_bytes_max: int | None,
+        allows_truncation: bool,
+    ) -> OutboundResponse:
+        """Send a request, and record it if the traffic of a rehearsal is on."""
         sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         if self.traffic is None or not self.traffic.is_enabled:
             return await self._send(*sent)

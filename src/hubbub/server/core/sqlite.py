@@ -154,11 +154,9 @@ class SqliteDatabase(Database):
             os.close(self._lock_file)
             self._lock_file = None
 
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
-        """Run a function in the next batch. An exception rolls back only this unit and is raised to the caller.
-
-        A quick unit runs on the event loop, because passing it to a thread costs more than the write; only the commit,
-        which waits for the disk, runs on the writer thread (decisions/0034)."""
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
+        # A quick unit runs on the event loop, because passing it to a thread costs more than the write; only the commit,
+        # which waits for the disk, runs on the writer thread (decisions/0034).
         if not self._is_open or self._writes.qsize() + len(self._quick) >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
@@ -171,6 +169,11 @@ class SqliteDatabase(Database):
             self._quick.append(unit)
         result: T = await future
         return result
+
+    @property
+    def queued_units(self) -> int:
+        """The number of units of work that wait for a thread."""
+        return self._writes.qsize() + len(self._quick) + self._reads.qsize() + len(self._pending_reads)
 
     def _submit(self, task: Task) -> None:
         """Put an entry into the writer's queue; the writer owns the connection until it is done."""
@@ -221,11 +224,9 @@ class SqliteDatabase(Database):
         self._is_quick_active = False
         self._run_quick()
 
-    async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run a function over a consistent snapshot; it must not write.
-
-        A short read runs on the event loop: passing it to a thread, and competing with that thread for the interpreter
-        at every row, costs several times the read itself (decisions/0003)."""
+    async def _run_read(self, work: Callable[[Tx], T], long: bool) -> T:
+        # A short read runs on the event loop: passing it to a thread, and competing with that thread for the interpreter
+        # at every row, costs several times the read itself (decisions/0003).
         if self._path is not None and not long:
             if not self._is_open:
                 raise self._unavailable()

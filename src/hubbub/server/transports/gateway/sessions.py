@@ -343,9 +343,12 @@ class GatewaySessions:
             return
         try:
             batch = DispatchBatch()
+            span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
             for user_sessions in recipients:
                 user_sessions.add_recipients(dispatch, batch)
             batch.send()
+            if span is not None:
+                span.end()
         except Exception:
             log.exception("Failed to deliver an event to several users")
             for user_sessions in recipients:

@@ -89,7 +89,10 @@ class UserSessions:
                     self._control.revoke(session)
         elif not dispatch.event.startswith("_"):
             try:
+                span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
                 self.deliver_traced(dispatch)
+                if span is not None:
+                    span.end()
             except Exception:
                 log.exception("Failed to deliver an event to a user")
                 for session in list(self.sessions):
