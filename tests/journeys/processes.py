@@ -45,7 +45,8 @@ class Server:
         self.document: dict[str, Any] = {}
         """The content of the ready file."""
         self.log = directory / f"log-{next(_numbers)}"
-        self._ready_file = self.log.with_suffix(".ready")
+        self.ready_file = self.log.with_suffix(".ready")
+        """The ready file, which the process writes when it accepts connections."""
         program = f"{startup_code}\nimport sys; from hubbub.server.cli import main; sys.exit(main())"
         self._command = [sys.executable, "-c", program, command, *flags]
         self._process: subprocess.Popen[bytes] | None = None
@@ -77,21 +78,21 @@ class Server:
 
     async def start(self) -> "Server":
         """Start the process and wait until it accepts connections."""
-        self._ready_file.unlink(missing_ok=True)
+        self.ready_file.unlink(missing_ok=True)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
         # Users of these tests join and leave guilds as fast as they can.
         environment["HUBBUB_PROTECTION_RAID_JOINS_MAX"] = "0"
         environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-        flags = ["--port", str(self.port), "--ready-file", str(self._ready_file)]
+        flags = ["--port", str(self.port), "--ready-file", str(self.ready_file)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._command, *flags], stdout=log, stderr=log, env=environment, cwd=self.directory
             )
         async with asyncio.timeout(START_TIMEOUT_SECONDS):
-            while not self._ready_file.exists():
+            while not self.ready_file.exists():
                 assert self._process.poll() is None, f"the server ended by itself: {self.log_text()}"
                 await asyncio.sleep(0.02)
-        self.document = jsonlib.loads(self._ready_file.read_bytes())
+        self.document = jsonlib.loads(self.ready_file.read_bytes())
         self.port = int(self.url.rpartition(":")[2])
         return self
 

@@ -102,7 +102,7 @@ async def test_an_idle_client_follows_jumps_of_the_platforms_clock(demo_rehearsa
 
 
 class ClockSetup:
-    """A wrong local clock whose time the test advances."""
+    """A platform clock on a wrong local clock, with a monotonic time that the test advances, and a count of jumps."""
 
     def __init__(self) -> None:
         self.elapsed_seconds = 0.0

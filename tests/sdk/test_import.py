@@ -1,4 +1,4 @@
-"""Importing the SDK does not load the server or its libraries."""
+"""Importing the SDK loads no server modules, protocol models, server libraries or voice libraries."""
 
 import ast
 import json

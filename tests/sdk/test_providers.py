@@ -24,12 +24,12 @@ OIDC = AuthenticationExternalAuthType.OIDC
 
 
 async def create_credential(demo_rehearsal: RehearsalWorld, provider: str, user_id: str, **claims: object) -> str:
-    """Return a credential from the provider's test server."""
+    """Return a credential of a simulated identity provider."""
     return (await demo_rehearsal.issue_credential(provider, user_id, **claims))[1]
 
 
 async def sign_in(demo_rehearsal: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:
-    """Sign in as a user of the OIDC test server and return the ID of their account."""
+    """Sign in as a user of the simulated OIDC provider, connect, and return the ID of the account."""
     tokens = await client.get_provisional_token(
         demo_rehearsal.demo_game.id, OIDC, await create_credential(demo_rehearsal, "oidc", user_id)
     )
@@ -58,7 +58,7 @@ async def sign_in(demo_rehearsal: RehearsalWorld, client: Client, user_id: str =
         ),
         ("steam", AuthenticationExternalAuthType.STEAM_SESSION_TICKET, ExternalIdentityProviderType.STEAM, {}),
         ("unity", AuthenticationExternalAuthType.UNITY_SERVICES_ID_TOKEN, ExternalIdentityProviderType.UNITY, {}),
-        # These two have no enumerator of their own yet (spec/sdk.md#2).
+        # The providers Apple and PlayStation have no enumerator yet (spec/sdk.md#2).
         ("apple", AuthenticationExternalAuthType.APPLE_ID_TOKEN, ExternalIdentityProviderType.UNKNOWN, {}),
         (
             "playstation",

@@ -38,6 +38,7 @@ from hubbub.server.core.mail import Mailbox, open_mailer
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.outbound_streams import OutboundStreams
+from hubbub.server.core.page_reader import PageReader
 from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
@@ -56,6 +57,7 @@ from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import DiscoveryEndpoint
+from hubbub.server.transports.external_media import ExternalMedia
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpServer
 from hubbub.server.transports.operator_endpoints import OperatorEndpoints
@@ -89,8 +91,12 @@ class App:
         ports: Sequence[Binding] = PORTS,
         payments: PaymentProvider | None = None,
         tls: ServerTls | None = None,
+        database_image: bytes | None = None,
     ) -> None:
-        """Create a platform; with `tls` it serves HTTPS instead of HTTP."""
+        """Create a platform; with `tls` it serves HTTPS instead of HTTP.
+
+        `database_image` is the serialized database that a platform in memory starts with, or None.
+        """
         self.config = config
         self.tls = tls
         self.clock = clock or backends.new_clock(config)
@@ -98,13 +104,14 @@ class App:
         self.metrics = Metrics()
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
-        self.database = backends.open_database(config)
+        self.database = backends.open_database(config, database_image)
         self.database.metrics = self.metrics
         self.bus = backends.open_bus(config, self.metrics)
         self.files = backends.open_files(config)
         self.images = ImageConverter()
         self.scanners = open_scanners(config, self._record_rejected_upload)
         self.outbound = OutboundClient(allow_private=config.allow_private_targets)
+        self.pages = PageReader()
         self.streams = OutboundStreams(allow_private=config.allow_private_targets)
         self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
@@ -176,6 +183,12 @@ class App:
             *DiscoveryEndpoint(self.config).routes(),
             *self.routes,
         ]
+        routes += ExternalMedia(
+            outbound=self.outbound,
+            images=self.images,
+            config=self.config,
+            find_key=lambda: self.database.read(cdn_urls.find_signing_key),
+        ).routes()
         routes += Cdn(
             files=self.files,
             images=self.images,
@@ -444,6 +457,7 @@ class App:
             payments=self.payments,
             mailer=self.mailer,
             perform=self._perform,
+            pages=self.pages,
         )
 
     async def _perform(

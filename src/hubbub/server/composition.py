@@ -58,6 +58,7 @@ from hubbub.server.places import (
 )
 from hubbub.server.play import (
     commands,
+    deliveries,
     entitlements,
     interactions,
     lobbies,
@@ -74,6 +75,7 @@ from hubbub.server.talk import (
     direct_messages,
     file_administration,
     installations,
+    link_previews,
     messages,
     notification_settings,
     pins,
@@ -158,7 +160,9 @@ SLICES: tuple[Slice, ...] = (
     private_calls.SLICE,
     reports.SLICE,
     webhooks.SLICE,
+    link_previews.SLICE,
     installations.SLICE,
+    deliveries.SLICE,
     webhook_events.SLICE,
     skus.SLICE,
     entitlements.SLICE,

@@ -1,4 +1,4 @@
-"""Identity provider configurations and signing in with provider credentials."""
+"""Identity providers: configurations, OIDC, keys, malformed responses, and the emulated providers of a rehearsal."""
 
 import base64
 import json
@@ -216,13 +216,13 @@ async def test_redirects_are_followed_for_configurations_saved_before_the_date(
     (await configure_issuer(client, issuer)).ok()
     (await request_token(client, sign_token())).ok()
 
-    # Since the date, an existing configuration works as before, also when nothing is cached any more.
+    # From the date on, an existing configuration works as before, even if the cached documents have expired.
     world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms + outbound_cache.FRESH_MS)
     issuer.requested_paths.clear()
     (await request_token(client, sign_token())).ok()
     assert path in issuer.requested_paths
 
-    # An edit is rejected, and a new configuration as well.
+    # From the date on, edits of the configuration and new configurations are rejected.
     (await configure_issuer(client, issuer)).rejected(400, error_code)
     (await configure_issuer(await create_social_game(world), issuer)).rejected(400, error_code)
     (await request_token(client, sign_token())).ok()
@@ -350,7 +350,7 @@ async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world:
 
     refreshed = (await client.refresh(tokens["refresh_token"])).ok()
     assert (refreshed["scope"], tokens["scope"]) == ("openid sdk.social_layer",) * 2
-    # A client that requests the scope that it was shown loses nothing.
+    # A refresh that requests the scope of the last response does not reduce the permissions.
     refreshed = (await client.refresh(refreshed["refresh_token"], scope=refreshed["scope"])).ok()
     assert refreshed["scope"] == tokens["scope"]
     player = await create_bearer(client, refreshed["access_token"])

@@ -1,4 +1,4 @@
-"""Decisions about accounts and appeals against them."""
+"""Moderation decisions about accounts and guilds, and appeals against the decisions."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ async def suspend(operator: Actor, user: Actor, **body: Any) -> None:
 
 
 async def appeal_with_password(world: World, name: str, text: str = "Sorry", password: str = PASSWORD) -> ApiResponse:
-    """Appeal against the suspension of an account."""
+    """Appeal against the suspension of an account with the account's password."""
     body = {"login": name, "password": password, "text": text}
     return await world.request("POST", "/auth/appeal", json=body)
 
@@ -27,13 +27,13 @@ async def list_decisions(operator: Actor, **query: str) -> list[dict[str, Any]]:
 
 
 async def get_login_error(world: World, name: str) -> str:
-    """Return the error that a suspended user sees at login."""
+    """Log in as a suspended user and return the error message."""
     message: str = (await log_in(world, name)).rejected(400, 50035)["errors"]["login"]["_errors"][0]["message"]
     return message
 
 
 async def warn(operator: Actor, reporter: Actor, user: Actor) -> dict[str, Any]:
-    """Warn a user after a report and return the decision."""
+    """Report a user, warn the user as an operator, and return the decision as the user sees it."""
     await report(reporter, "user", user.id)
     [case] = await list_cases(operator, state="open")
     await decide(operator, case, "warn", note="Stay polite")
@@ -75,7 +75,7 @@ async def test_a_rejected_appeal_is_shown_at_login(world: World) -> None:
     (await appeal_with_password(world, "carol")).ok()
     [pending] = await list_decisions(ann, appeal="pending")
 
-    # The only moderator of the server decides about appeals against its own decisions.
+    # A server with one moderator lets this moderator decide about appeals against their own decisions.
     (await ann.post(f"/admin/decisions/{pending['id']}/appeal", json={"grant": False, "note": "No"})).ok()
 
     assert "Your appeal was rejected: No" in await get_login_error(world, "carol")

@@ -1,4 +1,4 @@
-"""Webhook events: URL validation, delivery, and handling of failed deliveries."""
+"""Webhook events: validation of URLs and interactions endpoints, delivery, failed deliveries, and probes."""
 
 from typing import Any
 
@@ -274,7 +274,7 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
 
     assert await webhooks_status() == EventWebhooksStatus.DISABLED_BY_PLATFORM
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.events_url
-    # No more events are queued, and the owner can enable them again.
+    # No more events are queued until the application enables them again.
     event_count = len(receiver.events)
     await send_event(private_targets_world, bot, 101)
     await private_targets_world.run_due_jobs()
