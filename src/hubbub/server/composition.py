@@ -22,6 +22,7 @@ from hubbub.server.identity import (
     relationships,
     releases,
     retention,
+    teams,
     user_settings,
     users,
 )
@@ -107,6 +108,7 @@ SLICES: tuple[Slice, ...] = (
     identity_providers.SLICE,
     oauth2.SLICE,
     developers.SLICE,
+    teams.SLICE,
     identities.SLICE,
     user_settings.SLICE,
     relationships.SLICE,
