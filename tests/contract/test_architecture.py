@@ -219,6 +219,8 @@ def test_only_listed_files_contain_async_code() -> None:
         "hubbub/server/identity/identity_providers/providers.py",
         "hubbub/server/identity/identity_providers/routes.py",
         "hubbub/server/identity/identity_providers/verification.py",
+        "hubbub/server/identity/login_providers/authorization_code.py",
+        "hubbub/server/identity/login_providers/routes.py",
         "hubbub/server/identity/moderation_decisions/routes.py",
         "hubbub/server/identity/passkeys/routes.py",
         "hubbub/server/play/interactions/jobs.py",

@@ -41,7 +41,9 @@ from hubbub.server.core.config_sections import (
     VoiceConfig,
     WebConfig,
 )
+from hubbub.server.core.login_config import LoginConfig, load_providers
 from hubbub.server.core.logs import Secrets
+from hubbub.server.core.registration_config import RegistrationConfig
 
 ENVIRONMENT_PREFIX: Final = "HUBBUB_"
 FILE_VARIABLE: Final = "HUBBUB_CONFIG"
@@ -241,6 +243,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     voice: VoiceConfig = VoiceConfig()
     bus: BusConfig = BusConfig()
     identity: IdentityConfig = IdentityConfig()
+    login: LoginConfig = LoginConfig()
+    registration: RegistrationConfig = RegistrationConfig()
     auto_moderation: AutoModerationConfig = AutoModerationConfig()
     activities: ActivitiesConfig = ActivitiesConfig()
     mail: MailConfig = MailConfig()
@@ -324,7 +328,7 @@ _SCHEMES: Final = {
 }
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
-_SECRET_KEYS: Final = ("control_token", "identity.steam_key", "mail.password")
+_SECRET_KEYS: Final = ("control_token", "identity.steam_key", "login.providers", "mail.password")
 """Settings that are secrets; error messages do not repeat their values."""
 _KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
 _HOST_LIST_KEYS: Final = ("link_previews.allowed_hosts", "link_previews.denied_hosts")
@@ -336,6 +340,8 @@ _LIST_KEYS: Final = (
     "http.allowed_origins",
     "gateway.disabled_functions",
     "gateway.disabled_gateway_events",
+    "registration.allowed_email_domains",
+    "registration.denied_email_domains",
 )
 """Settings with several values, separated by commas in flags and the environment."""
 _BOOLEANS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
@@ -459,6 +465,11 @@ def _check_mail(mail: MailConfig, sources: Mapping[str, str]) -> None:
 
 def _convert_setting(key: str, raw: Any, source: str) -> Any:
     """Convert a raw value to the type of its setting. Raise ConfigError if it is not allowed."""
+    if key == "login.providers":
+        try:
+            return load_providers(raw)
+        except ValueError as error:
+            raise ConfigError(key, source, f"{error}; allowed: {describe_allowed(key)}") from None
     kind = KEYS[key]
     value = raw
     # Text from flags and the environment may represent numbers; values typed by TOML must have the right type.
@@ -553,6 +564,8 @@ def describe_allowed(key: str) -> str:
         return "a folder, file://..., memory:// or s3://bucket/prefix?..."
     if key == "activities.proxy_host":
         return "a lowercase host name, such as activities.example.org"
+    if key == "login.providers":
+        return "[[login.providers]] in the file or a JSON list, as in docs/operating.md"
     if key == "mail.sender":
         return "an email address, such as noreply@example.org or Example Chat <noreply@example.org>"
     if key == "now":

@@ -34,6 +34,7 @@ from hubbub.server.transports.web import (
     console,
     conversations,
     devices,
+    documents,
     email,
     forms,
     guild_templates,
@@ -42,6 +43,8 @@ from hubbub.server.transports.web import (
     login,
     mailbox,
     portal,
+    provider_login,
+    registration_invites,
     storefront,
     subscriptions,
 )
@@ -58,6 +61,9 @@ requests_log = logging.getLogger("hubbub.http")
 PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     home,
     login,
+    documents,
+    provider_login,
+    registration_invites,
     consent,
     devices,
     account,
