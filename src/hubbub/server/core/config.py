@@ -22,6 +22,7 @@ from msgspec import Meta
 from hubbub.protocol import codec
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS
 from hubbub.protocol.resources import attachments, gateway
+from hubbub.server.core.config_descriptions import describe_type
 from hubbub.server.core.config_sections import (
     KIB,
     MIB,
@@ -570,7 +571,7 @@ def describe_allowed(key: str) -> str:
         return "an email address, such as noreply@example.org or Example Chat <noreply@example.org>"
     if key == "now":
         return "a time such as 2026-12-01T00:00:00Z, from 2015 to 2083"
-    return _describe_type(msgspec.inspect.type_info(KEYS[key]))
+    return describe_type(msgspec.inspect.type_info(KEYS[key]))
 
 
 def default_text(key: str) -> str | None:
@@ -582,28 +583,3 @@ def default_text(key: str) -> str | None:
     if isinstance(value, frozenset | tuple):
         return ",".join(sorted(value)) or None
     return None if value is None else str(value)
-
-
-def _describe_type(kind: msgspec.inspect.Type) -> str:
-    """Describe the values of a type for an error message or help text."""
-    inspect = msgspec.inspect
-    if isinstance(kind, inspect.UnionType):
-        return " or ".join(_describe_type(part) for part in kind.types if not isinstance(part, inspect.NoneType))
-    if isinstance(kind, inspect.LiteralType):
-        return "one of " + ", ".join(str(value) for value in kind.values)
-    if isinstance(kind, inspect.IntType | inspect.FloatType):
-        text = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
-        if kind.ge is not None:
-            text += f" from {kind.ge}"
-        if kind.gt is not None:
-            text += f" above {kind.gt}"
-        return text if kind.le is None else f"{text} to {kind.le}"
-    if isinstance(kind, inspect.BoolType):
-        return "true or false"
-    if isinstance(kind, inspect.DateTimeType):
-        return "a time such as 2026-12-01T00:00:00Z"
-    if isinstance(kind, inspect.StrType) and kind.pattern is not None:
-        return f"text that matches {kind.pattern}"
-    if isinstance(kind, inspect.StrType) and kind.min_length is not None:
-        return f"text of {kind.min_length} characters or more"
-    return "text"
