@@ -121,8 +121,8 @@ def require_recent_sign_in(call: Call) -> None:
     """Reject a session that is too old for an action that a stolen token alone must not allow.
 
     For accounts without a password, which prove their identity by a new login."""
-    token_id = call.actor.token_id
-    if token_id is None or call.now_ms - Snowflake(token_id).created_ms > wire.RECENT_SIGN_IN_SECONDS * 1000:
+    signed_in_ms = Snowflake(call.actor.token_id).created_ms
+    if call.now_ms - signed_in_ms > wire.RECENT_SIGN_IN_SECONDS * 1000:
         raise errors.FORBIDDEN(message="Log out, log in again, and repeat this within 10 minutes.")
 
 
