@@ -147,6 +147,20 @@ async def test_a_login_asks_to_accept_a_new_version(world: World) -> None:
     )
 
 
+async def test_the_chat_client_asks_to_accept_a_new_version(world: World) -> None:
+    alice = await create_user_with_password(world)
+    browser = Browser(world)
+    browser.sign_in_as(alice)
+    assert (await browser.request("GET", "/app")).status == 200
+    await publish(await create_operator(world, "olga"))
+
+    redirect = await browser.request("GET", "/app/channels/@me/123?q=1")
+    assert redirect.location == "/documents/accept?next=/app/channels/%40me/123%3Fq%3D1"
+    done = await browser.submit(await browser.open(redirect.location), "Accept", follows_redirects=False)
+    assert done.location == "/app/channels/@me/123?q=1"
+    assert (await browser.request("GET", "/app")).status == 200
+
+
 async def test_owners_edit_documents_in_the_console(world: World) -> None:
     console = Browser(world)
     console.sign_in_as(await create_operator(world, "olga"))

@@ -74,6 +74,16 @@ async def find_start_path(request: PageRequest, path: str) -> str:
     return f"{ACCEPT_PATH}?next={quote(path, safe='/')}" if path else ACCEPT_PATH
 
 
+async def find_acceptance_path(request: PageRequest) -> str | None:
+    """Return the path of the page that asks for acceptance and then opens the requested path; None if nothing is to accept."""
+    try:
+        documents = await request.call(wire.LIST_UNACCEPTED_DOCUMENTS)
+    except ApiError:
+        return None
+    path = str(request.http_request.rel_url)
+    return f"{ACCEPT_PATH}?next={quote(path, safe='/')}" if documents else None
+
+
 def parse(text: str) -> SyntaxTreeNode:
     """Return the syntax tree of a Markdown text."""
     return SyntaxTreeNode(_MARKDOWN.parse(text))
