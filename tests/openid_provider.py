@@ -35,6 +35,8 @@ class OpenIdProvider(Issuer):
         self.token_requests: list[tuple[dict[str, str], dict[str, str]]] = []
         """Headers and forms of the requests to the token endpoint."""
         self.signing_key = "one"
+        self.id_token: str | None = None
+        """ID token that replaces the signed one, or None."""
         self._codes: dict[str, dict[str, str]] = {}
 
     def settings(self, **fields: Any) -> LoginProviderConfig:
@@ -42,20 +44,30 @@ class OpenIdProvider(Issuer):
         defaults = {"id": "work", "name": "Work", "issuer": self.url, "client_id": CLIENT_ID}
         return LoginProviderConfig(**{**defaults, "client_secret": CLIENT_SECRET, **fields})
 
-    async def authorize(self, url: str) -> dict[str, str]:
-        """Open the authorization URL as a browser and return the parameters of the redirect."""
-        async with aiohttp.ClientSession() as client, client.get(url, allow_redirects=False) as response:
-            assert response.status == 302, await response.text()
-            return dict(parse_qsl(urlsplit(response.headers["Location"]).query))
-
-    async def _handle(self, request: web.Request) -> web.Response:
-        handlers = {"/authorize": self._authorize, "/token": self._issue_token, "/userinfo": self._show_userinfo}
+    async def open(self) -> None:
+        await super().open()
         self.discovery_overrides = {
             "authorization_endpoint": f"{self.url}/authorize",
             "token_endpoint": f"{self.url}/token",
             "userinfo_endpoint": f"{self.url}/userinfo",
             "end_session_endpoint": f"{self.url}/logout?theme=dark",
-        } | self.discovery_overrides
+            "authorization_response_iss_parameter_supported": True,
+        }
+
+    async def redirect(self, url: str) -> str:
+        """Open the authorization URL as a browser and return the path and query of the redirect."""
+        async with aiohttp.ClientSession() as client, client.get(url, allow_redirects=False) as response:
+            assert response.status == 302, await response.text()
+            parts = urlsplit(response.headers["Location"])
+            return f"{parts.path}?{parts.query}"
+
+    async def authorize(self, url: str) -> dict[str, str]:
+        """Open the authorization URL as a browser and return the fields that complete the login."""
+        parts = urlsplit(await self.redirect(url))
+        return {"provider_id": parts.path.rpartition("/")[2], **dict(parse_qsl(parts.query))}
+
+    async def _handle(self, request: web.Request) -> web.Response:
+        handlers = {"/authorize": self._authorize, "/token": self._issue_token, "/userinfo": self._show_userinfo}
         if request.path in handlers and request.path not in self.raw_bodies:
             self.requested_paths.append(request.path)
             return await handlers[request.path](request)
@@ -73,8 +85,10 @@ class OpenIdProvider(Issuer):
             return web.Response(status=400, text="PKCE is required")
         code = secrets.token_urlsafe(16)
         self._codes[code] = query
-        parameters = urlencode({"code": code, "state": query["state"]})
-        raise web.HTTPFound(f"{query['redirect_uri']}?{parameters}")
+        parameters = {"code": code, "state": query["state"]}
+        if self.discovery_overrides["authorization_response_iss_parameter_supported"]:
+            parameters["iss"] = self.url
+        raise web.HTTPFound(f"{query['redirect_uri']}?{urlencode(parameters)}")
 
     async def _issue_token(self, request: web.Request) -> web.Response:
         form = {name: str(value) for name, value in (await request.post()).items()}
@@ -89,7 +103,7 @@ class OpenIdProvider(Issuer):
         ):
             return web.json_response({"error": "invalid_grant"}, status=400)
         claims = {"aud": CLIENT_ID, "nonce": query["nonce"], **self.claims, **self.token_changes}
-        id_token = self.sign_token(self.subject, key=self.signing_key, **claims)
+        id_token = self.id_token or self.sign_token(self.subject, key=self.signing_key, **claims)
         return web.json_response({"access_token": "access", "token_type": "Bearer", "id_token": id_token})
 
     @staticmethod

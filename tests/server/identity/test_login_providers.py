@@ -1,14 +1,17 @@
 """Tests of logins at external OpenID Connect providers: login, registration, links, second factors and invalid tokens."""
 
+import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import aiohttp
 import msgspec
 import pytest
+from joserfc.jwk import OctKey
 
+from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.features import Feature
 from hubbub.server.app import App
@@ -127,7 +130,7 @@ async def test_the_login_uses_pkce_state_nonce_and_the_client_secret(
     start = (await world.request("POST", "/auth/providers/work/start")).ok()
     query = dict(parse_qsl(urlsplit(start["url"]).query))
 
-    assert query["redirect_uri"] == f"{world.url}/login/callback"
+    assert query["redirect_uri"] == f"{world.url}/login/callback/work"
     assert query["scope"] == "openid profile email"
     assert query["code_challenge_method"] == "S256"
     assert len({query["state"], query["nonce"], query["code_challenge"], start["ticket"]}) == 4
@@ -191,13 +194,14 @@ async def test_missing_claims_are_read_from_the_userinfo_endpoint_of_the_same_us
         {"iss": "https://evil.example"},
         {"aud": "another-client"},
         {"aud": [CLIENT_ID, "another-client"], "azp": "another-client"},
+        {"azp": "another-client"},
         {"nonce": "another nonce"},
         {"nonce": None},
         {"exp": NOW_MS // 1000 - 1},
         {"iat": NOW_MS // 1000 + 3600},
         {"iat": None},
     ],
-    ids=["issuer", "audience", "authorized_party", "nonce", "no_nonce", "expired", "future", "no_time"],
+    ids=["issuer", "audience", "audiences", "authorized_party", "nonce", "no_nonce", "expired", "future", "no_time"],
 )
 async def test_an_invalid_id_token_is_rejected(
     start_world: StartWorld, provider: OpenIdProvider, changes: dict[str, Any]
@@ -206,6 +210,87 @@ async def test_an_invalid_id_token_is_rejected(
     provider.token_changes = changes
 
     assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+
+
+async def test_a_token_without_a_signature_or_with_a_shared_secret_is_rejected(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    world = await start_world()
+    claims = {
+        "iss": provider.url,
+        "aud": CLIENT_ID,
+        "sub": "subject-1",
+        "iat": NOW_MS // 1000,
+        "exp": NOW_MS // 1000 + 60,
+    }
+    parts = [base64.urlsafe_b64encode(codec.encode(part)).rstrip(b"=").decode() for part in ({"alg": "none"}, claims)]
+    provider.id_token = f"{parts[0]}.{parts[1]}."
+    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+
+    provider.id_token = None
+    provider.keys["secret"] = OctKey.import_key(CLIENT_SECRET)
+    provider.signing_key = "secret"
+    provider.token_changes = {"alg": "HS256"}
+    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+
+
+@pytest.mark.parametrize("subject", ["", "x" * 256, "Mary\x00", "Märy"], ids=["empty", "long", "control", "unicode"])
+async def test_an_invalid_subject_is_rejected(start_world: StartWorld, provider: OpenIdProvider, subject: str) -> None:
+    world = await start_world()
+    provider.subject = subject
+
+    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+
+
+async def test_a_response_with_the_issuer_of_another_provider_is_rejected(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    world = await start_world()
+
+    assert (await complete(world, provider, iss="https://evil.example")).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert provider.token_requests == []
+
+
+async def test_the_issuer_is_optional_unless_the_provider_announces_it(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    world = await start_world()
+    start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    parameters = await provider.authorize(start["url"])
+    del parameters["iss"]
+    response = await world.request("POST", "/auth/providers/login", json={"ticket": start["ticket"], **parameters})
+    assert response.errors("code") == ["PROVIDER_LOGIN_FAILED"]
+
+    provider.discovery_overrides["authorization_response_iss_parameter_supported"] = False
+    world.clock.advance(600_000)
+    (await complete(world, provider)).ok()
+
+
+async def test_a_provider_does_not_obtain_the_code_of_another_one(
+    store_config: Config, provider: OpenIdProvider
+) -> None:
+    evil = OpenIdProvider()
+    await evil.open()
+    # Without the parameter `iss`, the redirect URI alone identifies the provider.
+    provider.discovery_overrides["authorization_response_iss_parameter_supported"] = False
+    evil.discovery_overrides["authorization_response_iss_parameter_supported"] = False
+    providers = (provider.settings(), evil.settings(id="evil"))
+    config = msgspec.structs.replace(store_config, login=LoginConfig(providers=providers))
+    async with run_login_world(config) as world:
+        start = (await world.request("POST", "/auth/providers/evil/start")).ok()
+        honest = (await world.request("POST", "/auth/providers/work/start")).ok()
+        state = dict(parse_qsl(urlsplit(start["url"]).query))["state"]
+        query = dict(parse_qsl(urlsplit(honest["url"]).query)) | {"state": state}
+
+        # The evil provider redirects the user to the honest one, with the state of the login at the evil one.
+        parameters = await provider.authorize(f"{provider.url}/authorize?{urlencode(query)}")
+        body = {"ticket": start["ticket"], **parameters}
+        response = await world.request("POST", "/auth/providers/login", json=body)
+
+        assert parameters["provider_id"] == "work"
+        assert response.errors("state") == ["PROVIDER_STATE_INVALID"]
+        assert evil.token_requests == []
+    await evil.close()
 
 
 async def test_a_token_that_another_key_signed_is_rejected_and_a_new_key_is_fetched(
@@ -238,7 +323,12 @@ async def test_a_ticket_is_valid_once_for_its_state_and_for_ten_minutes(
 
     response = await world.request("POST", "/auth/providers/login", json=body)
     assert response.errors("ticket") == ["PROVIDER_TICKET_INVALID"]
-    assert (await complete(world, provider, state="another")).errors("state") == ["PROVIDER_STATE_INVALID"]
+    start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    response = await world.request("POST", "/auth/providers/login", json={**body, "state": "another"})
+    assert response.errors("state") == ["PROVIDER_STATE_INVALID"]
+    response = await world.request("POST", "/auth/providers/login", json=body)
+    assert response.errors("ticket") == ["PROVIDER_TICKET_INVALID"]
     start = (await world.request("POST", "/auth/providers/work/start")).ok()
     body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
     world.clock.advance(600_000)
@@ -340,6 +430,33 @@ async def test_a_trusted_address_links_the_account_that_confirmed_it(
     assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
     # The identity is linked by its subject, so a changed address does not matter.
     provider.claims["email"] = "new@example.org"
+    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+
+
+async def test_the_verification_of_another_address_does_not_count(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    world = await start_world(trust_email=True, email_claim="upn")
+    alice = await create_user_with_password(world)
+    await confirm_email(world, alice)
+    provider.claims |= {"upn": "mary@example.org", "email": "attacker@example.com"}
+    assert (await complete(world, provider)).ok()["registration"] is not None
+
+    provider.claims["email"] = "mary@example.org"
+    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+
+
+async def test_the_userinfo_endpoint_does_not_verify_another_address_of_the_id_token(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    world = await start_world(trust_email=True)
+    alice = await create_user_with_password(world)
+    await confirm_email(world, alice)
+    provider.userinfo = {"sub": provider.subject, "email": "attacker@example.com", "email_verified": True}
+    provider.claims = {"email": "mary@example.org"}
+    assert (await complete(world, provider)).ok()["registration"] is not None
+
+    provider.userinfo["email"] = "mary@example.org"
     assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
 
 

@@ -26,6 +26,9 @@ PROVIDER_REGISTRATION_SECONDS: Final = 1800
 CODE_MAX: Final = 4096
 """Maximum length of the authorization code of a provider, in characters."""
 
+ISSUER_MAX: Final = 512
+"""Maximum length of the issuer URL of a provider, in characters."""
+
 ProviderTicket = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
@@ -44,7 +47,7 @@ class ProviderLoginStart(Struct, kw_only=True):
     ticket: str
     """Ticket to send together with the provider's response. It must not leave the client that started the login."""
     url: str
-    """URL of the provider to open in a browser. The provider redirects to `/login/callback` of this server."""
+    """URL of the provider to open in a browser. The provider redirects to `/login/callback/{provider_id}` of this server."""
 
 
 class CompleteProviderLogin(Struct, kw_only=True):
@@ -52,10 +55,14 @@ class CompleteProviderLogin(Struct, kw_only=True):
 
     ticket: ProviderTicket
     """Ticket of the started login."""
+    provider_id: Annotated[str, Meta(min_length=1, max_length=32)]
+    """ID of the provider in the path of the redirect."""
     state: Annotated[str, Meta(min_length=1, max_length=128)]
     """Parameter `state` of the redirect."""
     code: Annotated[str, Meta(min_length=1, max_length=CODE_MAX)]
     """Parameter `code` of the redirect."""
+    iss: Annotated[str, Meta(min_length=1, max_length=ISSUER_MAX)] | UnsetType = UNSET
+    """Parameter `iss` of the redirect; absent if the provider does not send it (RFC 9207)."""
 
 
 class ProviderRegistration(Struct, kw_only=True):

@@ -1,7 +1,5 @@
 """Pages of logins at external providers, without JavaScript."""
 
-from urllib.parse import urlencode
-
 import msgspec
 import pytest
 
@@ -22,7 +20,7 @@ def world_config(store_config: Config, provider: OpenIdProvider) -> Config:
 async def continue_at(provider: OpenIdProvider, browser: Browser, redirect: Page) -> Page:
     """Log in at the provider to which a page redirected, and open the page to which the provider redirects."""
     assert redirect.location.startswith(f"{provider.url}/authorize?")
-    return await browser.open(f"/login/callback?{urlencode(await provider.authorize(redirect.location))}")
+    return await browser.open(await provider.redirect(redirect.location))
 
 
 async def log_in_at_provider(provider: OpenIdProvider, browser: Browser, path: str = "/login/with/work") -> Page:
@@ -70,11 +68,11 @@ async def test_a_response_is_rejected_in_a_browser_that_did_not_start_the_login(
     await register_in_browser(provider, attacker)
     await attacker.submit(await attacker.open("/settings/account"), "Log out")
     redirect = await attacker.request("GET", "/login/with/work")
-    parameters = await provider.authorize(redirect.location)
+    response = await provider.redirect(redirect.location)
 
-    for_none = await victim.open(f"/login/callback?{urlencode(parameters)}")
+    for_none = await victim.open(response)
     await victim.request("GET", "/login/with/work")
-    for_other = await victim.open(f"/login/callback?{urlencode(parameters)}")
+    for_other = await victim.open(response)
 
     assert "The login has expired. Start again." in for_none.text
     assert "This response belongs to another login. Start again." in for_other.text
@@ -85,7 +83,7 @@ async def test_a_login_that_the_user_cancels_at_the_provider_is_reported(world: 
     browser = Browser(world)
     await browser.request("GET", "/login/with/work")
 
-    page = await browser.open("/login/callback?error=access_denied&state=x")
+    page = await browser.open("/login/callback/work?error=access_denied&state=x")
 
     assert page.status == 400
     assert "The login was canceled or rejected. Start again." in page.text

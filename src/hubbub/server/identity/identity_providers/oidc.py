@@ -25,6 +25,8 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     end_session_endpoint: str
     token_endpoint_auth_methods_supported: list[str]
     """Methods of client authentication; only HTTP Basic if the document does not list them."""
+    has_response_issuer: bool
+    """Whether every authorization response contains the issuer (RFC 9207)."""
 
 
 async def fetch_discovery(
@@ -92,6 +94,7 @@ def _decode_discovery(data: bytes) -> Discovery:
         token_endpoint_auth_methods_supported=_list_strings(
             document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         ),
+        has_response_issuer=document.get("authorization_response_iss_parameter_supported") is True,
     )
 
 

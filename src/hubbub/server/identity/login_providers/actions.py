@@ -50,19 +50,23 @@ def save_attempt(call: Call, attempt: AttemptRow) -> str:
     return ticket
 
 
-def consume_attempt(
-    call: Call, body: wire.CompleteProviderLogin, user_id: UserId | None
-) -> tuple[LoginProviderConfig, AttemptRow]:
+def consume_attempt(call: Call, ticket: str, user_id: UserId | None) -> tuple[LoginProviderConfig, AttemptRow]:
     """Return the attempt of a ticket and its provider; the ticket becomes invalid.
 
-    Raise a form error if the ticket is not valid for the user or the state is that of another login."""
-    attempt = store.consume_attempt(call.tx, hash_token(body.ticket), call.now_ms)
+    Raise a form error if the ticket is not valid for the user."""
+    attempt = store.consume_attempt(call.tx, hash_token(ticket), call.now_ms)
     provider = None if attempt is None else call.config.login.find(attempt.provider_id)
     if attempt is None or provider is None or attempt.user_id != user_id:
         raise errors.invalid("ticket", "PROVIDER_TICKET_INVALID", "The login has expired. Start again.")
-    if not hmac.compare_digest(attempt.state_hash, hash_token(body.state)):
-        raise errors.invalid("state", "PROVIDER_STATE_INVALID", "This response belongs to another login. Start again.")
     return provider, attempt
+
+
+def require_response_of(attempt: AttemptRow, body: wire.CompleteProviderLogin) -> None:
+    """Raise a form error if the response belongs to another login or came to the redirect URI of another provider.
+
+    The redirect URIs differ so that a provider cannot obtain the code of another one (RFC 9700 4.4)."""
+    if attempt.provider_id != body.provider_id or not hmac.compare_digest(attempt.state_hash, hash_token(body.state)):
+        raise errors.invalid("state", "PROVIDER_STATE_INVALID", "This response belongs to another login. Start again.")
 
 
 def require_allowed(provider: LoginProviderConfig, user: ProviderUser) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import login_providers as wire
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.login_config import LoginProviderConfig
 from hubbub.server.core.outbound_http import DOCUMENT_HEADERS, OutboundResponse, UnreachableError
@@ -20,7 +21,9 @@ from hubbub.server.identity.login_providers.store import AttemptRow
 log = logging.getLogger(__name__)
 
 CALLBACK_PATH: Final = "/login/callback"
-"""Path of the page to which providers redirect."""
+"""Path of the pages to which providers redirect; the ID of the provider follows."""
+SUBJECT_MAX: Final = 255
+"""Maximum length of the ID of a user, in ASCII characters (OpenID Connect Core 2)."""
 TIMEOUT_SECONDS: Final = 10.0
 """Timeout of requests to the token and userinfo endpoints, in seconds."""
 
@@ -34,7 +37,7 @@ async def build_login_url(
     query = {
         "response_type": "code",
         "client_id": provider.client_id,
-        "redirect_uri": web_url + CALLBACK_PATH,
+        "redirect_uri": _build_redirect_uri(provider, web_url),
         "scope": " ".join(provider.scopes),
         "state": state,
         "nonce": attempt.nonce,
@@ -61,20 +64,25 @@ async def redeem_code(
     operation: AsyncOperation,
     provider: LoginProviderConfig,
     attempt: AttemptRow,
-    code: str,
+    body: wire.CompleteProviderLogin,
     web_url: str,
     now_ms: int,
 ) -> ProviderUser:
     """Exchange a code for an ID token and return its user, or raise a form error."""
     discovery = await _discover(operation, provider, now_ms)
-    tokens = await _request_tokens(operation, provider, discovery, attempt, code, web_url)
+    if body.iss != provider.issuer and (isinstance(body.iss, str) or discovery.has_response_issuer):
+        log.warning("A response for the login provider %s has another issuer", provider.id)
+        raise _failed_error()
+    tokens = await _request_tokens(operation, provider, discovery, attempt, body.code, web_url)
     try:
         token = identity_providers.jwts.parse_token(claims.read_text(tokens, "id_token"))
         if token.issuer != provider.issuer:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
-        if provider.client_id not in token.audience:
+        if (
+            provider.client_id not in token.audience
+            or token.claims.get("azp", provider.client_id) != provider.client_id
+        ):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        identity_providers.jwts.require_authorized_party(token, (provider.client_id,))
         cache = operation.outbound.operator_client.cache
         await identity_providers.jwts.require_signature(cache, token, discovery.jwks_uri, now_ms)
         identity_providers.jwts.require_valid_claims(token, now_ms)
@@ -84,12 +92,15 @@ async def redeem_code(
     if not hmac.compare_digest(claims.read_text(token.claims, "nonce").encode(), attempt.nonce.encode()):
         log.warning("The ID token of the login provider %s has another nonce", provider.id)
         raise _failed_error()
+    if len(token.subject) > SUBJECT_MAX or not (token.subject.isascii() and token.subject.isprintable()):
+        log.warning("The ID token of the login provider %s has an invalid subject", provider.id)
+        raise _failed_error()
     all_claims = token.claims
     if claims.needs_userinfo(provider, all_claims) and _is_endpoint(provider, discovery.userinfo_endpoint):
         userinfo = await _request_userinfo(operation, discovery, claims.read_text(tokens, "access_token"))
         # A response for another user may be a substituted one (OpenID Connect Core 5.3.2).
         if userinfo.get("sub") == token.subject:
-            all_claims = {**userinfo, **token.claims}
+            all_claims = claims.merge(userinfo, token.claims)
     return claims.read_user(provider, token.subject, all_claims)
 
 
@@ -120,7 +131,7 @@ async def _request_tokens(
     form = {
         "grant_type": "authorization_code",
         "code": code,
-        "redirect_uri": web_url + CALLBACK_PATH,
+        "redirect_uri": _build_redirect_uri(provider, web_url),
         "code_verifier": attempt.verifier,
     }
     headers = {**DOCUMENT_HEADERS, "Content-Type": "application/x-www-form-urlencoded"}
@@ -185,6 +196,10 @@ def _is_endpoint(provider: LoginProviderConfig, url: str) -> bool:
         return False
     is_https_required = provider.issuer.startswith("https://")
     return bool(parts.netloc) and parts.scheme in (("https",) if is_https_required else ("http", "https"))
+
+
+def _build_redirect_uri(provider: LoginProviderConfig, web_url: str) -> str:
+    return f"{web_url}{CALLBACK_PATH}/{provider.id}"
 
 
 def _add_query(url: str, query: dict[str, str]) -> str:

@@ -46,12 +46,24 @@ def read_user(provider: LoginProviderConfig, subject: str, claims: Mapping[str, 
         username=suggest_username(read_text(claims, provider.username_claim)),
         global_name=re.sub(r"\s+", " ", read_text(claims, provider.name_claim))[:GLOBAL_NAME_MAX].strip(),
         email=email or None,
-        # Some providers send the claim as a string.
-        is_email_verified=bool(email) and claims.get("email_verified") in (True, "true"),
+        # The claim describes only the claim `email`. Some providers send it as a string.
+        is_email_verified=bool(email)
+        and email == read_text(claims, "email").lower()
+        and claims.get("email_verified") in (True, "true"),
         methods=frozenset(
             method for method in (methods if isinstance(methods, list) else []) if isinstance(method, str)
         ),
     )
+
+
+def merge(userinfo: Mapping[str, Any], token_claims: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims of an ID token, completed by those of the userinfo endpoint.
+
+    A verification of the userinfo endpoint does not apply to another address of the ID token."""
+    merged = {**userinfo, **token_claims}
+    if merged.get("email") != userinfo.get("email") and "email_verified" not in token_claims:
+        merged.pop("email_verified", None)
+    return merged
 
 
 def needs_userinfo(provider: LoginProviderConfig, claims: Mapping[str, Any]) -> bool:

@@ -51,10 +51,11 @@ async def _complete(
 
     # The ticket is consumed before the code is redeemed, so that it allows one attempt.
     def consume(call: Call) -> tuple[LoginProviderConfig, AttemptRow, str, int]:
-        return *actions.consume_attempt(call, body, user_id), call.config.web_url, call.now_ms
+        return *actions.consume_attempt(call, body.ticket, user_id), call.config.web_url, call.now_ms
 
     provider, attempt, web_url, now_ms = await operation.write(consume)
-    user = await authorization_code.redeem_code(operation, provider, attempt, body.code, web_url, now_ms)
+    actions.require_response_of(attempt, body)
+    user = await authorization_code.redeem_code(operation, provider, attempt, body, web_url, now_ms)
     actions.require_allowed(provider, user)
     return provider, user
 

@@ -41,13 +41,19 @@ def login_context(request: PageRequest) -> dict[str, Any]:
         "allows_external_redirect": _may_leave_site(request),
         "has_passkeys": False,
         "is_suspended": False,
-        "provider_id": request.form.text("provider"),
+        "provider_id": read_provider_id(request),
         "can_register": request.config.allow_registration and request.config.registration.mode != "closed",
         "left_provider": request.config.login.find(request.query_parameter("left")),
     }
     if relying_party.find_relying_party(request.config.web_url) is not None:
         context |= {"has_passkeys": True, "policy": SCRIPT_POLICY}
     return context
+
+
+def read_provider_id(request: PageRequest) -> str:
+    """Return the ID of the provider of the form, or an empty string."""
+    provider = request.config.login.find(request.form.text("provider"))
+    return "" if provider is None else provider.id
 
 
 @page("GET", "/login", public=True)
@@ -185,7 +191,7 @@ async def log_out(request: PageRequest) -> web.Response:
 
 
 async def _start_session(request: PageRequest, token: str) -> web.Response:
-    request.session.sign_in(token, request.form.text("provider"))
+    request.session.sign_in(token, read_provider_id(request))
     return request.redirect(await documents.find_start_path(request, request.next_path))
 
 

@@ -11,13 +11,13 @@ from hubbub.server.core import translation
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web import documents
 from hubbub.server.transports.web.account import PATH as ACCOUNT_PATH
-from hubbub.server.transports.web.login import login_context
+from hubbub.server.transports.web.login import login_context, read_provider_id
 from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest, is_local_path, page
 
 LOGIN_PATH: Final = r"/login/with/{provider_id:[a-z0-9-]{1,32}}"
 ADD_PATH: Final = ACCOUNT_PATH + r"/logins/add/{provider_id:[a-z0-9-]{1,32}}"
 REMOVE_PATH: Final = ACCOUNT_PATH + r"/logins/{identity_id:\d{1,19}}/remove"
-CALLBACK_PATH: Final = "/login/callback"
+CALLBACK_PATH: Final = r"/login/callback/{provider_id:[a-z0-9-]{1,32}}"
 
 # Login
 
@@ -32,19 +32,23 @@ async def start_login(request: PageRequest) -> web.Response:
         start = await request.call(login_providers.START_PROVIDER_LOGIN, provider_id)
     except ApiError as error:
         return _show_login_error(request, error)
-    request.session.start_provider_login(start.ticket, provider_id, request.next_path)
+    request.session.start_provider_login(start.ticket, request.next_path)
     return request.redirect(start.url)
 
 
 @page("GET", CALLBACK_PATH, public=True)
 async def complete_login(request: PageRequest) -> web.Response:
     """Complete a login or a link with the response of a provider."""
-    ticket, provider_id, next_path = request.session.take_provider_login()
+    ticket, next_path = request.session.take_provider_login()
+    provider_id = request.path_parameter("provider_id")
     body = {
         "ticket": ticket or "-",
+        "provider_id": provider_id,
         "state": request.query_parameter("state") or "-",
         "code": request.query_parameter("code") or "-",
     }
+    if request.query_parameter("iss"):
+        body["iss"] = request.query_parameter("iss")
     has_error = bool(request.query_parameter("error"))
     if request.actor is not None:
         return await _complete_link(request, body, has_error=has_error)
@@ -93,7 +97,7 @@ async def register(request: PageRequest) -> web.Response:
         body["accepted"] = documents.read_versions(request)
     if (locale := translation.find_user_locale(translation.current_language())) is not None:
         body["locale"] = locale
-    provider_id = form.text("provider")
+    provider_id = read_provider_id(request)
     try:
         result = await request.call(login_providers.AUTH_REGISTER_WITH_PROVIDER, body=body)
     except ApiError as error:
@@ -147,7 +151,7 @@ async def start_link(request: PageRequest) -> web.Response:
         start = await request.call(login_providers.START_IDENTITY_LINK, body=body)
     except ApiError as error:
         return await _show_link(request, error)
-    request.session.start_provider_login(start.ticket, provider_id, "")
+    request.session.start_provider_login(start.ticket, "")
     return request.redirect(start.url)
 
 

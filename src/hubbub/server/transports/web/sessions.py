@@ -111,23 +111,23 @@ class WebSession:
         self.provider_id = ""
         self._visitor = ""
 
-    def start_provider_login(self, ticket: str, provider_id: str, next_path: str) -> None:
+    def start_provider_login(self, ticket: str, next_path: str) -> None:
         """Store a login at an external provider until the provider redirects back.
 
         The ticket binds the login to this browser, so that the response of another login cannot be completed in it."""
-        value = base64.urlsafe_b64encode(codec.encode([ticket, provider_id, next_path])).decode()
+        value = base64.urlsafe_b64encode(codec.encode([ticket, next_path])).decode()
         if len(value) > LOGIN_COOKIE_MAX:
-            value = base64.urlsafe_b64encode(codec.encode([ticket, provider_id, ""])).decode()
+            value = base64.urlsafe_b64encode(codec.encode([ticket, ""])).decode()
         self._next_login = value
 
-    def take_provider_login(self) -> tuple[str, str, str]:
-        """Return ticket, provider ID and next path of the started login, and delete it; the ticket is empty without one."""
+    def take_provider_login(self) -> tuple[str, str]:
+        """Return ticket and next path of the started login, and delete it; the ticket is empty without one."""
         self._next_login = "" if self._login else None
         try:
-            ticket, provider_id, next_path = codec.decode(base64.urlsafe_b64decode(self._login), tuple[str, str, str])
+            ticket, next_path = codec.decode(base64.urlsafe_b64decode(self._login), tuple[str, str])
         except ValueError:
-            return "", "", ""
-        return ticket, provider_id, next_path
+            return "", ""
+        return ticket, next_path
 
     def set_notice(self, text: str) -> None:
         """Show a notice on the next page."""
