@@ -137,6 +137,7 @@ async def test_a_login_asks_to_accept_a_new_version(world: World) -> None:
     await publish(await create_operator(world, "olga"))
     browser = Browser(world)
 
+    assert ("Terms of use", "/terms") in (await browser.open("/login")).links
     page = await browser.log_in("alice", path="/login?next=/settings/apps")
     assert "Read and accept them to continue." in page.text
     done = await browser.submit(page, "Accept", follows_redirects=False)

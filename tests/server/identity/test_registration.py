@@ -1,5 +1,6 @@
 """Tests of the registration: modes, invites, approval by operators, and domains of email addresses."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -109,6 +110,16 @@ async def test_a_failed_registration_does_not_use_the_invite(start_world: StartW
     (await request_registration(world, invite=invite["code"])).ok()
 
 
+async def test_concurrent_registrations_use_an_invite_once(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    invite = await create_invite(await create_operator(world, "olga"), uses_max=1)
+
+    names = ("mary", "ben", "paul")
+    responses = await asyncio.gather(*(request_registration(world, name, invite=invite["code"]) for name in names))
+
+    assert sorted(response.status for response in responses) == [201, 400, 400]
+
+
 async def test_an_invite_expires_and_can_be_deleted(start_world: StartWorld) -> None:
     world = await start_world("invite")
     operator = await create_operator(world, "olga")
@@ -203,6 +214,47 @@ async def test_a_rejected_user_sees_the_reason_and_can_still_be_approved(start_w
     assert (request["state"], request["reason"]) == ("rejected", "Unknown person")
     (await operator.post(f"{REQUESTS_PATH}/{user_id}/approve", json={})).ok()
     (await log_in(world, "mary")).ok()
+
+
+async def test_a_password_reset_does_not_replace_the_approval(start_world: StartWorld) -> None:
+    world = await start_world("approval", changes={"mail": MailConfig(keep_in_memory=True)})
+    mailer = world.app.mailer
+    assert world.app.worker is not None
+    assert isinstance(mailer, Mailbox)
+    (await request_registration(world, email="mary@example.org")).ok()
+    await world.app.worker.run_due()
+    (await world.request("POST", "/auth/verify", json={"token": token_in(list(mailer)[-1].text)})).ok()
+
+    (await world.request("POST", "/auth/forgot", json={"email": "mary@example.org"})).ok()
+    await world.app.worker.run_due()
+    body = {"token": token_in(list(mailer)[-1].text), "password": "another password"}
+    response = await world.request("POST", "/auth/reset", json=body)
+
+    assert response.status == 204
+    assert (await log_in(world, "mary", "another password")).errors("login") == ["REGISTRATION_PENDING"]
+
+
+async def test_a_provider_does_not_replace_the_approval_of_an_account_with_the_same_address(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    login = LoginConfig(providers=(provider.settings(trust_email=True, auto_register=True),))
+    changes = {"login": login, "mail": MailConfig(keep_in_memory=True)}
+    world = await start_world("approval", changes=changes)
+    operator = await create_operator(world, "olga")
+    user_id = (await request_registration(world, email="mary@example.org")).ok()["user_id"]
+    assert world.app.worker is not None
+    assert isinstance(world.app.mailer, Mailbox)
+    await world.app.worker.run_due()
+    (await world.request("POST", "/auth/verify", json={"token": token_in(list(world.app.mailer)[-1].text)})).ok()
+
+    async def log_in_at_provider() -> ApiResponse:
+        start = (await world.request("POST", "/auth/providers/work/start")).ok()
+        body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+        return await world.request("POST", "/auth/providers/login", json=body)
+
+    assert (await log_in_at_provider()).errors("login") == ["REGISTRATION_PENDING"]
+    (await operator.post(f"{REQUESTS_PATH}/{user_id}/approve", json={})).ok()
+    assert (await log_in_at_provider()).ok()["user_id"] == user_id
 
 
 async def test_an_invite_replaces_the_approval(start_world: StartWorld) -> None:
@@ -317,6 +369,20 @@ async def test_the_command_line_manages_invites(start_world: StartWorld) -> None
 # Pages
 
 
+async def test_a_closed_registration_page_links_only_to_providers_that_register_users(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    providers = (
+        provider.settings(),
+        provider.settings(id="own", name="Own", issuer="https://own.example", auto_register=True),
+    )
+    world = await start_world("closed", changes={"login": LoginConfig(providers=providers)})
+
+    page = await Browser(world).open("/register")
+
+    assert [label for label, _ in page.links if label.startswith("Continue with")] == ["Continue with Own"]
+
+
 async def test_the_registration_page_takes_the_invite_from_the_link(start_world: StartWorld) -> None:
     world = await start_world("invite")
     invite = await create_invite(await create_operator(world, "olga"))
@@ -377,5 +443,9 @@ async def test_users_create_and_delete_invites_on_a_page(start_world: StartWorld
     page = await browser.open("/settings/registration-invites")
     created = await browser.submit(page, "Create invite", note="Mary")
     assert f"{world.url}/register?invite=" in created.text
+    for _ in range(4):
+        await browser.submit(created, "Create invite")
+    rejected = await browser.submit(created, "Create invite")
+    assert "You have too many unused invites. Delete one first." in rejected.text
     deleted = await browser.submit(created, "Delete")
     assert "Invite deleted." in deleted.text

@@ -61,7 +61,8 @@ async def show_login(request: PageRequest) -> web.Response:
     """Show the login form."""
     if request.actor is not None:
         return request.redirect(request.next_path or DEFAULT_PAGE)
-    return request.render("login.html", **login_context(request))
+    published = await request.call(legal_documents.LIST_DOCUMENTS)
+    return request.render("login.html", documents=published, **login_context(request))
 
 
 @page("POST", "/login", public=True)
@@ -129,12 +130,16 @@ async def show_register(request: PageRequest) -> web.Response:
 
 async def _register_context(request: PageRequest) -> dict[str, Any]:
     settings = await request.call(registration.GET_REGISTRATION_SETTINGS)
+    is_closed = settings.mode is registration.RegistrationMode.CLOSED
     return {
         "next": request.next_path,
         "mode": settings.mode,
         "email_required": settings.email_required,
         "invite": request.query_parameter("invite"),
         "documents": await request.call(legal_documents.LIST_DOCUMENTS),
+        "registration_providers": [
+            provider for provider in request.config.login.providers if provider.auto_register or not is_closed
+        ],
         "closed_reason": await _find_closed_reason(request, settings.mode),
         "allows_external_redirect": _may_leave_site(request),
     }

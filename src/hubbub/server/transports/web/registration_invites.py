@@ -24,8 +24,7 @@ async def create_invite(request: PageRequest) -> web.Response:
     try:
         invite = await request.call(wire.CREATE_MY_REGISTRATION_INVITE, body={"note": request.form.trimmed("note")})
     except ApiError as error:
-        context = await _context(request)
-        return request.render_errors("registration_invites.html", error, fields=("note",), **context)
+        return request.render_errors("registration_invites.html", error, **await _context(request))
     return request.render("registration_invites.html", **await _context(request, invite))
 
 
