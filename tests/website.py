@@ -1,4 +1,4 @@
-"""A website on loopback, for previews of links."""
+"""A website on loopback, and functions that build its pages, for tests of link previews."""
 
 from collections.abc import Awaitable, Callable
 from typing import Self
@@ -19,13 +19,13 @@ def meta(name: str, content: str) -> str:
 
 
 class Website:
-    """A server with pages by path; an async context manager. It records the requests."""
+    """A server with pages by path that records requests; an async context manager."""
 
     def __init__(self) -> None:
         self.pages: dict[str, tuple[str, bytes]] = {}
         """Content type and body by path."""
         self.handlers: dict[str, PageHandler] = {}
-        """Handlers by path, for other responses."""
+        """Handlers by path; a handler has precedence over a page with the same path."""
         self.requests: list[web.Request] = []
         self.url = ""
         self._runner: web.AppRunner | None = None
@@ -41,7 +41,7 @@ class Website:
         return self.url + path
 
     def add_handler(self, path: str, handler: PageHandler) -> str:
-        """Add a handler and return its URL."""
+        """Add a handler for a path and return the URL."""
         self.handlers[path] = handler
         return self.url + path
 

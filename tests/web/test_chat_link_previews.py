@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def preview_platform(open_page: OpenPage) -> AsyncIterator[ChatPlatform]:
-    """A platform that fetches links to this machine."""
+    """A platform with link previews, which may fetch pages of this machine."""
     config = small_config(allow_private_targets=True, link_previews=LinkPreviewsConfig(enabled=True))
     async with run_platform(open_page, config) as platform:
         yield platform
@@ -28,7 +28,7 @@ async def preview_platform(open_page: OpenPage) -> AsyncIterator[ChatPlatform]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def website() -> AsyncIterator[Website]:
-    """A website on loopback with a page, its image, and an image of its own."""
+    """A website on loopback with an article, the image of the article, and a page that has only a title."""
     async with Website() as site:
         site.add_page("/chart.png", png(640, 360, (20, 90, 140, 255)), "image/png")
         site.add_page(

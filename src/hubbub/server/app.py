@@ -34,8 +34,10 @@ from hubbub.server.core.id_marks import IdMark
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.job_handlers import job_handlers
 from hubbub.server.core.jobs import Worker, release_leases
+from hubbub.server.core.loop_monitor import LoopMonitor
 from hubbub.server.core.mail import Mailbox, open_mailer
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import Observer, Tracer
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.outbound_streams import OutboundStreams
 from hubbub.server.core.page_reader import PageReader
@@ -44,6 +46,7 @@ from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.process_leases import ProcessLease
 from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.core.schema_monitor import SchemaMonitor
 from hubbub.server.core.slices import Slice, collect_listeners
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Tx
@@ -90,18 +93,26 @@ class App:
         ports: Sequence[Binding] = PORTS,
         payments: PaymentProvider | None = None,
         tls: ServerTls | None = None,
+        database_image: bytes | None = None,
     ) -> None:
-        """Create a platform; with `tls` it serves HTTPS instead of HTTP."""
+        """Create a platform; with `tls` it serves HTTPS instead of HTTP.
+
+        `database_image` is the serialized database that a platform in memory starts with, or None.
+        """
         self.config = config
         self.tls = tls
         self.clock = clock or backends.new_clock(config)
         self.slices = slices
         self.metrics = Metrics()
+        tracer = backends.open_tracer(config, self.metrics)
+        self.observer = Observer(self.metrics, slow_ms=config.log.slow_ms, tracer=tracer)
+        self._loop_monitor = LoopMonitor(self.metrics.loop_lag)
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
-        self.database = backends.open_database(config)
+        self.database = backends.open_database(config, database_image)
         self.database.metrics = self.metrics
         self.bus = backends.open_bus(config, self.metrics)
+        self.bus.tracer = tracer
         self.files = backends.open_files(config)
         self.images = ImageConverter()
         self.scanners = open_scanners(config, self._record_rejected_upload)
@@ -127,14 +138,16 @@ class App:
         self.faults = Faults()
         self.trace = Trace(self.clock.now_ms)
         self.outbound.traffic = self.trace.traffic
+        self.outbound.metrics = self.metrics
         self.routes: list[web.RouteDef] = []
         """Additional HTTP routes, such as those of the control API; they must be added before `start`."""
         self.gateway: Gateway | None = None
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
         self.on_fatal: Callable[[], None] | None = None
-        """Function called when the process must stop, because another one took over its process number."""
+        """Function called when the process must stop: another one took over its number, or removed what it uses in the schema."""
         self._process_lease: ProcessLease | None = None
+        self._schema_monitor = SchemaMonitor(self.database, self._handle_fatal)
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
@@ -143,12 +156,17 @@ class App:
         self._activities: ActivityServer | None = None
         self._runner: web.AppRunner | None = None
         self._operator_endpoints = OperatorEndpoints(self.database, self.bus, self.metrics)
+        self.metrics.watch(self.metrics.db_queued, lambda: self.database.queued_units)
+        self.metrics.watch(self.metrics.db_connections, lambda: self.database.count_connections()[0])
+        self.metrics.watch(self.metrics.db_connections_busy, lambda: self.database.count_connections()[1])
+        self.metrics.watch(self.metrics.jobs_running, lambda: 0 if self.worker is None else self.worker.running_count)
 
     # Lifecycle
 
     async def start(self, sock: socket.socket | None = None) -> None:
         """Start all parts and accept connections on the configured address, or on the given socket."""
         sock = sock or backends.open_socket(self.config)
+        self._loop_monitor.start()
         if self.config.public_url is None:
             host, port = sock.getsockname()[:2]
             url_host = f"[{host}]" if ":" in host else host
@@ -211,6 +229,7 @@ class App:
                 faults=self.faults,
                 trace=self.trace,
                 rate_limits=self.rate_limits,
+                observer=self.observer,
             )
             await self.gateway.start()
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
@@ -231,6 +250,7 @@ class App:
                 metrics=self.metrics,
                 poll_ms=poll_ms,
                 name=None if self._process_lease is None else self._process_lease.owner,
+                observer=self.observer,
             )
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
@@ -256,6 +276,7 @@ class App:
             trace=self.trace,
             settle=None if self._relay is None else self._relay.settle,
             scanners=self.scanners,
+            observer=self.observer,
             routes=routes,
         )
         if "api" in self.config.roles:
@@ -293,20 +314,21 @@ class App:
         """Acquire the lease of the process number; the embedded database admits one process and needs no lease."""
         if self.config.database_url is None:
             return
-        lease = ProcessLease(self.database, self.config.worker, self._handle_lost_lease)
+        lease = ProcessLease(self.database, self.config.worker, self._handle_fatal)
         try:
             await lease.acquire()
         except BaseException:
             await self.database.close()
             raise
         self._process_lease = lease
+        self._schema_monitor.start()
         if lease.replaced_owner is not None:
             # The worker of the killed process had its name.
             killed_worker = lease.replaced_owner
             await self.database.write(lambda tx: release_leases(tx, killed_worker))
         self.ids.require_lease = lease.require
 
-    def _handle_lost_lease(self) -> None:
+    def _handle_fatal(self) -> None:
         if self.on_fatal is not None:
             self.on_fatal()
 
@@ -356,10 +378,14 @@ class App:
             await self._relay.close()
         await self.bus.close()
         await self._id_mark.close()
+        await self._schema_monitor.close()
         if self._process_lease is not None:
             await self._process_lease.release()
         await self.database.close()
         self._heavy.shutdown(wait=False, cancel_futures=True)
+        self._loop_monitor.stop()
+        if self.observer.tracer is not None:
+            await self.observer.tracer.close()
 
     # Functions that the transports and jobs receive
 
@@ -400,8 +426,21 @@ class App:
             self.metrics.dispatches(dispatch.event).inc()
             if self._relay is not None:
                 self._relay.record(dispatch)
+            if dispatch.traceparent and self.observer.tracer is not None:
+                self._publish_traced(dispatch, self.observer.tracer)
+                continue
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
+
+    def _publish_traced(self, dispatch: Dispatch, tracer: Tracer) -> None:
+        """Publish an event in a span, which the receiving processes follow."""
+        span = tracer.start(f"publish {dispatch.event}", "producer", traceparent=dispatch.traceparent, is_trusted=True)
+        if span is not None:
+            dispatch = msgspec.structs.replace(dispatch, traceparent=span.traceparent)
+        for subject in dispatch.subjects:
+            self.bus.publish(subject, dispatch)
+        if span is not None:
+            span.end()
 
     def _find_session_start_limit(self, call: Call, guild_count: int) -> SessionStartLimit | None:
         return None if self.gateway is None else self.gateway.session_starts.remaining(call.user_id, guild_count)

@@ -62,6 +62,7 @@ from hubbub.server.places import (
 )
 from hubbub.server.play import (
     commands,
+    deliveries,
     entitlements,
     interactions,
     lobbies,
@@ -169,6 +170,7 @@ SLICES: tuple[Slice, ...] = (
     webhooks.SLICE,
     link_previews.SLICE,
     installations.SLICE,
+    deliveries.SLICE,
     webhook_events.SLICE,
     skus.SLICE,
     entitlements.SLICE,

@@ -1,4 +1,4 @@
-"""Recipes for applications: settings, testers, commands, products, links and activities."""
+"""Recipes for applications: settings, testers, pictures, commands, interactions, activities, links and products."""
 
 from typing import Any
 
@@ -13,9 +13,11 @@ from hubbub.protocol.enums import (
     SkuType,
 )
 from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import Snowflake
 from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
 from hubbub.server.places import activity_instances
-from hubbub.server.play import webhook_events
+from hubbub.server.play import deliveries, webhook_events
 from tests.fuzz.platform import Platform
 from tests.fuzz.recipes.registry import ValidRequest, recipe
 from tests.media import data_uri, png
@@ -47,6 +49,8 @@ async def _name(platform: Platform) -> ValidRequest:
     "get_application_approvals",
     "list_external_identity_provider_configurations",
     "list_application_testers",
+    "list_registered_commands",
+    "list_deliveries",
     "list_application_oauth2_authorizations",
 )
 async def _owned(platform: Platform) -> ValidRequest:
@@ -84,6 +88,30 @@ async def _failed_event(platform: Platform) -> ValidRequest:
         return job_id
 
     return ValidRequest(client.owner, values | {"event_id": await platform.world.write(create)})
+
+
+@recipe("get_delivery", "resend_delivery")
+async def _logged_event(platform: Platform) -> ValidRequest:
+    client, values = await create_owned(platform)
+
+    def create(call: Call) -> int:
+        delivery_id = call.new_id(Snowflake)
+        job = Job(1, webhook_events.actions.DELIVER_JOB, f"log/{client.id}/1", 0, "{}", 0, None)
+        attempt = deliveries.Attempt(
+            delivery_id=delivery_id,
+            application_id=client.id,
+            kind="event",
+            name="APPLICATION_AUTHORIZED",
+            job=job,
+            url="https://game.example/events",
+            headers={},
+            body="{}",
+            started_ms=call.now_ms,
+        )
+        deliveries.log(call, attempt, "delivered", None)
+        return delivery_id
+
+    return ValidRequest(client.owner, values | {"delivery_id": await platform.world.write(create)})
 
 
 @recipe("upload_application_attachment")

@@ -1,4 +1,4 @@
-"""Jobs on every store, with a clock that the tests control."""
+"""Jobs on every store: due times, order, retries, cancellation, concurrent workers and leases."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ class JobHarness:
         self.outcomes: list[tuple[str, str]] = []
         db.on_wake = self.wake
 
-    def count_job(self, kind: str, outcome: str) -> None:
+    def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
         """Record the outcome of a job; workers call this instead of the metrics."""
         self.outcomes.append((kind, outcome))
 

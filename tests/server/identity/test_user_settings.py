@@ -1,4 +1,4 @@
-"""The privacy settings of users, and their effects (spec/sdk.md#9.3, 10.3, 11.3)."""
+"""User settings: privacy and its effects (spec/sdk.md#9.3, 10.3, 11.3), appearance, status, and order of guilds."""
 
 from typing import Any
 

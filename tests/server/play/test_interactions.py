@@ -1,4 +1,4 @@
-"""Interactions: commands, autocomplete, responses, components, modals and their time limits."""
+"""Interactions: commands, autocomplete, responses, activities, components, modals, time limits, and the command index."""
 
 import hashlib
 import json
@@ -1198,7 +1198,7 @@ def test_every_launch_error_has_a_reason_code() -> None:
 
 
 async def send_components(setup: InteractionSetup, *components: dict[str, Any], **body: Any) -> Any:
-    """Send a message of the bot with components."""
+    """Send a message with components as the bot, and return it."""
     return await setup.guild.send_message(setup.bot, "choose", components=list(components), **body)
 
 
@@ -1677,7 +1677,7 @@ async def test_an_interaction_contains_the_users_entitlements(setup: Interaction
 
 
 async def available_commands(setup: InteractionSetup, actor: Actor | None = None) -> dict[str, list[str]]:
-    """Return the names of the commands in the channel's command index, by application name."""
+    """Return the names of the commands in the channel's command index, by application name; assert its version."""
     index = (await (actor or setup.user).get(f"/channels/{setup.channel}/application-command-index")).ok()
     application_names = {application["id"]: application["name"] for application in index["applications"]}
     names_by_application: dict[str, list[str]] = {name: [] for name in application_names.values()}

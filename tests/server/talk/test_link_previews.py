@@ -36,7 +36,7 @@ TITLE = build_page("<title>A lighthouse</title>")
 
 @pytest.fixture
 def world_config(store_config: Config) -> Config:
-    """Previews of links to this machine."""
+    """A configuration with link previews, which also fetches links to this machine."""
     return msgspec.structs.replace(
         store_config, allow_private_targets=True, link_previews=LinkPreviewsConfig(enabled=True)
     )
@@ -51,13 +51,13 @@ async def website() -> AsyncIterator[Website]:
 
 @pytest.fixture
 async def guild(world: World) -> Guild:
-    """A guild of the author."""
+    """A guild whose owner sends the messages."""
     return await world.guild()
 
 
 @asynccontextmanager
 async def run_with_settings(config: Config) -> AsyncIterator[World]:
-    """Run a platform with other settings."""
+    """Run a server with these settings and yield its World."""
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -68,12 +68,12 @@ async def run_with_settings(config: Config) -> AsyncIterator[World]:
 
 
 async def get_message(actor: Actor, message: Any) -> Any:
-    """Return a message as it is now."""
+    """Fetch a message again and return its current state."""
     return (await actor.get(f"/channels/{message['channel_id']}/messages/{message['id']}")).ok()
 
 
 async def preview(guild: Guild, content: str, actor: Actor | None = None, **body: Any) -> list[Any]:
-    """Send a message, run the jobs and return the embeds of the message."""
+    """Send a message, run all due jobs and return the embeds of the message."""
     message = await guild.send_message(actor or guild.owner, content, **body)
     await run_due_jobs(guild.world)
     return list((await get_message(guild.owner, message))["embeds"])
@@ -598,7 +598,7 @@ async def test_users_and_guilds_have_limits_that_the_cache_does_not_count_for(
         member = await guild.member()
 
         async def count_previews(author: Actor, link: str) -> int:
-            # The rate limits of requests are in force too.
+            # The rate limits of requests are enforced, too.
             world.clock.advance(1_000)
             return len(await preview(guild, link, author))
 

@@ -1,4 +1,4 @@
-"""The backends that a configuration selects: store, bus, file store, clock and listening socket."""
+"""The backends that a configuration selects: store, bus, file store, tracer, clock and listening socket."""
 
 import socket
 import ssl
@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from hubbub.server.core.bus import Bus, LocalBus
 from hubbub.server.core.clock import Clock, ControlledClock, RealClock
-from hubbub.server.core.config import Config
+from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.files import Files, make_private
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import Tracer
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, StoreUnavailable
 
@@ -45,6 +46,21 @@ def open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
     )
 
 
+def open_tracer(config: Config, metrics: Metrics) -> Tracer | None:
+    """Return the tracer that sends spans to the configured collector; None without a collector."""
+    if config.telemetry.endpoint is None:
+        return None
+    # The import is local, because the libraries are optional and most servers send no traces.
+    try:
+        from hubbub.server.core.spans import OpenTelemetryTracer
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("opentelemetry"):
+            raise
+        problem = "needs packages that are not installed; run: pip install 'hubbub[server,telemetry]'"
+        raise ConfigError("telemetry.endpoint", "traces", problem) from None
+    return OpenTelemetryTracer(config.telemetry, metrics, instance_id=str(config.worker))
+
+
 def new_clock(config: Config) -> Clock:
     """Return a controlled clock for a rehearsal, and the real clock for any other server."""
     if config.control:
@@ -53,15 +69,18 @@ def new_clock(config: Config) -> Clock:
     return RealClock()
 
 
-def open_database(config: Config) -> Database:
-    """Return the store that the configuration selects; it is not started."""
+def open_database(config: Config, image: bytes | None = None) -> Database:
+    """Return the store that the configuration selects; it is not started.
+
+    `image` is the serialized database that a store in memory starts with, or None.
+    """
     if config.database_url is not None:
         # The import is local, because the embedded default starts faster without the PostgreSQL library.
         from hubbub.server.core.postgres import PostgresDatabase
 
         return PostgresDatabase(config.database_url)
     if config.data is None:
-        return SqliteDatabase(None)
+        return SqliteDatabase(None, image=image)
     folder = Path(config.data)
     try:
         # The folder contains messages and personal data, so other users of the machine must not read it.

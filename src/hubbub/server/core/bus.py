@@ -15,6 +15,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import Tracer
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ class Bus(ABC, Generic[BusMessage]):
         self._gap_callbacks: dict[Subscription, Callable[[], None]] = {}
         self.can_deliver: Callable[[], bool] = lambda: True
         """Function that returns whether messages of other processes may be delivered now; otherwise they are held."""
+        self.tracer: Tracer | None = None
+        """The tracer of the App; None if messages are not traced."""
 
     @abstractmethod
     async def start(self) -> None:
@@ -137,12 +140,22 @@ class Bus(ABC, Generic[BusMessage]):
         """Handle the first subscription to a subject or the removal of the last one."""
 
     def _deliver(self, subject: str, message: BusMessage) -> None:
-        for subscription, callback in self._callbacks.get(subject, ()):
+        callbacks = self._callbacks.get(subject, ())
+        span = None
+        if self.tracer is not None and callbacks and (traceparent := getattr(message, "traceparent", "")):
+            name = f"receive {getattr(message, 'event', 'message')}"
+            span = self.tracer.start(name, "consumer", traceparent=traceparent, is_trusted=True)
+            if span is not None:
+                # Subscribers may handle the message later, so it contains the span that they follow.
+                message = msgspec.structs.replace(message, traceparent=span.traceparent)
+        for subscription, callback in callbacks:
             if subscription.is_active:
                 try:
                     callback(message)
                 except Exception:
                     log.exception("A bus subscriber failed", extra={"subject": subject})
+        if span is not None:
+            span.end()
 
     def notify_gap(self) -> None:
         """Call the gap callbacks, because this process may have missed messages."""

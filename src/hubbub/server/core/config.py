@@ -39,6 +39,7 @@ from hubbub.server.core.config_sections import (
     RetentionConfig,
     ScanningConfig,
     StorageConfig,
+    TelemetryConfig,
     VoiceConfig,
     WebConfig,
 )
@@ -94,6 +95,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """JSON lines or key=value lines; auto is text on a terminal and JSON otherwise."""
     requests: bool = False
     """Whether to log every HTTP request."""
+    slow_ms: Annotated[int, Meta(ge=0)] = 1000
+    """The duration from which an operation is logged as slow; 0 logs none."""
 
 
 class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,6 +259,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     protection: ProtectionConfig = ProtectionConfig()
     retention: RetentionConfig = RetentionConfig()
     link_previews: LinkPreviewsConfig = LinkPreviewsConfig()
+    telemetry: TelemetryConfig = TelemetryConfig()
+
+    @property
+    def can_register(self) -> bool:
+        """Whether visitors can register, possibly with an invite or an approval."""
+        return self.allow_registration and self.registration.mode != "closed"
 
     @property
     def web_url(self) -> str:
@@ -322,6 +331,7 @@ _SCHEMES: Final = {
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
     "scanning.clamd_url": ("tcp", "unix"),
+    "telemetry.endpoint": ("http", "https"),
     **dict.fromkeys(
         (f"identity.{provider}_url" for provider in ("steam", "epic", "unity", "apple", "playstation")),
         ("http", "https"),
@@ -329,7 +339,7 @@ _SCHEMES: Final = {
 }
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
-_SECRET_KEYS: Final = ("control_token", "identity.steam_key", "login.providers", "mail.password")
+_SECRET_KEYS: Final = ("control_token", "identity.steam_key", "login.providers", "mail.password", "telemetry.headers")
 """Settings that are secrets; error messages do not repeat their values."""
 _KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
 _HOST_LIST_KEYS: Final = ("link_previews.allowed_hosts", "link_previews.denied_hosts")

@@ -141,6 +141,10 @@ class WebConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     default_locale: Literal["de", "en", "es"] = "en"
     """The language of pages for visitors whose browser names no language that the interface has."""
+    server_name: Annotated[str, Meta(max_length=60)] | None = None
+    """The name of this server on its home page; None shows the name of the software."""
+    server_description: Annotated[str, Meta(max_length=300)] | None = None
+    """One or two sentences about this server for visitors of its home page; None shows a general text."""
 
 
 class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,6 +214,19 @@ class LinkPreviewsConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 def _is_listed(host: str, names: tuple[str, ...]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in names)
+
+
+class TelemetryConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Traces, which are sent to an OpenTelemetry collector. They need the extra `telemetry`."""
+
+    endpoint: str | None = None
+    """The URL of a collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318; None sends no traces."""
+    headers: Annotated[str, Meta(min_length=1)] | None = None
+    """Headers of every export, as `name=value` separated by commas, with percent-encoded values; usually a secret."""
+    service_name: Annotated[str, Meta(min_length=1, max_length=200)] = "hubbub"
+    """The name of this installation in traces."""
+    sample_ratio: Annotated[float, Meta(ge=0.0, le=1.0)] = 1.0
+    """The share of operations that are traced."""
 
 
 RetentionDays = Annotated[int, Meta(ge=1, le=36_500)]

@@ -121,6 +121,8 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The state that the gateway must reload before delivery: `guild`, `channels`, `member` or `threads`; empty for none."""
     subject_id: int = 0
     """The ID of the channel, or of the member's user, that `refresh` refers to; 0 for none. It is not related to bus subjects."""
+    traceparent: str = ""
+    """The W3C traceparent of the span that the next span of the event's trace follows; empty without a trace."""
 
     def body_without_intent(self, user_id: int) -> bytes:
         """Return the body for a user without the message content intent."""
@@ -154,6 +156,7 @@ def dispatch(
     refresh: str = "",
     subject_id: int = 0,
     stamp: int = 0,
+    traceparent: str = "",
 ) -> Dispatch:
     """Encode an event for an audience. A payload of type bytes is encoded JSON already.
 
@@ -177,4 +180,5 @@ def dispatch(
         else {},
         refresh=refresh,
         subject_id=subject_id,
+        traceparent=traceparent,
     )

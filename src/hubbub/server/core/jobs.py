@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from hubbub.protocol import codec
 from hubbub.server.core.clock import Clock, Timer
+from hubbub.server.core.observation import CURRENT, Observer
 from hubbub.server.core.store import Database, StoreUnavailable, Tx, placeholders
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,9 @@ RETRY_PERIOD_MS: Final = 24 * 3_600_000
 """Time in milliseconds since the first attempt after which a job that fails again is marked as failed."""
 STORE_RETRY_MS: Final = 1_000
 """Delay in milliseconds before the worker retries after the store was unavailable."""
+
+_SUCCEEDED: Final = frozenset({"done", "dropped"})
+"""Outcomes of jobs that traces do not mark as errors."""
 
 # The SQL condition for a row of `jobs AS job` without an earlier waiting job of the same key.
 _UNBLOCKED = """(job.key = '' OR NOT EXISTS (
@@ -110,8 +114,10 @@ class DropJob(Exception):
 class JobMetrics(Protocol):
     """Counts the outcomes of jobs."""
 
-    def count_job(self, kind: str, outcome: str) -> None:
-        """Count an attempt by its outcome: `done`, `retried`, `failed` or `dropped`."""
+    def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
+        """Count an attempt by its outcome: `done`, `retried`, `failed` or `dropped`.
+
+        `seconds` is its duration. `delay_seconds` is the time from the due time to the start, None if it is unknown."""
         ...
 
 
@@ -242,6 +248,7 @@ class Worker:
         lease_ms: int = LEASE_MS,
         poll_ms: int | None = None,
         name: str | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """Create a worker; `name` is the unique name under which it leases jobs, by default a random one.
 
@@ -256,6 +263,7 @@ class Worker:
             _SlotPool(async_kinds, async_jobs_max, owner_jobs_max),
         )
         self._metrics = metrics
+        self._observer = observer
         self._retry_period_ms = retry_period_ms or {}
         self._lease_ms = lease_ms
         self._poll_ms = poll_ms
@@ -265,6 +273,11 @@ class Worker:
         self._needs_rescan = False
         self._timer: Timer | None = None
         self._is_stopped = True
+
+    @property
+    def running_count(self) -> int:
+        """The number of jobs in progress."""
+        return len(self._running)
 
     def start(self) -> None:
         """Start: scan for due jobs now, and again when one becomes due or `wake` is called."""
@@ -312,6 +325,7 @@ class Worker:
 
     async def _scan(self) -> None:
         """Claim and start due jobs until none is left, then set a timer for the next one."""
+        CURRENT.set(None)  # The operation that woke the worker does not wait for it.
         next_ms: int | None = None
         try:
             with self._clock.working():
@@ -387,9 +401,13 @@ class Worker:
 
     async def _run_job(self, job: Job, pool: _SlotPool) -> None:
         """Attempt a job and free its slot."""
+        observer, observation, outcome = self._observer, None, "store unavailable"
+        if observer is not None:
+            traceparent = observer.take_job_trace(job.id)
+            observation = observer.start("job", job.kind, traceparent=traceparent, is_trusted=True)
         try:
             with self._clock.working():
-                await self._attempt_job(job)
+                outcome = await self._attempt_job(job)
         except StoreUnavailable:
             log.warning(
                 "Job %d (%s) could not be completed in the store; it runs again when its lease expires",
@@ -397,12 +415,19 @@ class Worker:
                 job.kind,
             )
         finally:
+            if observer is not None:
+                observer.end(observation, {"hubbub.job.outcome": outcome}, "" if outcome in _SUCCEEDED else outcome)
             del self._running[job.id], pool.jobs[job.id]
             self.wake()
 
-    async def _attempt_job(self, job: Job) -> None:
-        """Run the handler of a job once and record the outcome."""
+    async def _attempt_job(self, job: Job) -> str:
+        """Run the handler of a job once, record the outcome and return it."""
         handler = self._handlers[job.kind]
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        # A job without a due time does not contain the time at which it was enqueued.
+        is_timed = job.due_ms > 0 and not job.attempts
+        delay_seconds = max(0, self._clock.now_ms() - job.due_ms) / 1000 if is_timed else None
         try:
             if inspect.iscoroutinefunction(handler):
                 # Time out before the lease ends, so that no second worker starts the job meanwhile.
@@ -427,7 +452,9 @@ class Worker:
         else:
             outcome = "done"
         if self._metrics is not None:
-            self._metrics.count_job(job.kind, outcome)
+            seconds = loop.time() - started
+            self._metrics.count_job(job.kind, outcome, seconds=seconds, delay_seconds=delay_seconds)
+        return outcome
 
     def _delete_finished(self, tx: Tx, job: Job) -> bool:
         """Delete the job. Return False if it was cancelled or leased to another worker."""

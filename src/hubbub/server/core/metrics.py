@@ -7,13 +7,16 @@ values come only from the tables of operations and events, never from requests, 
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics import MetricWrapperBase
+
+import hubbub
 
 M = TypeVar("M", bound=MetricWrapperBase)
 
 SECONDS_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+DELAY_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1800.0)
 COUNT_BUCKETS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -42,6 +45,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        # Memory, file descriptors, CPU and start time of the process, under the usual names `process_...`; Linux only.
+        ProcessCollector(registry=self.registry)
+        Info("hubbub_build", "Version of the server", registry=self.registry).info({"version": hubbub.__version__})
 
         self.http_requests = self._counters("http_requests", "HTTP requests completed", "method", "route", "status")
         self.http_seconds = self._histograms("http_request_seconds", "Duration of an HTTP request", "method", "route")
@@ -69,6 +75,9 @@ class Metrics:
         )
         self.db_retries = self._counter("db_retries", "Units of work retried after a serialization failure")
         self.db_batch = self._histogram("db_batch_units", "Units of work per commit", COUNT_BUCKETS)
+        self.db_queued = self._gauge("db_queued_units", "Units of work that wait for a thread or a connection")
+        self.db_connections = self._gauge("db_connections", "Open connections to PostgreSQL")
+        self.db_connections_busy = self._gauge("db_connections_busy", "Connections to PostgreSQL in use")
 
         self.bus_published = self._counter("bus_published", "Messages published on the bus")
         self.bus_received = self._counter("bus_received", "Messages received from the bus")
@@ -76,16 +85,46 @@ class Metrics:
         self.bus_gaps = self._counter("bus_gaps", "Times this process may have missed bus messages")
         self.bus_pending_bytes = self._gauge("bus_pending_bytes", "Bytes buffered for the bus")
 
-        self.jobs = self._counters("jobs", "Background jobs run", "job", "result")
+        self.jobs = self._counters("jobs", "Background jobs run", "kind", "result")
+        self.job_seconds = self._histograms("job_seconds", "Duration of an attempt at a background job", "kind")
+        self.job_delay = self._histogram(
+            "job_delay_seconds", "Time between the due time of a background job and its start", DELAY_BUCKETS
+        )
+        self.jobs_running = self._gauge("jobs_running", "Background jobs in progress")
+
+        self.outbound_requests = self._counters("outbound_requests", "Requests to URLs that users supplied", "result")
+        self.outbound_seconds = self._histogram(
+            "outbound_request_seconds", "Duration of a request to a URL that a user supplied", SECONDS_BUCKETS
+        )
+
+        self.loop_lag = self._histogram(
+            "event_loop_lag_seconds",
+            "Delay of a timer on the event loop, sampled several times a second",
+            SECONDS_BUCKETS,
+        )
+        self.slow_operations = self._counters("slow_operations", "Operations slower than log.slow_ms", "kind")
+        self.spans_exported = self._counter("spans_exported", "Spans sent to the collector")
+        self.spans_dropped = self._counters("spans_dropped", "Spans that did not reach the collector", "reason")
+        self.spans_queued = self._gauge("spans_queued", "Spans that wait for their export")
 
     def count_delivered(self, event: str, count: int, size: int) -> None:
         """Count an event of this size in bytes that was sent to this number of connections."""
         self.deliveries(event).inc(count)
         self.delivered_bytes.inc(count * size)
 
-    def count_job(self, kind: str, outcome: str) -> None:
-        """Count an attempt at a job: `done`, `retried`, `failed` or `dropped`."""
+    def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
+        """Count an attempt at a job: `done`, `retried`, `failed` or `dropped`.
+
+        `seconds` is its duration. `delay_seconds` is the time from the due time to the start, None if it is unknown."""
         self.jobs(kind, outcome).inc()
+        self.job_seconds(kind).observe(seconds)
+        if delay_seconds is not None:
+            self.job_delay.observe(delay_seconds)
+
+    def count_outbound(self, result: str, seconds: float) -> None:
+        """Count an outbound request by the class of its status, such as `2xx`, or `timeout`, `forbidden` or `failed`."""
+        self.outbound_requests(result).inc()
+        self.outbound_seconds.observe(seconds)
 
     def render(self) -> bytes:
         """Return the current values in the Prometheus text format."""

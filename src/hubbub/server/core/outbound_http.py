@@ -8,9 +8,11 @@ the same machine.
 """
 
 import asyncio
+import errno
 import ipaddress
 import re
 import socket
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +21,8 @@ import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import start_client_span
 from hubbub.server.core.outbound_cache import OutboundCache
 from hubbub.server.core.traffic import Traffic, TrafficContent
 
@@ -33,6 +37,9 @@ DOCUMENT_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "ide
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
 """Maximum number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
+
+_SUCCESS_CLASSES: Final = frozenset({"1xx", "2xx", "3xx"})
+"""Classes of statuses that traces do not mark as errors."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -52,6 +59,18 @@ class TimedOutError(UnreachableError):
 
 class ForbiddenTargetError(UnreachableError):
     """The target is not a public host."""
+
+
+class UnresolvedHostError(UnreachableError):
+    """The host name of the target has no address."""
+
+
+class ConnectionRefusedByTargetError(UnreachableError):
+    """No server listens at the address and port of the target."""
+
+
+class TlsError(UnreachableError):
+    """The TLS handshake with the target failed, for example because its certificate is not valid."""
 
 
 class OutboundResponse(msgspec.Struct, frozen=True):
@@ -133,7 +152,7 @@ class PublicResolver(AbstractResolver):
                 host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
             )
         except OSError as error:
-            raise UnreachableError(f"{host} does not resolve") from error
+            raise UnresolvedHostError(f"{host} does not resolve") from error
         results: list[ResolveResult] = []
         for address_family, _, protocol, _, socket_address in address_infos:
             ip = str(socket_address[0])
@@ -153,6 +172,13 @@ class PublicResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Do nothing; the resolver holds no resources."""
+
+
+def _host_of(url: str) -> str:
+    try:
+        return URL(url).host or ""
+    except ValueError:
+        return ""
 
 
 async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
@@ -178,6 +204,8 @@ class OutboundClient:
         self._response_bytes_max = response_bytes_max
         self._large_responses = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
+        self.metrics: Metrics | None = None
+        """The metrics of requests; None unless the App sets them."""
         self.traffic: Traffic | None = None
         """The traffic of a rehearsal, which records the requests while it is on; None without a rehearsal."""
         self.cache = OutboundCache(self._fetch_document)
@@ -225,6 +253,39 @@ class OutboundClient:
         `response_bytes_max` raises the limit of the response size for this request. With `allows_truncation` the rest of a
         larger response is not read. Raise UnreachableError if the target is forbidden, the request fails or the response is
         too large."""
+        sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
+        loop = asyncio.get_running_loop()
+        # Only the host: the path of a webhook contains its token. The target receives no traceparent (decisions/0145).
+        span = start_client_span(method, {"http.request.method": method, "server.address": _host_of(url)})
+        started, result, attributes = loop.time(), "failed", dict[str, int]()
+        try:
+            response = await self._send_recorded(*sent)
+            result = f"{response.status // 100}xx"
+            attributes["http.response.status_code"] = response.status
+            return response
+        except TimedOutError:
+            result = "timeout"
+            raise
+        except ForbiddenTargetError:
+            result = "forbidden"
+            raise
+        finally:
+            if self.metrics is not None:
+                self.metrics.count_outbound(result, loop.time() - started)
+            if span is not None:
+                span.end(attributes, error="" if result in _SUCCESS_CLASSES else result)
+
+    async def _send_recorded(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None,
+        body: bytes,
+        timeout_seconds: float | None,
+        response_bytes_max: int | None,
+        allows_truncation: bool,
+    ) -> OutboundResponse:
+        """Send a request, and record it if the traffic of a rehearsal is on."""
         sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         if self.traffic is None or not self.traffic.is_enabled:
             return await self._send(*sent)
@@ -288,7 +349,12 @@ class OutboundClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if isinstance(error.__cause__, UnreachableError):
                 raise error.__cause__ from error
-            raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error
+            text = f"{type(error).__name__}: {error}"[:200]
+            if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
+                raise TlsError(text) from error
+            if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
+                raise ConnectionRefusedByTargetError(text) from error
+            raise UnreachableError(text) from error
 
     async def _fetch_document(self, url: str) -> bytes:
         response = await self.request("GET", url, headers=DOCUMENT_HEADERS)

@@ -192,10 +192,7 @@ class PostgresDatabase(Database):
         self._delivery.deliver()
         self._close_idle()
 
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
-        """Run a function in a serializable transaction, with retries after conflicts.
-
-        An exception rolls the transaction back and is raised to the caller."""
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
         unit = Unit(work, self._accept(), key)
         if quick:
             self._loop_writers.submit(unit)
@@ -204,8 +201,7 @@ class PostgresDatabase(Database):
         result: T = await self._wait_for(unit)
         return result
 
-    async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run a function over a consistent snapshot; it must not write."""
+    async def _run_read(self, work: Callable[[Tx], T], long: bool) -> T:
         unit = Unit(work, self._accept())
         if long:
             self._reads.put(partial(self._read, unit))
@@ -224,11 +220,27 @@ class PostgresDatabase(Database):
             raise StoreUnavailable("the store is not open")
         if self._is_unreachable:
             raise StoreUnavailable("the database does not respond")
-        threads_count = self._writes.qsize() + self._reads.qsize() + len(self._contended)
-        waiting_count = threads_count + self._loop_writers.waiting_count + self._loop_readers.waiting_count
-        if waiting_count >= self._queued_units_max:
+        if self.queued_units >= self._queued_units_max:
             raise StoreUnavailable("the store is overloaded")
         return self._loop.create_future()
+
+    @property
+    def queued_units(self) -> int:
+        """The number of units of work that wait for a thread or a connection."""
+        if not self._is_open:
+            return 0
+        threads_count = self._writes.qsize() + self._reads.qsize() + len(self._contended)
+        return threads_count + self._loop_writers.waiting_count + self._loop_readers.waiting_count
+
+    def count_connections(self) -> tuple[int, int]:
+        """Return the number of open connections, and the number of those that run a unit of work."""
+        if not self._is_open:
+            return 0, 0
+        open_count, idle_count = len(self._blocking_connections), len(self._idle)
+        for pool in (self._loop_writers, self._loop_readers):
+            open_count += pool.idle_count + pool.busy_count
+            idle_count += pool.idle_count
+        return open_count, max(0, open_count - idle_count)
 
     async def _wait_for(self, unit: Unit) -> Any:
         """Wait for the result of a unit. Raise StoreUnavailable if PostgreSQL stops responding meanwhile."""

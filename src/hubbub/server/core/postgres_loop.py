@@ -115,6 +115,16 @@ class LoopConnections:
         """The future that `close` waits for; it is resolved by the next change of a connection."""
 
     @property
+    def idle_count(self) -> int:
+        """The number of open connections that run no unit."""
+        return len(self._idle)
+
+    @property
+    def busy_count(self) -> int:
+        """The number of connections that run a unit."""
+        return len(self._busy)
+
+    @property
     def waiting_count(self) -> int:
         """The number of units that wait for a connection."""
         return len(self._waiting)

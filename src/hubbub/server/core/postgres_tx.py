@@ -132,6 +132,7 @@ class PostgresTx(Tx):
         self._connection = None
 
     def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
+        self.statement_count += 1
         statement = find_statement(sql)
         reply = connection.send(statement, parameters)
         if statement.is_write:

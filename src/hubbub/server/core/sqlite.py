@@ -27,6 +27,7 @@ from hubbub.server.core.sqlite_files import (
     copy_before_upgrade,
     copy_database,
     copy_file,
+    initialize,
     lock,
     restore,
     serialize,
@@ -60,12 +61,15 @@ class SqliteDatabase(Database):
         self,
         path: str | os.PathLike[str] | None,
         *,
+        image: bytes | None = None,
         helper_count: int = 2,
         queued_units_max: int = QUEUED_UNITS_MAX,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
+        """Create a database; `image` is the result of `serialize` that a database in memory starts with, or None."""
         super().__init__()
         self._path = None if path is None else Path(path)
+        self._image = image
         self._queued_units_max = queued_units_max
         self._cache_bytes = cache_bytes
         self._writes: SimpleQueue[Task | None] = SimpleQueue()
@@ -150,11 +154,9 @@ class SqliteDatabase(Database):
             os.close(self._lock_file)
             self._lock_file = None
 
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
-        """Run a function in the next batch. An exception rolls back only this unit and is raised to the caller.
-
-        A quick unit runs on the event loop, because passing it to a thread costs more than the write; only the commit,
-        which waits for the disk, runs on the writer thread (decisions/0034)."""
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
+        # A quick unit runs on the event loop, because passing it to a thread costs more than the write; only the commit,
+        # which waits for the disk, runs on the writer thread (decisions/0034).
         if not self._is_open or self._writes.qsize() + len(self._quick) >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
@@ -167,6 +169,11 @@ class SqliteDatabase(Database):
             self._quick.append(unit)
         result: T = await future
         return result
+
+    @property
+    def queued_units(self) -> int:
+        """The number of units of work that wait for a thread."""
+        return self._writes.qsize() + len(self._quick) + self._reads.qsize() + len(self._pending_reads)
 
     def _submit(self, task: Task) -> None:
         """Put an entry into the writer's queue; the writer owns the connection until it is done."""
@@ -217,11 +224,9 @@ class SqliteDatabase(Database):
         self._is_quick_active = False
         self._run_quick()
 
-    async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run a function over a consistent snapshot; it must not write.
-
-        A short read runs on the event loop: passing it to a thread, and competing with that thread for the interpreter
-        at every row, costs several times the read itself (decisions/0003)."""
+    async def _run_read(self, work: Callable[[Tx], T], long: bool) -> T:
+        # A short read runs on the event loop: passing it to a thread, and competing with that thread for the interpreter
+        # at every row, costs several times the read itself (decisions/0003).
         if self._path is not None and not long:
             if not self._is_open:
                 raise self._unavailable()
@@ -301,7 +306,7 @@ class SqliteDatabase(Database):
     def _open_writer(self) -> None:
         self._connection = self._connect()
         if self._path is None:
-            migrations.load_schema_sqlite(self._connection)
+            initialize(self._connection, self._image)
         else:
             before_upgrade = functools.partial(copy_before_upgrade, self._connection, self._path)
             migrations.migrate_sqlite(self._connection, before_upgrade=before_upgrade)

@@ -100,6 +100,7 @@ class SqliteTx(Tx):
                 return self._read_cached(self._cache, sql, parameters)
             if not sql.startswith("SELECT"):
                 self._begin_write(sql)
+            self.statement_count += 1
             return self._execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             self._fail(error)
@@ -107,6 +108,7 @@ class SqliteTx(Tx):
     def _read_cached(self, cache: QueryCache, query: CachedQuery, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         rows = cache.find(query, parameters)
         if rows is None:
+            self.statement_count += 1
             rows = self._execute(query, parameters).fetchall()
             cache.add(query, parameters, rows)
         return rows
@@ -121,6 +123,7 @@ class SqliteTx(Tx):
         """Execute a statement and return the number of affected rows."""
         try:
             self._begin_write(sql)
+            self.statement_count += 1
             cursor = self._execute(sql, parameters)
             if cursor.description is not None:
                 cursor.fetchall()  # With RETURNING, rows are written as they are fetched.
@@ -134,6 +137,7 @@ class SqliteTx(Tx):
             self._begin_write(sql)
             if self.failure is not None:
                 raise self.failure
+            self.statement_count += len(rows)
             self._cursor.executemany(sql, rows)
         except sqlite3.Error as error:
             self._fail(error)

@@ -8,12 +8,14 @@ are in SELECT order.
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from hubbub.protocol import codec
 from hubbub.protocol.operation import Event
 from hubbub.server.core.event_dispatch import Audience, Dispatch, dispatch
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import CURRENT
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +65,12 @@ class Tx(ABC):
 
     dialect: ClassVar[Literal["sqlite", "postgres"]]
     """The SQL dialect, for the few statements that differ between the databases."""
+    statement_count: int = 0
+    """The number of statements that were executed so far."""
+    traceparent: str = ""
+    """The W3C traceparent of the unit's span, which its events contain; empty without a trace."""
+    on_job: Callable[[int, str], None] | None = None
+    """Function called after the commit with the ID of each enqueued job and `traceparent`; None without a trace."""
 
     def __init__(self) -> None:
         self.dispatches: list[Dispatch] = []
@@ -157,6 +165,7 @@ class Tx(ABC):
                 refresh=refresh,
                 subject_id=subject_id,
                 stamp=self.stamp,
+                traceparent=self.traceparent,
             )
         )
 
@@ -166,7 +175,7 @@ class Tx(ABC):
         `due_ms` is the earliest time in Unix milliseconds; 0 runs the job immediately. Jobs with the same
         non-empty key run in order, one at a time."""
         self.wakes_worker = True
-        return int(
+        job_id = int(
             self.value(
                 "INSERT INTO jobs (kind, key, due_ms, ready_ms, payload) VALUES (?, ?, ?, ?, ?) RETURNING id",
                 kind,
@@ -176,6 +185,9 @@ class Tx(ABC):
                 codec.encode(payload).decode(),
             )
         )
+        if self.on_job is not None:
+            self.after_commit.append(partial(self.on_job, job_id, self.traceparent))
+        return job_id
 
 
 def placeholders(values: Iterable[Any]) -> str:
@@ -217,20 +229,59 @@ class Database(ABC):
     async def close(self) -> None:
         """Finish accepted units of work, then release all files and threads."""
 
-    @abstractmethod
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
         """Run a function in a writing transaction. An exception rolls the transaction back and is raised to the caller.
 
         After a serialization failure or a deadlock the function runs again, so it may be called more than once. `quick`
         marks a frequent write of a few rows, which a store may run on the event loop's thread. `key` is the ID of the
         object that it changes, such as a guild: after conflicts, units with the same key run one after the other."""
+        observation = CURRENT.get()
+        if observation is None:
+            return await self._run_write(work, quick, key)
+        unit, error = observation.start_unit(work, "write"), ""
+        try:
+            result: T = await self._run_write(unit, quick, key)
+            return result
+        except StoreUnavailable as failure:
+            error = type(failure).__name__
+            raise
+        finally:
+            unit.end(error)
 
-    @abstractmethod
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
         """Run a function over a consistent snapshot; it must not write.
 
         `long` marks a function that may take more than a few milliseconds, so that a store does not run it where it
         would block other requests."""
+        observation = CURRENT.get()
+        if observation is None:
+            return await self._run_read(work, long)
+        unit, error = observation.start_unit(work, "read"), ""
+        try:
+            result: T = await self._run_read(unit, long)
+            return result
+        except StoreUnavailable as failure:
+            error = type(failure).__name__
+            raise
+        finally:
+            unit.end(error)
+
+    @property
+    @abstractmethod
+    def queued_units(self) -> int:
+        """The number of units of work that wait for a thread or a connection."""
+
+    def count_connections(self) -> tuple[int, int]:
+        """Return the number of open connections to a database server, and the number of those that are in use."""
+        return 0, 0
+
+    @abstractmethod
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
+        """Implement `write`."""
+
+    @abstractmethod
+    async def _run_read(self, work: Callable[[Tx], T], long: bool) -> T:
+        """Implement `read`."""
 
     @abstractmethod
     async def check(self) -> None:

@@ -113,6 +113,8 @@ class Commands:
             return [(event.name, codec.encode(reply)) for event, reply in call.replies]
 
         run_transaction = self._context.db.write if getattr(function, "__writes__", False) else self._context.db.read
+        observer = self._context.observer
+        observation = None if observer is None else observer.start("gateway", command.name)
         try:
             try:
                 replies = await run_transaction(work)
@@ -126,6 +128,9 @@ class Commands:
         except StoreUnavailable:
             log.warning("Gateway command failed: the database is unavailable", extra={"command": command.name})
             return
+        finally:
+            if observer is not None:
+                observer.end(observation)
         for event, body in replies:
             session.send(self._sessions.create_packet(event, body))
             await connection.wait_writable()

@@ -16,7 +16,9 @@ from hubbub.protocol.resources.gateway import Ready
 from hubbub.server.core.call import Actor, Call, Listeners, Ports
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.gateway_queries import GuildReader, GuildState, GuildView, MemberState
+from hubbub.server.core.observation import Observer, Span
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
@@ -109,8 +111,10 @@ class GatewayContext:
         listeners: Listeners | None,
         ports: Ports | None,
         trace: Trace,
+        observer: Observer | None = None,
     ) -> None:
         self.clock = clock
+        self.observer = observer
         self.trace = trace
         self.config = config
         self._guild_reader = guild_reader
@@ -130,6 +134,13 @@ class GatewayContext:
             for resource_slice in slices
             if resource_slice.name in VOICE_CHANNEL_SLICES and resource_slice.guild is not None
         ]
+
+    def start_dispatch_span(self, dispatch: Dispatch) -> Span | None:
+        """Start the span of the delivery of a traced event to the sessions of this node; return None without a tracer."""
+        if self.observer is None or self.observer.tracer is None:
+            return None
+        name = f"dispatch {dispatch.event}"
+        return self.observer.tracer.start(name, "internal", traceparent=dispatch.traceparent, is_trusted=True)
 
     def call(self, tx: Tx, session: GatewaySession) -> Call:
         """Return a call on behalf of a session."""
@@ -196,7 +207,7 @@ class GatewayContext:
 
         def work(tx: Tx) -> SessionOpening:
             call = self.call(tx, session)
-            guilds = [guild for guild in self._guild_reader.guild_ids(tx, session.user_id) if session.in_shard(guild)]
+            guilds = [guild for guild in self._guild_reader.guild_ids(tx, session.user_id) if session.owns_guild(guild)]
             guild_entries: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
             if session.is_oauth2:
                 names = self._guild_reader.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}

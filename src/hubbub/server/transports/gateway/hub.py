@@ -365,6 +365,7 @@ class GuildHub:
 
     def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
         """Send an event to the sessions that may receive it, or only to one, and trace it if enabled."""
+        span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
         if self._context.trace.is_enabled:
             sessions = list(self.seats) if only is None else [only.session]
             delivery_trace.deliver_traced(
@@ -376,6 +377,8 @@ class GuildHub:
             )
         else:
             self._fan_out(dispatch, only)
+        if span is not None:
+            span.end()
 
     def _fan_out(self, dispatch: Dispatch, only: Seat | None) -> None:
         """Send an event to the sessions that may receive it, or only to one."""

@@ -20,6 +20,7 @@ from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.faults import Faults, GatewayFault
 from hubbub.server.core.gateway_queries import GuildReader
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import Observer
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
@@ -83,6 +84,7 @@ class Gateway:
         faults: Faults | None = None,
         trace: Trace | None = None,
         rate_limits: RateLimits | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self._config = config
         self._rate_limits = rate_limits or RateLimits(clock.now_ms, config.rate_limits)
@@ -101,6 +103,7 @@ class Gateway:
             listeners=listeners,
             ports=ports,
             trace=trace if trace is not None else Trace(),
+            observer=observer,
         )
         self.sessions = GatewaySessions(self._context, bus, metrics, presences)
         self.session_starts = SessionStarts(config, clock, self._rate_limits)
@@ -335,7 +338,13 @@ class Gateway:
         if connection.compression is Compression.NONE and identify.compress not in (False, None, 0, "", "false"):
             connection.set_compression(Compression.PAYLOAD)
         device = device_of(actor, identify.properties)
-        await self.sessions.start_session(connection, actor, parameters, identify, device)
+        observer = self._context.observer
+        observation = None if observer is None else observer.start("gateway", "IDENTIFY")
+        try:
+            await self.sessions.start_session(connection, actor, parameters, identify, device)
+        finally:
+            if observer is not None:
+                observer.end(observation)
         self._metrics.gateway_identifies("ok").inc()
 
     async def _resume(self, connection: GatewayConnection, resume: Resume) -> None:

@@ -272,7 +272,7 @@ class GatewaySessions:
         if session.is_oauth2:
             self._spawn(self._send_guild_name(session, guild_id))
             return
-        if session.has_ended or not session.in_shard(guild_id):
+        if session.has_ended or not session.owns_guild(guild_id):
             return
         previous = session.seats.get(guild_id)
         if previous is not None and not previous.is_removed:
@@ -343,9 +343,12 @@ class GatewaySessions:
             return
         try:
             batch = DispatchBatch()
+            span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
             for user_sessions in recipients:
                 user_sessions.add_recipients(dispatch, batch)
             batch.send()
+            if span is not None:
+                span.end()
         except Exception:
             log.exception("Failed to deliver an event to several users")
             for user_sessions in recipients:

@@ -44,6 +44,7 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "emoji_id": "ID of the emoji.",
     "emoji_name": "Unicode emoji, or `name:id` of a custom emoji, percent-encoded.",
     "entitlement_id": "ID of the entitlement.",
+    "delivery_id": "ID of the delivery.",
     "event_id": "ID of the webhook event.",
     "exception_id": "ID of the exception, which is the original start time of its occurrence as a snowflake.",
     "external_user_id": "ID of the player at the external identity provider.",

@@ -34,6 +34,7 @@ from hubbub.server.core.faults import Faults, HttpFault
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import Observer
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.payments import PaymentProvider
 from hubbub.server.core.presences import Presences
@@ -43,7 +44,7 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.upload_scanners import UploadScanners
-from hubbub.server.transports import sockets
+from hubbub.server.transports import request_observation, sockets
 from hubbub.server.transports.http import (
     decoding,
     fault_injection,
@@ -66,6 +67,7 @@ from hubbub.server.transports.http.incoming_requests import (
 from hubbub.server.transports.http.origin_policy import find_policy
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody
 from hubbub.server.transports.http.responses import EncodedResponse
+from hubbub.server.transports.http.shared_routes import SharedRoutes
 from hubbub.server.transports.http.upload_storage import UploadStorage, new_upload
 
 log = logging.getLogger(__name__)
@@ -107,7 +109,8 @@ class HttpServer:
         trace: Trace | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
         scanners: UploadScanners | None = None,
-        routes: Iterable[web.AbstractRouteDef] = (),
+        observer: Observer | None = None,
+        routes: Iterable[web.RouteDef] = (),
     ) -> None:
         self._table = endpoints
         self._db = database
@@ -129,6 +132,9 @@ class HttpServer:
         self._trace = trace if trace is not None else Trace()
         self._settle = settle
         """Function that waits until the other processes have received published events; None if there are no other processes."""
+        self.observer = observer
+        """The observer of requests; None if they are not observed."""
+        self._observed_handle = request_observation.observe(observer, "http", self.handle)
         self._routes = list(routes)
         self._not_found_handler: Handler | None = None
         self._bodies = BodyReader(config.http)
@@ -155,8 +161,8 @@ class HttpServer:
         """Return the aiohttp application with the operations under /api and the additional routes."""
         # 0 disables aiohttp's limit: this server bounds every body itself.
         app = web.Application(client_max_size=0)
-        app.router.register_resource(SubtreeResource("/api", self.handle))
-        app.add_routes(self._routes)
+        app.router.register_resource(SubtreeResource("/api", self._observed_handle))
+        app.router.register_resource(SharedRoutes(self._routes))
         app.router.register_resource(SubtreeResource("/", self._not_found))
         return app
 
@@ -166,7 +172,7 @@ class HttpServer:
         # This also limits the time until the request head is complete, and until the first request on a connection.
         options.setdefault("keepalive_timeout", self._read_timeout_seconds * IDLE_TIMEOUT_FACTOR)
         options.setdefault("policy", find_policy(self._config))
-        return ServerRunner(self.application(), prefix="/api", handler=self.handle, **options)
+        return ServerRunner(self.application(), prefix="/api", handler=self._observed_handle, **options)
 
     async def drain(self, timeout_seconds: float) -> None:
         """Wait until running requests have finished, because aiohttp stops reading their bodies when it closes."""
@@ -293,7 +299,7 @@ class HttpServer:
             await fault_injection.apply_fault(fault, state.request)
         return encoded
 
-    def add_routes(self, routes: Iterable[web.AbstractRouteDef], not_found_handler: Handler | None = None) -> None:
+    def add_routes(self, routes: Iterable[web.RouteDef], not_found_handler: Handler | None = None) -> None:
         """Add routes; must be called before `application`. `not_found_handler` responds to browsers for unknown paths."""
         self._routes += routes
         self._not_found_handler = not_found_handler
@@ -347,6 +353,7 @@ class HttpServer:
             return EncodedResponse(200, await self.openapi())
         endpoint, values = self._table.find(state.method, segments)
         state.route = endpoint.operation.path
+        request_observation.set_route(state.method, state.route)
         if self._trace.is_enabled or self._trace.traffic.is_enabled:
             state.ids, state.start = path_ids(endpoint, values), self._trace.traffic.mark_start()
         actor = await self._authenticate(state, endpoint)

@@ -20,6 +20,7 @@ from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.translation import gettext
+from hubbub.server.transports import request_observation
 from hubbub.server.transports.http import HttpServer, fault_injection
 from hubbub.server.transports.web import (
     account,
@@ -166,7 +167,7 @@ class WebServer:
                 )
             return response
 
-        return handle
+        return request_observation.observe(self._http.observer, "page", handle, route)
 
     async def _serve(
         self, page: Page, function: PageFunction, request: web.Request

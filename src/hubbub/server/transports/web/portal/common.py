@@ -28,11 +28,20 @@ SECTIONS: Final = (
     ("/identity", "Identity"),
     ("/webhooks", "Webhook events"),
     ("/interactions", "Interactions"),
+    ("/log", "Log"),
+    ("/commands", "Commands"),
     ("/pictures", "Emoji and art"),
     ("/testers", "Testers"),
     ("/store", "Store"),
 )
 """Path and title of each section of an application's pages."""
+
+
+PORTAL_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+"""Content-Security-Policy of an application's pages: one script of this server adds copy buttons."""
 
 
 def section_path(request: PageRequest, section: str = "") -> str:
@@ -57,7 +66,9 @@ async def update_application(request: PageRequest, body: Mapping[str, Any]) -> A
 
 def render(request: PageRequest, template: str, application: Application, **context: Any) -> web.Response:
     """Render a page of an application."""
-    return request.render(f"portal/{template}", application=application, **_frame_context(request), **context)
+    return request.render(
+        f"portal/{template}", application=application, policy=PORTAL_POLICY, **_frame_context(request), **context
+    )
 
 
 def render_errors(
@@ -79,6 +90,7 @@ def render_errors(
         fields=fields,
         names=names,
         application=application,
+        policy=PORTAL_POLICY,
         **_frame_context(request),
         **context,
     )

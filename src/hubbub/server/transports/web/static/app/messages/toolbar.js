@@ -1,6 +1,6 @@
 /** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
 
-import { MessageFlags, Permissions, canHaveThreads } from "../network/enums.js";
+import { MessageFlags, Permissions, canStartThreads } from "../network/enums.js";
 import { markUnread } from "../state/read_markers.js";
 import { iconButton } from "../ui/controls.js";
 import { confirmAction } from "../ui/dialogs.js";
@@ -208,7 +208,7 @@ export class MessageToolbar {
       isStored &&
         channel?.guild_id &&
         !message.thread &&
-        canHaveThreads(channel) &&
+        canStartThreads(channel) &&
         this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
           label: t("Create thread"),
           icon: "thread",

@@ -1,0 +1,310 @@
+"""`hubbub top`: a live view of a running server in a terminal, from its metrics."""
+
+import argparse
+import asyncio
+import shutil
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import aiohttp
+from prometheus_client.parser import text_string_to_metric_families
+
+from hubbub.protocol import codec
+from hubbub.server.core.config import Config
+from hubbub.server.terminal import print_error
+
+WINDOW_SECONDS: Final = 30.0
+"""Period in seconds over which a live view computes rates and latencies."""
+TIMEOUT_SECONDS: Final = 10.0
+"""Time in seconds for one request of the metrics."""
+INTERVAL_SECONDS_MIN: Final = 0.1
+OPERATIONS_MAX: Final = 20
+"""Maximum number of operations that are listed."""
+HEADER_LINES: Final = 14
+"""Number of lines above the list of operations and below it."""
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+"""Address at which a server that listens on all addresses is reached on the same machine."""
+_CLEAR: Final = "\x1b[H\x1b[2J"
+_HIDE_CURSOR: Final = "\x1b[?25l"
+_SHOW_CURSOR: Final = "\x1b[?25h"
+
+
+class TopError(Exception):
+    """The metrics cannot be read."""
+
+
+Labels = frozenset[tuple[str, str]]
+
+
+class Sample(NamedTuple):
+    """The metrics of a server at one time."""
+
+    at: float
+    """Monotonic time in seconds."""
+    values: Mapping[str, Mapping[Labels, float]]
+    """Values by metric name and labels."""
+
+    def total(self, name: str, matches: Callable[[dict[str, str]], bool] | None = None) -> float:
+        """Return the sum of a metric over all labels, or over those that match."""
+        values = self.values.get(name, {})
+        return sum(value for labels, value in values.items() if matches is None or matches(dict(labels)))
+
+
+def parse(text: str, at: float) -> Sample:
+    """Parse metrics in the Prometheus text format."""
+    values: dict[str, dict[Labels, float]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            values.setdefault(sample.name, {})[frozenset(sample.labels.items())] = sample.value
+    return Sample(at, values)
+
+
+class Rates:
+    """Rates and latencies between two samples."""
+
+    def __init__(self, first: Sample | None, last: Sample) -> None:
+        """Create the rates since `first`; None stands for the start of the server."""
+        self._first = first
+        self._last = last
+        self._seconds = last.at - first.at if first is not None else 0.0
+
+    def rate(self, name: str, matches: Callable[[dict[str, str]], bool] | None = None) -> float:
+        """Return the increase of a counter per second."""
+        if self._first is None or self._seconds <= 0:
+            return 0.0
+        # A server that restarted counts from zero.
+        return max(0.0, self._last.total(name, matches) - self._first.total(name, matches)) / self._seconds
+
+    def quantile(
+        self, share: float, name: str, matches: Callable[[dict[str, str]], bool] | None = None
+    ) -> float | None:
+        """Return a quantile of a histogram in seconds, interpolated in its bucket; None without an observation."""
+        counts: dict[float, float] = {}
+        for sample, sign in ((self._last, 1), (self._first, -1)):
+            if sample is not None:
+                for labels, value in sample.values.get(f"{name}_bucket", {}).items():
+                    names = dict(labels)
+                    if matches is None or matches(names):
+                        bound = float(names["le"])
+                        counts[bound] = counts.get(bound, 0.0) + sign * value
+        bounds = sorted(counts)
+        if not bounds or counts[bounds[-1]] <= 0:
+            return None
+        rank = share * counts[bounds[-1]]
+        lower, lower_count = 0.0, 0.0
+        for bound in bounds:
+            if counts[bound] >= rank:
+                if bound == float("inf"):
+                    return lower
+                inside = counts[bound] - lower_count
+                return lower + (bound - lower) * ((rank - lower_count) / inside if inside else 1.0)
+            lower, lower_count = bound, counts[bound]
+        return lower
+
+
+def run(config: Config, arguments: argparse.Namespace) -> int:
+    """Show the metrics until interrupted, or once."""
+    try:
+        url = _find_url(config, arguments)
+        is_live = sys.stdout.isatty() and not arguments.once
+        asyncio.run(_show(url, max(INTERVAL_SECONDS_MIN, arguments.interval), is_live=is_live))
+    except TopError as error:
+        return print_error(error)
+    except BrokenPipeError:
+        pass  # The program that reads the output has ended.
+    return 0
+
+
+def _find_url(config: Config, arguments: argparse.Namespace) -> str:
+    """Return the URL of the server."""
+    if arguments.url is not None:
+        return str(arguments.url).rstrip("/")
+    if arguments.ready_file is not None:
+        try:
+            document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
+            return str(document["web"]).rstrip("/")
+        except (OSError, ValueError, KeyError) as error:
+            raise TopError(f"cannot read the ready file {arguments.ready_file}: {error}") from error
+    host = _ANY_ADDRESS.get(config.host, config.host)
+    return f"http://[{host}]:{config.port}" if ":" in host else f"http://{host}:{config.port}"
+
+
+async def _show(url: str, interval_seconds: float, *, is_live: bool) -> None:
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
+    async with aiohttp.ClientSession(timeout=timeout) as client:
+        samples = deque([await _read(client, url)])
+        if not is_live:
+            await asyncio.sleep(interval_seconds)
+            samples.append(await _read(client, url))
+            print(render(url, samples[0], samples[1], since_start=True, operations_max=OPERATIONS_MAX))
+            return
+        print(_HIDE_CURSOR, end="")
+        try:
+            while True:
+                await asyncio.sleep(interval_seconds)
+                problem = ""
+                try:
+                    samples.append(await _read(client, url))
+                except TopError as error:
+                    problem = f"\n{error}"
+                while len(samples) > 2 and samples[-1].at - samples[1].at >= WINDOW_SECONDS:
+                    samples.popleft()
+                rows = max(1, shutil.get_terminal_size().lines - HEADER_LINES)
+                text = render(url, samples[0], samples[-1], since_start=False, operations_max=min(rows, OPERATIONS_MAX))
+                print(f"{_CLEAR}{text}{problem}\n\nPress Ctrl-C to stop.", end="", flush=True)
+        finally:
+            print(_SHOW_CURSOR, flush=True)
+
+
+async def _read(client: aiohttp.ClientSession, url: str) -> Sample:
+    """Read the metrics of a server. Raise TopError if that fails."""
+    try:
+        async with client.get(f"{url}/metrics") as response:
+            text = await response.text()
+    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        hint = "start the server, or name its address with --url, --ready-file or --port"
+        raise TopError(f"cannot reach {url}: {error or 'no response in time'}; {hint}") from error
+    if response.status != 200:
+        hint = "a proxy may block it; use the address that the server listens on"
+        raise TopError(f"{url}/metrics responded with status {response.status}; {hint}")
+    try:
+        sample = parse(text, time.monotonic())
+    except ValueError as error:
+        raise TopError(f"{url}/metrics is not in the Prometheus format: {error}") from error
+    if "hubbub_http_requests_active" not in sample.values:
+        raise TopError(f"{url}/metrics does not contain the metrics of a Hubbub server")
+    return sample
+
+
+def render(url: str, first: Sample, last: Sample, *, since_start: bool, operations_max: int) -> str:
+    """Return the view as text: rates between both samples, and latencies between them or since the start."""
+    rates = Rates(first, last)
+    latencies = Rates(None, last) if since_start else rates
+    period = "since the start" if since_start else f"in the last {max(1, round(last.at - first.at))} s"
+    requests = rates.rate("hubbub_http_requests_total")
+    errors = rates.rate("hubbub_http_requests_total", _is_server_error)
+    version = next((dict(labels).get("version", "") for labels in last.values.get("hubbub_build_info", {})), "")
+    lines = [
+        f"hubbub {version} at {url}, latencies {period}",
+        "",
+        _line(
+            "Sessions",
+            f"{last.total('hubbub_gateway_sessions'):.0f} sessions",
+            f"{last.total('hubbub_gateway_connections'):.0f} connections",
+            f"{last.total('hubbub_voice_connections'):.0f} voice connections",
+        ),
+        _line(
+            "Requests",
+            f"{requests:.1f}/s",
+            f"{last.total('hubbub_http_requests_active'):.0f} in progress",
+            f"{_percent(errors, requests)} server errors",
+            f"{rates.rate('hubbub_rate_limited_total'):.1f}/s rate limited",
+        ),
+        _line(
+            "Events",
+            f"{rates.rate('hubbub_dispatches_total'):.1f}/s published",
+            f"{rates.rate('hubbub_deliveries_total'):.1f}/s delivered",
+            f"{_bytes(rates.rate('hubbub_delivered_bytes_total'))}/s",
+        ),
+        _line(
+            "Store",
+            f"{rates.rate('hubbub_db_seconds_count'):.1f} commits/s",
+            _latency(latencies, "hubbub_db_seconds"),
+            f"{last.total('hubbub_db_queued_units'):.0f} queued",
+            f"{rates.rate('hubbub_db_retries_total'):.1f} retries/s",
+            *_connections(last),
+        ),
+        _line(
+            "Jobs",
+            f"{rates.rate('hubbub_jobs_total'):.1f}/s",
+            f"{last.total('hubbub_jobs_running'):.0f} running",
+            f"{rates.rate('hubbub_jobs_total', lambda labels: labels['result'] != 'done'):.1f}/s not done",
+        ),
+        _line(
+            "Outbound",
+            f"{rates.rate('hubbub_outbound_requests_total'):.1f} requests/s",
+            _latency(latencies, "hubbub_outbound_request_seconds"),
+            f"{_bytes(last.total('hubbub_bus_pending_bytes'))} wait for the bus",
+            f"{last.total('hubbub_spans_queued'):.0f} spans queued",
+        ),
+        _line("Event loop", f"lag {_latency(latencies, 'hubbub_event_loop_lag_seconds')}"),
+        _line(
+            "Process",
+            f"{_bytes(last.total('process_resident_memory_bytes'))} memory",
+            f"{rates.rate('process_cpu_seconds_total') * 100:.0f} % CPU",
+            f"{last.total('process_open_fds'):.0f} of {last.total('process_max_fds'):.0f} file descriptors",
+        ),
+        "",
+        f"{'Operation':<60} {'rate/s':>8} {'errors':>7} {'p50':>9} {'p99':>9}",
+    ]
+    return "\n".join(lines + _operation_lines(last, rates, latencies, operations_max))
+
+
+def _operation_lines(last: Sample, rates: Rates, latencies: Rates, operations_max: int) -> list[str]:
+    """Return a line for each of the most frequent operations."""
+    counts: dict[tuple[str, str], float] = {}
+    for labels, count in last.values.get("hubbub_http_request_seconds_count", {}).items():
+        names = dict(labels)
+        counts[names["method"], names["route"]] = count
+
+    def matcher(method: str, route: str) -> Callable[[dict[str, str]], bool]:
+        return lambda labels: labels["method"] == method and labels["route"] == route
+
+    def failure_matcher(method: str, route: str) -> Callable[[dict[str, str]], bool]:
+        matches = matcher(method, route)
+        return lambda labels: matches(labels) and _is_server_error(labels)
+
+    ranked = []
+    for (method, route), count in counts.items():
+        matches = matcher(method, route)
+        ranked.append((rates.rate("hubbub_http_requests_total", matches), count, method, route, matches))
+    ranked.sort(key=lambda entry: entry[:4], reverse=True)
+    lines = []
+    for rate, _, method, route, matches in ranked[:operations_max]:
+        errors = rates.rate("hubbub_http_requests_total", failure_matcher(method, route))
+        p50, p99 = (latencies.quantile(share, "hubbub_http_request_seconds", matches) for share in (0.5, 0.99))
+        name = f"{method} {route}"
+        name = name if len(name) <= 60 else f"{name[:59]}…"
+        lines.append(f"{name:<60} {rate:>8.1f} {_percent(errors, rate):>7} {_duration(p50):>9} {_duration(p99):>9}")
+    return lines or ["no requests yet"]
+
+
+def _line(subject: str, *values: str) -> str:
+    return f"{subject:<11} {', '.join(values)}"
+
+
+def _is_server_error(labels: dict[str, str]) -> bool:
+    return labels["status"].startswith("5")
+
+
+def _connections(last: Sample) -> list[str]:
+    """Return the use of connections to PostgreSQL; empty with the embedded database."""
+    count = last.total("hubbub_db_connections")
+    return [f"{last.total('hubbub_db_connections_busy'):.0f} of {count:.0f} connections busy"] if count else []
+
+
+def _latency(rates: Rates, name: str) -> str:
+    p50, p99 = (rates.quantile(share, name) for share in (0.5, 0.99))
+    return f"p50 {_duration(p50)}, p99 {_duration(p99)}"
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{part / whole * 100:.1f} %" if whole else "0.0 %"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"

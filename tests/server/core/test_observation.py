@@ -1,0 +1,104 @@
+"""The log of slow operations, and the metrics of the event loop, the store and the process."""
+
+import logging
+import re
+import time
+
+import msgspec
+import pytest
+
+from hubbub.server.core.config import Config, LogConfig
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.observation import CURRENT, SLOW_LINES_MAX, SLOW_LINES_SECONDS, Observer
+from tests.world import World
+
+LOGGER = "hubbub.server.core.observation"
+
+
+class TestSlowOperations:
+    """A server that logs every operation as slow."""
+
+    @pytest.fixture
+    def world_config(self, store_config: Config) -> Config:
+        return msgspec.structs.replace(store_config, log=LogConfig(slow_ms=1))
+
+    async def test_a_slow_request_is_logged_without_personal_data(
+        self, world: World, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        guild = await world.guild()
+        world.app.observer._line_count = 0
+        with caplog.at_level(logging.WARNING, LOGGER):
+            # Registration hashes a password, which takes longer than a millisecond on every machine.
+            await guild.owner.post("/auth/register", json={"username": "mary.slow", "password": "correct horse"})
+
+        record = next(record for record in caplog.records if "/auth/register" in record.getMessage())
+        values = vars(record)
+        assert record.getMessage() == "Slow operation: POST /auth/register"
+        assert record.levelno == logging.WARNING
+        assert values["kind"] == "http"
+        assert values["milliseconds"] >= values["store_milliseconds"]
+        assert values["milliseconds"] >= 1
+        assert values["statements"] > 0
+        logged = repr([vars(record) for record in caplog.records if record.name == LOGGER])
+        assert "mary" not in logged
+        assert "horse" not in logged
+        assert str(guild.owner.id) not in logged
+        text = world.app.metrics.render().decode()
+        assert float(re.findall(r'slow_operations_total{kind="http"} (\S+)', text)[0]) >= 1
+
+    async def test_units_of_work_belong_to_their_operation_only(self, world: World) -> None:
+        user = await world.user()
+        assert CURRENT.get() is None
+        (await user.get("/users/@me")).ok()
+        assert CURRENT.get() is None
+
+
+def start_and_end(observer: Observer, name: str, seconds: float) -> None:
+    observation = observer.start("job", name)
+    assert observation is not None
+    observation.started -= seconds
+    observer.end(observation)
+
+
+def test_only_operations_above_the_limit_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    observer = Observer(Metrics(), slow_ms=1000)
+    with caplog.at_level(logging.WARNING, LOGGER):
+        start_and_end(observer, "fast", 0.5)
+        start_and_end(observer, "slow", 1.5)
+    assert [record.getMessage() for record in caplog.records] == ["Slow operation: slow"]
+    assert vars(caplog.records[0])["milliseconds"] >= 1500
+
+
+def test_the_number_of_lines_is_limited_and_the_others_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    observer = Observer(Metrics(), slow_ms=1)
+    with caplog.at_level(logging.WARNING, LOGGER):
+        for _ in range(SLOW_LINES_MAX + 7):
+            start_and_end(observer, "slow", 1.0)
+        assert len(caplog.records) == SLOW_LINES_MAX
+        observer._window_started -= SLOW_LINES_SECONDS
+        start_and_end(observer, "slow", 1.0)
+    assert vars(caplog.records[-1])["not_logged"] == 7
+
+
+def test_zero_observes_nothing() -> None:
+    observer = Observer(Metrics(), slow_ms=0)
+    assert not observer.is_enabled
+    assert observer.start("http", "GET /gateway") is None
+    observer.end(None)
+    assert CURRENT.get() is None
+
+
+async def test_a_running_server_measures_its_saturation(world: World) -> None:
+    guild = await world.guild()
+    await guild.send_message(guild.owner)
+    # A blocked event loop delays the timer of the monitor.
+    time.sleep(0.4)
+    async with world.client.get(f"{world.url}/metrics") as response:
+        metrics = dict(re.findall(r"^(\S+) (\S+)$", await response.text(), re.MULTILINE))
+    assert float(metrics["hubbub_event_loop_lag_seconds_count"]) > 0
+    assert float(metrics["hubbub_event_loop_lag_seconds_sum"]) > 0.05
+    assert float(metrics["hubbub_db_queued_units"]) == 0
+    assert float(metrics["process_resident_memory_bytes"]) > 1_000_000
+    assert float(metrics["process_open_fds"]) > 3
+    has_connections = float(metrics["hubbub_db_connections"]) > 0
+    assert has_connections == (world.app.config.database_url is not None)
