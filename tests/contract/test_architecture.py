@@ -225,6 +225,8 @@ def test_only_listed_files_contain_async_code() -> None:
         "hubbub/server/identity/passkeys/routes.py",
         "hubbub/server/play/interactions/jobs.py",
         "hubbub/server/play/lobbies/routes.py",
+        "hubbub/server/talk/link_previews/jobs.py",
+        "hubbub/server/talk/link_previews/preview_requests.py",
         "hubbub/server/talk/messages/jobs.py",
         "hubbub/server/talk/push_subscriptions/jobs.py",
         "hubbub/server/identity/oauth2/routes.py",
