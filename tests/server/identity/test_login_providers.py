@@ -2,11 +2,10 @@
 
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import aiohttp
 import msgspec
 import pytest
 from joserfc.jwk import OctKey
@@ -14,8 +13,6 @@ from joserfc.jwk import OctKey
 from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.features import Feature
-from hubbub.server.app import App
-from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, MailConfig
 from hubbub.server.core.login_config import LoginConfig
 from hubbub.server.core.mail import Mailbox
@@ -23,21 +20,9 @@ from hubbub.server.identity import accounts, features, users
 from tests.fixtures.validator import ResponseMonitor
 from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
 from tests.server.identity.accounts import PASSWORD, create_user_with_password, enable_totp, totp_code
-from tests.world import NOW_MS, Actor, ApiResponse, World
+from tests.world import NOW_MS, Actor, ApiResponse, World, run_world
 
 StartWorld = Callable[..., Awaitable[World]]
-
-
-@asynccontextmanager
-async def run_login_world(config: Config) -> AsyncIterator[World]:
-    """Run a platform."""
-    app = App(config, clock=ControlledClock(NOW_MS, running=False))
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield world
-        await world.close()
-    await app.stop()
 
 
 @pytest.fixture
@@ -50,7 +35,7 @@ async def start_world(
         async def start(*, changes: dict[str, Any] | None = None, **settings: Any) -> World:
             login = LoginConfig(providers=(provider.settings(**settings),))
             config = msgspec.structs.replace(store_config, login=login, **(changes or {}))
-            return await stack.enter_async_context(run_login_world(config))
+            return await stack.enter_async_context(run_world(config))
 
         yield start
 
@@ -276,7 +261,7 @@ async def test_a_provider_does_not_obtain_the_code_of_another_one(
     evil.discovery_overrides["authorization_response_iss_parameter_supported"] = False
     providers = (provider.settings(), evil.settings(id="evil"))
     config = msgspec.structs.replace(store_config, login=LoginConfig(providers=providers))
-    async with run_login_world(config) as world:
+    async with run_world(config) as world:
         start = (await world.request("POST", "/auth/providers/evil/start")).ok()
         honest = (await world.request("POST", "/auth/providers/work/start")).ok()
         state = dict(parse_qsl(urlsplit(start["url"]).query))["state"]

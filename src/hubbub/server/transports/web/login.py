@@ -42,7 +42,6 @@ def login_context(request: PageRequest) -> dict[str, Any]:
         "has_passkeys": False,
         "is_suspended": False,
         "provider_id": read_provider_id(request),
-        "can_register": request.config.allow_registration and request.config.registration.mode != "closed",
         "left_provider": request.config.login.find(request.query_parameter("left")),
     }
     if relying_party.find_relying_party(request.config.web_url) is not None:
