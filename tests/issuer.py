@@ -58,6 +58,10 @@ class Issuer:
         fields = {name: value for name, value in fields.items() if value is not None}
         return jwt.encode(fields, payload, self.keys[key], algorithms=[alg])
 
+    def add_ec_key(self, kid: str) -> None:
+        """Add an elliptic curve key to the published keys."""
+        self.keys[kid] = ECKey.generate_key("P-256", parameters={"kid": kid})
+
     def add_rsa_key(self, kid: str) -> None:
         """Add an RSA key to the published keys."""
         self.keys[kid] = RSAKey.generate_key(2048, parameters={"kid": kid})

@@ -15,7 +15,8 @@ async def test_something(world: World) -> None:
 import asyncio
 import itertools
 import json as jsonlib
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -635,6 +636,18 @@ class World:
         for session in self.sessions:
             if not session.socket.closed:
                 await session.close()
+
+
+@asynccontextmanager
+async def run_world(config: Config) -> AsyncIterator[World]:
+    """Run a server with these settings and yield its World."""
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
 
 
 def small_config(**overrides: Any) -> Config:

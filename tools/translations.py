@@ -28,7 +28,17 @@ STATIC: Final = SERVER / "transports" / "web" / "static"
 TEMPLATES: Final = (SERVER / "transports" / "web" / "templates", SERVER / "identity" / "account_emails" / "templates")
 ENGLISH_TEMPLATES: Final = ("admin", "docs", "portal")
 """Folders of templates that are in English: tools of operators and developers (decisions/0136)."""
-ERROR_SLICES: Final = ("accounts", "account_emails", "imports", "oauth2", "passkeys", "users")
+ERROR_SLICES: Final = (
+    "accounts",
+    "account_emails",
+    "imports",
+    "legal_documents",
+    "login_providers",
+    "oauth2",
+    "passkeys",
+    "registration",
+    "users",
+)
 """Slices of the tier `identity` whose error messages the forms of pages show."""
 
 PYTHON_FUNCTIONS: Final = {"gettext": None, "gettext_noop": None, "ngettext": (1, 2)}

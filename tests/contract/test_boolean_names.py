@@ -35,6 +35,7 @@ PUBLIC_PATHS = ("sdk/", "testing/")
 """Packages whose public classes and functions keep their names."""
 
 ALLOWED = {
+    "auto_register": "setting that is named by the feature",
     "autoping": "parameter of aiohttp",
     "control": "setting that is named by the feature",
     "deaf": "name of the public protocol",
@@ -58,6 +59,7 @@ ALLOWED = {
     "self_video": "name of the public protocol",
     "strict": "established keyword argument",
     "tls": "setting that is named by the feature",
+    "trust_email": "setting in the imperative",
     "unavailable": "name of the public protocol",
     "wait_for_answer": "name of the control API",
     "writable": "established term for sockets",

@@ -4,15 +4,18 @@ import contextlib
 from collections.abc import AsyncIterator
 
 import aiohttp
+import msgspec
 
 from hubbub.protocol.scopes import Scope
 from hubbub.server.app import App
 from hubbub.server.core import relying_party
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import IdentityConfig, MailConfig, VoiceConfig
+from hubbub.server.core.login_config import LoginConfig
+from hubbub.server.core.registration_config import RegistrationConfig
 from tests.contract.prepared_guild import PreparedGuild, prepare_guild
 from tests.contract.request_builder import RequestBuilder
-from tests.issuer import Issuer
+from tests.openid_provider import OpenIdProvider
 from tests.server.identity.operators import create_operator
 from tests.world import NOW_MS, Actor, Bearer, World, small_config
 
@@ -23,7 +26,7 @@ RELYING_PARTY = relying_party.RelyingParty("chat.example", "https://chat.example
 class Platform:
     """A running platform, its prepared guild, and one caller of each kind."""
 
-    def __init__(self, prepared: PreparedGuild, issuer: Issuer, callers: dict[str, Actor]) -> None:
+    def __init__(self, prepared: PreparedGuild, issuer: OpenIdProvider, callers: dict[str, Actor]) -> None:
         self.prepared = prepared
         self.world, self.guild = prepared.world, prepared.guild
         self.builder = RequestBuilder(prepared)
@@ -48,12 +51,14 @@ async def run_platform() -> AsyncIterator[Platform]:
         mail=MailConfig(keep_in_memory=True),
         allow_private_targets=True,
         identity=IdentityConfig(allow_any_issuer=True),
+        registration=RegistrationConfig(allow_member_invites=True),
         # With an endpoint of a proxy, the voice server listens without TLS.
         voice=VoiceConfig(endpoint="voice.example:443"),
     )
-    app = App(config, clock=ControlledClock(NOW_MS, running=False))
-    issuer = Issuer()
+    issuer = OpenIdProvider()
     await issuer.open()
+    config = msgspec.structs.replace(config, login=LoginConfig(providers=(issuer.settings(),)))
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     try:
         async with aiohttp.ClientSession() as client:
@@ -66,7 +71,7 @@ async def run_platform() -> AsyncIterator[Platform]:
         relying_party.find_relying_party = find_relying_party
 
 
-async def _create_objects(world: World, issuer: Issuer) -> Platform:
+async def _create_objects(world: World, issuer: OpenIdProvider) -> Platform:
     prepared = await prepare_guild(world)
     owner, bot = prepared.guild.owner, prepared.bot
     scopes = [scope.value for scope in Scope]

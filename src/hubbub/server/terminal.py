@@ -20,6 +20,7 @@ SERVER_MODULES: Final = frozenset(
         "greenlet",
         "jinja2",
         "joserfc",
+        "markdown_it",
         "nacl",
         "nats",
         "obstore",

@@ -46,7 +46,7 @@ async def _totp(platform: Platform) -> ValidRequest:
     return ValidRequest(await create_account(platform), body=body)
 
 
-@recipe("disable_totp")
+@recipe("disable_totp", "replace_backup_codes")
 async def _enabled_totp(platform: Platform) -> ValidRequest:
     user = await create_account(platform)
     secret, _ = await enable_totp(platform.world, user)

@@ -1,7 +1,9 @@
 """Recipes for the operations of operators, and for announcements."""
 
 from hubbub.protocol import codec
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.server.identity import registration
 from tests.contract.prepared_guild import HOUR_MS
 from tests.fuzz.platform import Platform
 from tests.fuzz.recipes.registry import ValidRequest, recipe
@@ -29,6 +31,8 @@ REASON = {"reason": "test"}
     "get_guild_storage",
     "list_jobs",
     "list_operators",
+    "list_registration_invites",
+    "list_registrations",
     "get_my_operator",
     "list_job_queues",
     "get_storage",
@@ -174,3 +178,74 @@ async def _deleted_user(platform: Platform) -> ValidRequest:
     body = REASON | {"grace_days": 7}
     (await platform.operator.post(f"/admin/users/{values['user_id']}/delete", json=body)).ok()
     return ValidRequest(platform.operator, values, {})
+
+
+# Registration
+
+
+@recipe("create_registration_invite")
+async def _registration_invite(platform: Platform) -> ValidRequest:
+    return ValidRequest(platform.operator, body={"note": "Mary", "uses_max": 2, "expires_in_days": 1, **REASON})
+
+
+@recipe("delete_registration_invite")
+async def _old_registration_invite(platform: Platform) -> ValidRequest:
+    invite = (await platform.operator.post("/admin/registration-invites", json={})).ok()
+    return ValidRequest(platform.operator, {"registration_invite_id": invite["id"]}, REASON)
+
+
+@recipe("approve_registration", "reject_registration")
+async def _registration_request(platform: Platform) -> ValidRequest:
+    user = await platform.world.user()
+    await platform.world.write(lambda call: registration.requests.create(call, UserId(user.id), "Hello"))
+    return ValidRequest(platform.operator, {"user_id": str(user.id)}, REASON)
+
+
+@recipe("list_my_registration_invites")
+async def _my_registration_invites(platform: Platform) -> ValidRequest:
+    return ValidRequest(await platform.world.user())
+
+
+@recipe("create_my_registration_invite")
+async def _my_registration_invite(platform: Platform) -> ValidRequest:
+    return ValidRequest(await platform.world.user(), body={"note": "Mary"})
+
+
+@recipe("delete_my_registration_invite")
+async def _my_old_registration_invite(platform: Platform) -> ValidRequest:
+    user = await platform.world.user()
+    invite = await platform.world.write(
+        lambda call: registration.actions.create_invite(call, creator_id=UserId(user.id), note="", uses_max=1, days=1)
+    )
+    return ValidRequest(user, {"registration_invite_id": str(int(invite.id))})
+
+
+# Documents
+
+
+@recipe("publish_document")
+async def _new_document(platform: Platform) -> ValidRequest:
+    return ValidRequest(platform.operator, {"document_kind": "terms"}, {"content": "Be *kind*.", **REASON})
+
+
+async def _publish_document(platform: Platform) -> int:
+    response = await platform.operator.put("/admin/documents/terms", json={"content": "Be *kind*."})
+    return int(response.ok()["version"])
+
+
+@recipe("list_documents", "get_document")
+async def _document(platform: Platform) -> ValidRequest:
+    await _publish_document(platform)
+    return ValidRequest(values={"document_kind": "terms"})
+
+
+@recipe("list_unaccepted_documents")
+async def _unaccepted_documents(platform: Platform) -> ValidRequest:
+    await _publish_document(platform)
+    return ValidRequest(await platform.world.user())
+
+
+@recipe("accept_documents")
+async def _accepted_document(platform: Platform) -> ValidRequest:
+    version = await _publish_document(platform)
+    return ValidRequest(await platform.world.user(), body={"accepted": {"terms": version}})

@@ -12,6 +12,7 @@ from tests.players import create_provisional_player, create_social_game, link_ac
 from tests.server.identity.accounts import PASSWORD, enable_totp, log_in, totp_code
 from tests.server.identity.test_account_links import create_family
 from tests.smtp import token_in
+from tests.world import Actor
 
 
 @recipe("auth_login")
@@ -40,7 +41,7 @@ async def _second_factor(platform: Platform) -> ValidRequest:
     return ValidRequest(body={"ticket": ticket, "code": totp_code(platform.world, secret)})
 
 
-@recipe("start_passkey_login")
+@recipe("start_passkey_login", "get_registration_settings")
 async def _passkey_challenge(platform: Platform) -> ValidRequest:
     return ValidRequest()
 
@@ -52,8 +53,87 @@ async def _passkey_login(platform: Platform) -> ValidRequest:
     return ValidRequest(body={"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])})
 
 
+# Logins at external providers
+
+
+async def _complete_at_provider(platform: Platform, start: Any) -> dict[str, str]:
+    """Log in at the provider as a new user, and return the body that completes a started login."""
+    platform.issuer.subject = platform.builder.unused_name("subject")
+    return {"ticket": start["ticket"], **await platform.issuer.authorize(start["url"])}
+
+
+async def _start_link(platform: Platform) -> tuple[Actor, dict[str, str]]:
+    user = await create_account(platform)
+    body = {"provider_id": "work", "password": PASSWORD}
+    start = (await user.post("/users/@me/login-identities/start", json=body)).ok()
+    return user, await _complete_at_provider(platform, start)
+
+
+@recipe("list_login_providers", "start_provider_login", "get_provider_logout")
+async def _login_provider(platform: Platform) -> ValidRequest:
+    return ValidRequest(values={"provider_id": "work"})
+
+
+@recipe("auth_login_with_provider")
+async def _provider_login(platform: Platform) -> ValidRequest:
+    start = (await platform.world.request("POST", "/auth/providers/work/start")).ok()
+    return ValidRequest(body=await _complete_at_provider(platform, start))
+
+
+async def delete_documents(platform: Platform) -> None:
+    """Delete the documents of the server, which registrations would have to accept."""
+    await platform.world.write(lambda call: call.tx.run("DELETE FROM legal_documents"))
+
+
+async def _start_provider_registration(platform: Platform) -> dict[str, str]:
+    await delete_documents(platform)
+    request = await _provider_login(platform)
+    result = (await platform.world.request("POST", "/auth/providers/login", json=request.body)).ok()
+    return {"ticket": result["registration"]["ticket"], "username": platform.builder.unused_name("new")}
+
+
+@recipe("auth_register_with_provider")
+async def _provider_registration(platform: Platform) -> ValidRequest:
+    return ValidRequest(body=await _start_provider_registration(platform))
+
+
+@recipe("set_password")
+async def _first_password(platform: Platform) -> ValidRequest:
+    body = await _start_provider_registration(platform)
+    session = (await platform.world.request("POST", "/auth/providers/register", json=body)).ok()
+    user = Actor(platform.world, int(session["user_id"]), session["token"], body["username"])
+    return ValidRequest(user, body={"new_password": PASSWORD})
+
+
+@recipe("get_login_methods")
+async def _login_methods(platform: Platform) -> ValidRequest:
+    return ValidRequest(await create_account(platform))
+
+
+@recipe("start_identity_link")
+async def _identity_link(platform: Platform) -> ValidRequest:
+    return ValidRequest(await create_account(platform), body={"provider_id": "work", "password": PASSWORD})
+
+
+@recipe("create_login_identity")
+async def _login_identity(platform: Platform) -> ValidRequest:
+    user, body = await _start_link(platform)
+    return ValidRequest(user, body=body)
+
+
+@recipe("delete_login_identity")
+async def _old_login_identity(platform: Platform) -> ValidRequest:
+    user, body = await _start_link(platform)
+    identity = (await user.post("/users/@me/login-identities", json=body)).ok()
+    return ValidRequest(user, {"identity_id": identity["id"]}, {"password": PASSWORD})
+
+
+# Registration
+
+
 @recipe("auth_register")
 async def _registration(platform: Platform) -> ValidRequest:
+    await delete_documents(platform)
     return ValidRequest(body={"username": platform.builder.unused_name("new"), "password": PASSWORD})
 
 
@@ -63,6 +143,7 @@ async def _mail_token(platform: Platform, *, resets_password: bool = False) -> t
     email = f"{name}@example.org"
     body = {"username": name, "password": PASSWORD, "email": email}
     await _reset_limits(platform)
+    await delete_documents(platform)
     session = (await world.request("POST", "/auth/register", json=body)).ok()
     token = await _newest_token(platform)
     if resets_password:

@@ -204,3 +204,66 @@ def test_mail_host_enables_mail_and_security_selects_the_default_port() -> None:
     assert load(common | {"mail.port": "2525"}).mail.server_port == 2525
     assert load(common).mail.is_enabled
     assert not load().mail.is_enabled
+
+
+LOGIN_PROVIDER = """
+[[login.providers]]
+id = "work"
+name = "Work"
+issuer = "https://id.example.org/realms/work"
+client_id = "hubbub"
+"""
+
+
+def test_login_providers_are_read_from_the_file_and_their_secrets_from_other_files(file: Path, tmp_path: Path) -> None:
+    secret_file = tmp_path / "secret"
+    secret_file.write_text("hidden value\n")
+    file.write_text(f'{LOGIN_PROVIDER}client_secret_file = "{secret_file}"\nallowed_email_domains = ["example.org"]\n')
+
+    [provider] = load(file=file).login.providers
+
+    assert (provider.id, provider.client_secret) == ("work", "hidden value")
+    assert provider.scopes == ("openid", "profile", "email")
+    assert (provider.auto_register, provider.trust_email, provider.second_factor_methods) == (False, False, ())
+
+
+def test_login_providers_are_a_json_list_in_the_environment() -> None:
+    text = '[{"id": "work", "name": "Work", "issuer": "https://id.example.org", "client_id": "hubbub", "client_secret": "x"}]'
+
+    [provider] = load(environ={"HUBBUB_LOGIN_PROVIDERS": text}).login.providers
+
+    assert (provider.issuer, provider.client_secret) == ("https://id.example.org", "x")
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ('issuers = "x"', "unknown field `issuers`"),
+        ("auto_register = 1", "Expected `bool`, got `int`"),
+        ('scopes = ["profile"]', "scopes must contain openid"),
+        (
+            'client_secret = "hidden value"\nclient_secret_file = "x"',
+            "set client_secret or client_secret_file, not both",
+        ),
+        ('client_secret_file = "/does/not/exist"', "client_secret_file cannot be read"),
+        (LOGIN_PROVIDER, "two providers have the id work"),
+        ('allowed_email_domains = ["@example.org"]', "allowed_email_domains"),
+    ],
+)
+def test_invalid_login_providers_are_reported_without_their_secrets(file: Path, lines: str, problem: str) -> None:
+    file.write_text(f"{LOGIN_PROVIDER}{lines}\n")
+
+    with pytest.raises(ConfigError) as caught:
+        load(file=file)
+
+    assert problem in str(caught.value)
+    assert str(caught.value).startswith(f"login.providers (file {file}): ")
+    assert "hidden value" not in str(caught.value)
+
+
+@pytest.mark.parametrize("issuer", ["id.example.org", "ftp://id.example.org", "https://id.example.org?x=1", "https://"])
+def test_the_issuer_of_a_login_provider_is_a_url(file: Path, issuer: str) -> None:
+    file.write_text(LOGIN_PROVIDER.replace("https://id.example.org/realms/work", issuer))
+
+    with pytest.raises(ConfigError, match="issuer must be a URL"):
+        load(file=file)

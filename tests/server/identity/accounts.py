@@ -18,6 +18,11 @@ async def register_user(world: World, username: str = "mary") -> Actor:
     return Actor(world, int(session["user_id"]), session["token"], username)
 
 
+async def request_registration(world: World, username: str = "mary", **fields: Any) -> ApiResponse:
+    """Send a registration with these fields and return the response."""
+    return await world.request("POST", "/auth/register", json={"username": username, "password": PASSWORD, **fields})
+
+
 async def delete_account(user: Actor, **fields: Any) -> None:
     """Delete the user's account; `fields` are added to the request body."""
     (await user.post("/users/@me/delete", json={"password": PASSWORD, **fields})).ok()

@@ -2,10 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
@@ -14,9 +12,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.operation import RateLimit
 from hubbub.protocol.permissions import Permissions
 from hubbub.server import cli
-from hubbub.server.app import App
 from hubbub.server.core import config as settings
-from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from hubbub.server.core.config_sections import LinkPreviewsConfig
 from hubbub.server.core.page_reader import PageReader, UnreadablePageError
@@ -29,7 +25,7 @@ from tests.server.talk.message_search import build_index, run_due_jobs, search_m
 from tests.server.talk.private_channels import open_dm
 from tests.server.talk.test_webhooks import create_webhook
 from tests.website import Website, build_page, meta
-from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, Guild, World
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, World, run_world
 
 TITLE = build_page("<title>A lighthouse</title>")
 
@@ -53,18 +49,6 @@ async def website() -> AsyncIterator[Website]:
 async def guild(world: World) -> Guild:
     """A guild whose owner sends the messages."""
     return await world.guild()
-
-
-@asynccontextmanager
-async def run_with_settings(config: Config) -> AsyncIterator[World]:
-    """Run a server with these settings and yield its World."""
-    app = App(config, clock=ControlledClock(NOW_MS, running=False))
-    await app.start()
-    async with aiohttp.ClientSession() as client:
-        world = World(app, client)
-        yield world
-        await world.close()
-    await app.stop()
 
 
 async def get_message(actor: Actor, message: Any) -> Any:
@@ -333,7 +317,7 @@ async def test_a_page_that_takes_too_long_is_given_up() -> None:
 
 async def test_private_addresses_are_not_fetched(store_config: Config, website: Website) -> None:
     config = msgspec.structs.replace(store_config, link_previews=LinkPreviewsConfig(enabled=True))
-    async with run_with_settings(config) as world:
+    async with run_world(config) as world:
         guild = await world.guild()
         link = website.add_page("/", TITLE)
 
@@ -366,7 +350,7 @@ async def test_a_denied_host_is_not_fetched_also_after_a_redirect(store_config: 
         allow_private_targets=True,
         link_previews=LinkPreviewsConfig(enabled=True, denied_hosts=("localhost",)),
     )
-    async with run_with_settings(config) as world:
+    async with run_world(config) as world:
         guild = await world.guild()
 
         assert await preview(guild, f"{target} {redirecting_link}") == []
@@ -593,7 +577,7 @@ async def test_users_and_guilds_have_limits_that_the_cache_does_not_count_for(
         rate_limits="real",
         link_previews=LinkPreviewsConfig(enabled=True),
     )
-    async with run_with_settings(config) as world:
+    async with run_world(config) as world:
         guild = await world.guild()
         member = await guild.member()
 
@@ -621,7 +605,7 @@ async def test_an_owner_switches_previews_off_and_on(guild: Guild, website: Webs
 
 
 async def test_without_the_setting_no_link_is_fetched(store_config: Config, website: Website) -> None:
-    async with run_with_settings(msgspec.structs.replace(store_config, allow_private_targets=True)) as world:
+    async with run_world(msgspec.structs.replace(store_config, allow_private_targets=True)) as world:
         guild = await world.guild()
 
         assert await preview(guild, website.add_page("/", TITLE)) == []

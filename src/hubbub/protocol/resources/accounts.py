@@ -37,6 +37,12 @@ MFA_TICKET_SECONDS: Final = 300
 """Validity in seconds of the ticket between the password and the two-factor code of a login."""
 MFA_TICKETS_MAX: Final = 10
 """Maximum number of valid MFA tickets per user; a further login deletes the oldest."""
+INVITE_CODE_MAX: Final = 64
+"""Maximum length of the code of a registration invite in a request, in characters."""
+REGISTRATION_MESSAGE_MAX: Final = 500
+"""Maximum length of the message of a user who registers, in characters."""
+RECENT_SIGN_IN_SECONDS: Final = 600
+"""Maximum age in seconds of a login that replaces the password of an account that has none."""
 SESSIONS_MAX: Final = 100
 """Maximum number of login sessions per user; a further login revokes the oldest."""
 
@@ -60,6 +66,12 @@ class Register(Struct, kw_only=True):
     """Display name of the user; absent or null shows the username instead."""
     locale: str | UnsetType = UNSET
     """Locale of the user; absent for `en-US`."""
+    invite: Annotated[str, Meta(max_length=INVITE_CODE_MAX)] | None | UnsetType = UNSET
+    """Code of a registration invite; absent or null for none."""
+    message: Annotated[str, Meta(max_length=REGISTRATION_MESSAGE_MAX)] | UnsetType = UNSET
+    """Message to the operators who approve the registration; absent for none."""
+    accepted: dict[str, int] | UnsetType = UNSET
+    """Accepted versions of the server's documents by kind, such as `terms`; required if the server has documents."""
 
 
 class Login(Struct, kw_only=True):
@@ -78,6 +90,17 @@ class SessionToken(Struct, kw_only=True):
     """ID of the user who owns the session."""
     token: str
     """Token of the session, sent as `Authorization: <token>` without a prefix."""
+
+
+class RegistrationResult(Struct, kw_only=True):
+    """Result of a registration: a session, or an account that an operator has to approve."""
+
+    user_id: UserId
+    """ID of the new user."""
+    token: str | None
+    """Token of the session; null until an operator approves the account."""
+    pending: bool = False
+    """Whether an operator has to approve the account before the user can log in."""
 
 
 class LoginResult(Struct, kw_only=True):
@@ -126,6 +149,13 @@ class ChangePassword(Struct, kw_only=True):
     """New password, 8 to 128 characters."""
 
 
+class SetPassword(Struct, kw_only=True):
+    """Request body for setting the first password."""
+
+    new_password: NewPassword
+    """New password, 8 to 128 characters."""
+
+
 class QrCode(Struct, kw_only=True):
     """A QR code as a vector graphic."""
 
@@ -159,6 +189,15 @@ class EnableTotp(Struct, kw_only=True):
 
 class DisableTotp(Struct, kw_only=True):
     """Request body for disabling two-factor authentication."""
+
+    password: Password
+    """Current password."""
+    code: MfaCode
+    """Code of the authenticator app, or an unused backup code."""
+
+
+class ReplaceBackupCodes(Struct, kw_only=True):
+    """Request body for replacing the backup codes."""
 
     password: Password
     """Current password."""
@@ -202,7 +241,7 @@ AUTH_REGISTER = Operation(
     "POST",
     "/auth/register",
     body=Register,
-    result=SessionToken,
+    result=RegistrationResult,
     status=201,
     auth=Auth.ANONYMOUS,
     raises=(errors.FORBIDDEN, errors.FEATURE_DISABLED),
@@ -245,6 +284,16 @@ DELETE_OTHER_AUTH_SESSIONS = Operation("DELETE", "/auth/sessions", auth=Auth.USE
 CHANGE_PASSWORD = Operation("POST", "/auth/password", body=ChangePassword, auth=Auth.USER, limit=LOGIN_LIMIT)
 """Revokes every login session of the user except the one that makes the request."""
 
+SET_PASSWORD = Operation(
+    "PUT",
+    "/auth/password",
+    body=SetPassword,
+    auth=Auth.USER,
+    raises=(errors.FORBIDDEN,),
+    limit=LOGIN_LIMIT,
+)
+"""For accounts without a password, which were registered with an external provider. The session must be at most ten minutes old."""
+
 CREATE_TOTP_SECRET = Operation("POST", "/users/@me/mfa/totp/secret", result=TotpSecret, auth=Auth.USER)
 """Creates a secret for `enable_totp`, with its QR code; the server stores nothing until `enable_totp` receives the secret."""
 
@@ -266,6 +315,17 @@ DISABLE_TOTP = Operation(
     limit=LOGIN_LIMIT,
     emits=(users.USER_UPDATE,),
 )
+
+REPLACE_BACKUP_CODES = Operation(
+    "POST",
+    "/users/@me/mfa/backup-codes",
+    body=ReplaceBackupCodes,
+    result=BackupCodes,
+    auth=Auth.USER,
+    raises=(errors.FORBIDDEN,),
+    limit=LOGIN_LIMIT,
+)
+"""The earlier backup codes become invalid. The request is rejected with 403 without two-factor authentication."""
 
 DELETE_ACCOUNT = Operation(
     "POST",

@@ -1,7 +1,9 @@
 """Actions of `hubbub admin` and their arguments on the command line."""
 
 import argparse
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 AddAction = Callable[[str, str], argparse.ArgumentParser]
 """Function that adds an action with its name and help text, and returns the parser of its arguments."""
@@ -72,6 +74,8 @@ def add_actions(add_action: AddAction) -> None:
     _add_announcement_actions(add_action)
     _add_file_actions(add_action)
     _add_report_actions(add_action)
+    _add_registration_actions(add_action)
+    _add_document_actions(add_action)
 
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
     retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
@@ -190,6 +194,45 @@ def _add_announcement_actions(add_action: AddAction) -> None:
     end_announcement.add_argument("announcement_id", metavar="ANNOUNCEMENT_ID")
     for parser in (announce, end_announcement):
         parser.add_argument("--reason", help="reason for the audit log")
+
+
+def _add_registration_actions(add_action: AddAction) -> None:
+    list_registrations = add_action("list-registrations", "list the accounts that wait for approval")
+    list_registrations.add_argument("--state", choices=("pending", "rejected"), default="pending")
+    approve = add_action("approve-registration", "let a new user log in")
+    reject = add_action("reject-registration", "reject a new user, who sees the reason")
+    for parser in (approve, reject):
+        parser.add_argument("username")
+    add_action("list-registration-invites", "list the invites with which visitors can register")
+    create_invite = add_action("create-registration-invite", "create an invite and print its code")
+    create_invite.add_argument("--note", default="", metavar="TEXT", help="for example the recipient")
+    create_invite.add_argument(
+        "--uses", type=int, default=1, metavar="N", help="registrations; 0 for any number (default: 1)"
+    )
+    create_invite.add_argument("--days", type=int, default=7, metavar="N", help="validity; 0 for no limit (default: 7)")
+    delete_invite = add_action("delete-registration-invite", "delete an invite")
+    delete_invite.add_argument("invite_id", metavar="INVITE_ID")
+    for parser in (approve, reject, create_invite, delete_invite):
+        parser.add_argument("--reason", help="reason for the audit log")
+
+
+def _add_document_actions(add_action: AddAction) -> None:
+    publish = add_action("publish-document", "publish the terms or the privacy notice from a Markdown file")
+    publish.add_argument("kind", choices=("terms", "privacy"))
+    publish.add_argument(
+        "text", metavar="FILE", type=_read_text, help="Markdown file in UTF-8, or - for standard input"
+    )
+    publish.add_argument(
+        "--keep-acceptance", action="store_true", help="do not ask users who accepted an earlier version"
+    )
+    publish.add_argument("--reason", help="reason for the audit log")
+
+
+def _read_text(path: str) -> str:
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise argparse.ArgumentTypeError(f"{path} cannot be read as UTF-8 text") from None
 
 
 def _add_report_actions(add_action: AddAction) -> None:

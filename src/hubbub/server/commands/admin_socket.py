@@ -23,9 +23,11 @@ from hubbub.server.commands import (
     admin_accounts,
     admin_announcements,
     admin_applications,
+    admin_documents,
     admin_features,
     admin_files,
     admin_guilds,
+    admin_registrations,
     admin_reports,
 )
 from hubbub.server.commands.admin_actions import ACTIONS, AdminError
@@ -38,9 +40,11 @@ ACTION_MODULES: Final = (
     admin_accounts,
     admin_guilds,
     admin_applications,
+    admin_documents,
     admin_features,
     admin_announcements,
     admin_files,
+    admin_registrations,
     admin_reports,
 )
 """Modules that register actions when they are imported."""

@@ -22,6 +22,7 @@ from msgspec import Meta
 from hubbub.protocol import codec
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS
 from hubbub.protocol.resources import attachments, gateway
+from hubbub.server.core.config_descriptions import describe_type
 from hubbub.server.core.config_sections import (
     KIB,
     MIB,
@@ -42,7 +43,9 @@ from hubbub.server.core.config_sections import (
     VoiceConfig,
     WebConfig,
 )
+from hubbub.server.core.login_config import LoginConfig, load_providers
 from hubbub.server.core.logs import Secrets
+from hubbub.server.core.registration_config import RegistrationConfig
 
 ENVIRONMENT_PREFIX: Final = "HUBBUB_"
 FILE_VARIABLE: Final = "HUBBUB_CONFIG"
@@ -244,6 +247,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     voice: VoiceConfig = VoiceConfig()
     bus: BusConfig = BusConfig()
     identity: IdentityConfig = IdentityConfig()
+    login: LoginConfig = LoginConfig()
+    registration: RegistrationConfig = RegistrationConfig()
     auto_moderation: AutoModerationConfig = AutoModerationConfig()
     activities: ActivitiesConfig = ActivitiesConfig()
     mail: MailConfig = MailConfig()
@@ -255,6 +260,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     retention: RetentionConfig = RetentionConfig()
     link_previews: LinkPreviewsConfig = LinkPreviewsConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
+
+    @property
+    def can_register(self) -> bool:
+        """Whether visitors can register, possibly with an invite or an approval."""
+        return self.allow_registration and self.registration.mode != "closed"
 
     @property
     def web_url(self) -> str:
@@ -329,7 +339,7 @@ _SCHEMES: Final = {
 }
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
-_SECRET_KEYS: Final = ("control_token", "identity.steam_key", "mail.password", "telemetry.headers")
+_SECRET_KEYS: Final = ("control_token", "identity.steam_key", "login.providers", "mail.password", "telemetry.headers")
 """Settings that are secrets; error messages do not repeat their values."""
 _KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
 _HOST_LIST_KEYS: Final = ("link_previews.allowed_hosts", "link_previews.denied_hosts")
@@ -341,6 +351,8 @@ _LIST_KEYS: Final = (
     "http.allowed_origins",
     "gateway.disabled_functions",
     "gateway.disabled_gateway_events",
+    "registration.allowed_email_domains",
+    "registration.denied_email_domains",
 )
 """Settings with several values, separated by commas in flags and the environment."""
 _BOOLEANS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
@@ -464,6 +476,11 @@ def _check_mail(mail: MailConfig, sources: Mapping[str, str]) -> None:
 
 def _convert_setting(key: str, raw: Any, source: str) -> Any:
     """Convert a raw value to the type of its setting. Raise ConfigError if it is not allowed."""
+    if key == "login.providers":
+        try:
+            return load_providers(raw)
+        except ValueError as error:
+            raise ConfigError(key, source, f"{error}; allowed: {describe_allowed(key)}") from None
     kind = KEYS[key]
     value = raw
     # Text from flags and the environment may represent numbers; values typed by TOML must have the right type.
@@ -558,11 +575,13 @@ def describe_allowed(key: str) -> str:
         return "a folder, file://..., memory:// or s3://bucket/prefix?..."
     if key == "activities.proxy_host":
         return "a lowercase host name, such as activities.example.org"
+    if key == "login.providers":
+        return "[[login.providers]] in the file or a JSON list, as in docs/operating.md"
     if key == "mail.sender":
         return "an email address, such as noreply@example.org or Example Chat <noreply@example.org>"
     if key == "now":
         return "a time such as 2026-12-01T00:00:00Z, from 2015 to 2083"
-    return _describe_type(msgspec.inspect.type_info(KEYS[key]))
+    return describe_type(msgspec.inspect.type_info(KEYS[key]))
 
 
 def default_text(key: str) -> str | None:
@@ -574,28 +593,3 @@ def default_text(key: str) -> str | None:
     if isinstance(value, frozenset | tuple):
         return ",".join(sorted(value)) or None
     return None if value is None else str(value)
-
-
-def _describe_type(kind: msgspec.inspect.Type) -> str:
-    """Describe the values of a type for an error message or help text."""
-    inspect = msgspec.inspect
-    if isinstance(kind, inspect.UnionType):
-        return " or ".join(_describe_type(part) for part in kind.types if not isinstance(part, inspect.NoneType))
-    if isinstance(kind, inspect.LiteralType):
-        return "one of " + ", ".join(str(value) for value in kind.values)
-    if isinstance(kind, inspect.IntType | inspect.FloatType):
-        text = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
-        if kind.ge is not None:
-            text += f" from {kind.ge}"
-        if kind.gt is not None:
-            text += f" above {kind.gt}"
-        return text if kind.le is None else f"{text} to {kind.le}"
-    if isinstance(kind, inspect.BoolType):
-        return "true or false"
-    if isinstance(kind, inspect.DateTimeType):
-        return "a time such as 2026-12-01T00:00:00Z"
-    if isinstance(kind, inspect.StrType) and kind.pattern is not None:
-        return f"text that matches {kind.pattern}"
-    if isinstance(kind, inspect.StrType) and kind.min_length is not None:
-        return f"text of {kind.min_length} characters or more"
-    return "text"

@@ -32,6 +32,8 @@ RESPONSE_BYTES_MAX: Final = 256 * 1024
 """Maximum size of a response, unless the caller accepts a larger one."""
 REDIRECTS_MAX: Final = 3
 """Maximum number of redirects that `OutboundClient.redirecting_cache` and `OutboundClient.fetch` follow."""
+DOCUMENT_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity"}
+"""Headers of requests for JSON documents. The client does not decompress responses."""
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
 """Maximum number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
@@ -210,6 +212,17 @@ class OutboundClient:
         """Cache of documents fetched through this client; a redirect is an error."""
         self.redirecting_cache = OutboundCache(self._fetch_redirected_document)
         """Cache of documents fetched through this client; up to `REDIRECTS_MAX` redirects are followed."""
+        self._operator_client: OutboundClient | None = None
+
+    @property
+    def operator_client(self) -> "OutboundClient":
+        """The client for URLs that the operator configured, which may be in a private network."""
+        if self._allow_private:
+            return self
+        if self._operator_client is None:
+            self._operator_client = OutboundClient(allow_private=True, timeout_seconds=self._timeout_seconds)
+        self._operator_client.traffic = self.traffic
+        return self._operator_client
 
     def check(self, url: str) -> URL:
         """Parse a URL; raise ForbiddenTargetError if it can be rejected without DNS."""
@@ -344,14 +357,14 @@ class OutboundClient:
             raise UnreachableError(text) from error
 
     async def _fetch_document(self, url: str) -> bytes:
-        response = await self.request("GET", url, headers={"Accept": "application/json"})
+        response = await self.request("GET", url, headers=DOCUMENT_HEADERS)
         if response.status != 200:
             # This includes redirects: their target is not the configured document.
             raise UnreachableError(f"responded with status {response.status}")
         return response.body
 
     async def _fetch_redirected_document(self, url: str) -> bytes:
-        document = await self.fetch(url, headers={"Accept": "application/json"})
+        document = await self.fetch(url, headers=DOCUMENT_HEADERS)
         return document.response.body
 
     async def fetch(
@@ -395,6 +408,8 @@ class OutboundClient:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
+        if self._operator_client is not None:
+            await self._operator_client.close()
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -1,7 +1,7 @@
 """Email addresses of accounts: confirmation, password reset, and mail about logins and account changes."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity import accounts, users
+from hubbub.server.identity import accounts, login_providers, registration_administration, users
 from hubbub.server.identity.account_emails import actions, jobs, listeners, routes
 
 SLICE = Slice(
@@ -17,6 +17,10 @@ SLICE = Slice(
         accounts.signals.SignedIn: listeners.on_signed_in,
         accounts.signals.PasswordChanged: listeners.on_password_changed,
         accounts.signals.SecondFactorChanged: listeners.on_second_factor_changed,
+        login_providers.signals.IdentityLinked: listeners.on_identity_linked,
+        login_providers.signals.IdentityUnlinked: listeners.on_identity_unlinked,
+        registration_administration.signals.RegistrationApproved: listeners.on_registration_approved,
+        registration_administration.signals.RegistrationRejected: listeners.on_registration_rejected,
         users.signals.UserDeleted: listeners.on_user_deleted,
     },
 )

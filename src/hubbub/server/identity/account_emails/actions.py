@@ -10,7 +10,7 @@ from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import account_emails as wire
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
-from hubbub.server.identity import accounts, users
+from hubbub.server.identity import accounts, registration, users
 from hubbub.server.identity.account_emails import limits, store
 from hubbub.server.identity.account_emails.store import EmailTokenRow, Purpose
 from hubbub.server.identity.users import UserRow
@@ -132,6 +132,7 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
     """Change the address of an account and return the changed row.
 
     With mail, the address is pending until it is confirmed. Without mail, it changes immediately."""
+    registration.require_email_allowed(call, email)
     if not call.config.mail.is_enabled:
         if accounts.is_email_rejected(call, email) and email != row.email:
             raise errors.invalid("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")

@@ -8,6 +8,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, limits, store
 from hubbub.server.identity.accounts.signals import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
+from hubbub.server.identity.login_providers.signals import IdentityLinked, IdentityUnlinked
+from hubbub.server.identity.registration_administration.signals import RegistrationApproved, RegistrationRejected
 from hubbub.server.identity.users.signals import UserDeleted
 
 _IPV4_PREFIX_LENGTH: Final = 24
@@ -50,6 +52,34 @@ def on_second_factor_changed(call: Call, signal: SecondFactorChanged) -> None:
     row = users.find(call.tx, signal.user_id)
     if row is not None:
         actions.enqueue_notice(call, row, "second_factor_on" if signal.is_enabled else "second_factor_off")
+
+
+def on_identity_linked(call: Call, signal: IdentityLinked) -> None:
+    """Report that a login at an external provider was linked."""
+    row = users.find(call.tx, signal.user_id)
+    if row is not None:
+        actions.enqueue_notice(call, row, "login_linked", provider=signal.provider_name)
+
+
+def on_identity_unlinked(call: Call, signal: IdentityUnlinked) -> None:
+    """Report that a login at an external provider was unlinked."""
+    row = users.find(call.tx, signal.user_id)
+    if row is not None:
+        actions.enqueue_notice(call, row, "login_unlinked", provider=signal.provider_name)
+
+
+def on_registration_approved(call: Call, signal: RegistrationApproved) -> None:
+    """Report that an operator approved the registration."""
+    row = users.find(call.tx, signal.user_id)
+    if row is not None:
+        actions.enqueue_notice(call, row, "registration_approved")
+
+
+def on_registration_rejected(call: Call, signal: RegistrationRejected) -> None:
+    """Report that an operator rejected the registration, with the reason."""
+    row = users.find(call.tx, signal.user_id)
+    if row is not None:
+        actions.enqueue_notice(call, row, "registration_rejected", reason=signal.reason or "")
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:

@@ -12,7 +12,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.config_sections import find_oldest_ms
-from hubbub.server.identity import oauth2, users
+from hubbub.server.identity import oauth2, registration, users
 from hubbub.server.identity.accounts import ports, store, totp
 from hubbub.server.identity.accounts.signals import (
     AccountBanned,
@@ -34,13 +34,14 @@ def create_user(
     *,
     user_id: UserId | None = None,
     email: str | None | UnsetType = UNSET,
+    is_email_confirmed: bool = False,
     global_name: str | None | UnsetType = UNSET,
     locale: str = "en-US",
 ) -> UserRow:
     """Create a user with a unique username, or raise form errors if the username or email address is rejected.
 
     Without `user_id`, a new ID is generated. For `email` and `global_name`, UNSET and None both mean that the user has
-    none."""
+    none. A confirmed address must not be that of another account."""
     name = users.names.require_username(username)
     form = errors.FormErrors()
     if users.names.find_by_username(call.tx, name) is not None:
@@ -56,6 +57,7 @@ def create_user(
         global_name=users.names.clean_name(global_name) if isinstance(global_name, str) else None,
         email=email_address,
         locale=locale,
+        verified=int(is_email_confirmed and email_address is not None),
     )
     users.insert(call.tx, row)
     return row
@@ -75,6 +77,14 @@ def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
 
 
 # Sign-ins
+
+
+def admit(call: Call, user_id: UserId, *, is_pending: bool, message: str | UnsetType) -> wire.RegistrationResult:
+    """Sign a new account in, or store the request if an operator has to approve it."""
+    if is_pending:
+        registration.requests.create(call, user_id, message if isinstance(message, str) else "")
+        return wire.RegistrationResult(user_id=user_id, token=None, pending=True)
+    return wire.RegistrationResult(user_id=user_id, token=sign_in(call, user_id))
 
 
 def sign_in(call: Call, user_id: UserId) -> str:
@@ -105,6 +115,15 @@ def issue_mfa_ticket(call: Call, user_id: UserId) -> str:
     ticket = secrets.token_urlsafe(32)
     store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now_ms + wire.MFA_TICKET_SECONDS * 1000, call.now_ms)
     return ticket
+
+
+def require_recent_sign_in(call: Call) -> None:
+    """Reject a session that is too old for an action that a stolen token alone must not allow.
+
+    For accounts without a password, which prove their identity by a new login."""
+    signed_in_ms = Snowflake(call.actor.token_id).created_ms
+    if call.now_ms - signed_in_ms > wire.RECENT_SIGN_IN_SECONDS * 1000:
+        raise errors.FORBIDDEN(message="Log out, log in again, and repeat this within 10 minutes.")
 
 
 def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
@@ -160,6 +179,14 @@ def require_not_banned(call: Call, user_id: UserId) -> None:
         raise errors.invalid("login", "ACCOUNT_DISABLED", f"This account is suspended{ends}. {appeal}{reason}")
 
 
+def require_admitted(call: Call, user_id: UserId) -> None:
+    """Reject the login of an account that is banned or not approved; the error shows the state.
+
+    Call this only after the caller has proven that the account belongs to them."""
+    require_not_banned(call, user_id)
+    registration.requests.require_approved(call, user_id)
+
+
 def delete(call: Call, user_id: UserId) -> None:
     """Delete an account: revoke its authorizations, delete its credentials and raise `users.signals.UserDeleted`."""
     users.ports.check_deletion(call, user_id)
@@ -197,10 +224,16 @@ def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
     """Enable the second factor and return the new backup codes.
 
     `step` is the time step of the code that confirmed the secret; its code cannot be used again."""
-    codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODE_COUNT)]
     store.set_authenticator(call.tx, row.id, secret, step)
-    store.set_backup_codes(call.tx, row.id, [hash_token(totp.normalize_code(code)) for code in codes])
+    codes = replace_backup_codes(call, row.id)
     _set_mfa_enabled(call, row, is_enabled=True)
+    return codes
+
+
+def replace_backup_codes(call: Call, user_id: UserId) -> list[str]:
+    """Store new backup codes and return them; earlier ones become invalid."""
+    codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODE_COUNT)]
+    store.set_backup_codes(call.tx, user_id, [hash_token(totp.normalize_code(code)) for code in codes])
     return codes
 
 

@@ -1,5 +1,27 @@
-"""Verification of passwords and second factors for other slices."""
+"""Verification of passwords, second factors and the state of an account for other slices."""
 
-from hubbub.server.identity.accounts.routes import record_login, require_password, run_with_mfa, verify_credentials
+from hubbub.server.identity.accounts.actions import admit, issue_mfa_ticket, require_admitted
+from hubbub.server.identity.accounts.routes import (
+    count_backup_codes,
+    has_authenticator,
+    has_password,
+    record_login,
+    require_password,
+    require_reauthentication,
+    run_with_mfa,
+    verify_credentials,
+)
 
-__all__ = ["record_login", "require_password", "run_with_mfa", "verify_credentials"]
+__all__ = [
+    "admit",
+    "count_backup_codes",
+    "has_authenticator",
+    "has_password",
+    "issue_mfa_ticket",
+    "record_login",
+    "require_admitted",
+    "require_password",
+    "require_reauthentication",
+    "run_with_mfa",
+    "verify_credentials",
+]

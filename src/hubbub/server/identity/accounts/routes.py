@@ -10,12 +10,11 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import LOCALES
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
-from hubbub.protocol.resources.features import Feature
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity import features, users
+from hubbub.server.identity import legal_documents, registration, users
 from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
 from hubbub.server.identity.accounts.signals import AccountRegistered
 from hubbub.server.identity.accounts.store import CredentialsRow
@@ -25,11 +24,11 @@ T = TypeVar("T")
 
 
 @handles(wire.AUTH_REGISTER)
-async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.SessionToken:
-    """Register an account and sign it in."""
-    if not await operation.read(lambda call: call.config.allow_registration):
-        raise errors.FORBIDDEN(message="Registration is disabled on this server.")
-    await operation.read(lambda call: features.require_enabled(call, Feature.REGISTRATION))
+async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.RegistrationResult:
+    """Register an account and sign it in.
+
+    If an operator has to approve the account, the response contains no token."""
+    await operation.read(registration.require_open)
     locale = "en-US" if body.locale is UNSET else body.locale
     if locale not in LOCALES:
         raise errors.invalid("locale", *errors.choices(sorted(LOCALES)))
@@ -37,12 +36,16 @@ async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.
     users.names.require_username(body.username)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.password)
 
-    def register(call: Call) -> wire.SessionToken:
-        features.require_enabled(call, Feature.REGISTRATION)
+    def register(call: Call) -> wire.RegistrationResult:
+        registration.require_open(call)
+        registration.require_email_allowed(call, body.email)
+        legal_documents.require_accepted(call, body.accepted)
+        is_pending = registration.use_invite(call, body.invite)
         row = actions.create_user(call, body.username, email=body.email, global_name=body.global_name, locale=locale)
         actions.set_password(call, row.id, password_hash)
         call.notify(AccountRegistered(user_id=row.id, email=row.email))
-        return wire.SessionToken(user_id=row.id, token=actions.sign_in(call, row.id))
+        legal_documents.accept(call, row.id, body.accepted)
+        return actions.admit(call, row.id, is_pending=is_pending, message=body.message)
 
     return await operation.write(register)
 
@@ -56,7 +59,7 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
 
     def complete_login(call: Call) -> wire.LoginResult:
         record_login(call, body, user_id)
-        actions.require_not_banned(call, user_id)
+        actions.require_admitted(call, user_id)
         if store.find_authenticator(call.tx, user_id) is not None:
             return wire.LoginResult(
                 user_id=user_id, token=None, mfa=True, ticket=actions.issue_mfa_ticket(call, user_id)
@@ -117,7 +120,7 @@ async def auth_login_with_totp(operation: AsyncOperation, body: wire.LoginWithCo
         if not store.delete_ticket(call.tx, ticket_hash):
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
         throttle.record_success(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
-        actions.require_not_banned(call, user_id)
+        actions.require_admitted(call, user_id)
         return wire.SessionToken(user_id=user_id, token=actions.sign_in(call, user_id))
 
     return await operation.write(complete_login)
@@ -183,12 +186,68 @@ async def require_password(operation: AsyncOperation, password: str) -> UserId:
         return call.user_id, store.find_password_hash(call.tx, call.user_id)
 
     user_id, stored_hash = await operation.write(start_verification)
+    if stored_hash is None:
+        raise errors.invalid(
+            "password", "PASSWORD_NOT_SET", "Your account has no password. Set one in the account settings first."
+        )
     if not await operation.run_in_thread(passwords.verify, stored_hash, password):
         raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
     await operation.write(
         lambda call: throttle.record_success(call, throttle.for_user(user_id), throttle.for_ip(call.ip))
     )
     return user_id
+
+
+@handles(wire.SET_PASSWORD)
+async def set_password(operation: AsyncOperation, body: wire.SetPassword) -> None:
+    """Set the password of an account that has none.
+
+    All other sessions of the user end."""
+
+    def require_none(call: Call) -> None:
+        if has_password(call, call.user_id):
+            raise errors.FORBIDDEN(message="Your account has a password. Change it instead.")
+        actions.require_recent_sign_in(call)
+
+    await operation.read(require_none)
+    password_hash = await operation.run_in_thread(passwords.hash_password, body.new_password)
+
+    def set_hash(call: Call) -> None:
+        require_none(call)
+        actions.change_password(call, call.user_id, password_hash)
+
+    await operation.write(set_hash)
+
+
+async def require_reauthentication(operation: AsyncOperation, password: str | UnsetType) -> UserId:
+    """Return the caller's user ID, or raise a form error unless the password is right.
+
+    An account without a password needs a recent login instead."""
+    if await operation.read(lambda call: has_password(call, call.user_id)):
+        if password is UNSET:
+            raise errors.invalid("password", *errors.required())
+        return await require_password(operation, password)
+
+    def require_recent(call: Call) -> UserId:
+        actions.require_recent_sign_in(call)
+        return call.user_id
+
+    return await operation.read(require_recent)
+
+
+def has_password(call: Call, user_id: int) -> bool:
+    """Return whether an account has a password."""
+    return store.find_password_hash(call.tx, user_id) is not None
+
+
+def has_authenticator(call: Call, user_id: int) -> bool:
+    """Return whether a login of the account needs a two-factor code."""
+    return store.find_authenticator(call.tx, user_id) is not None
+
+
+def count_backup_codes(call: Call, user_id: int) -> int:
+    """Return the number of unused backup codes of an account."""
+    return store.count_backup_codes(call.tx, user_id)
 
 
 # Second factor
@@ -239,6 +298,27 @@ async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> Non
         actions.disable_totp(call, _require_own_user(call))
 
     await operation.write(disable)
+
+
+@handles(wire.REPLACE_BACKUP_CODES)
+async def replace_backup_codes(operation: AsyncOperation, body: wire.ReplaceBackupCodes) -> wire.BackupCodes:
+    """Replace the backup codes of the current user."""
+
+    def require_authenticator(call: Call) -> None:
+        if not has_authenticator(call, call.user_id):
+            raise errors.FORBIDDEN(message="Enable two-factor authentication first.")
+
+    await operation.read(require_authenticator)
+    user_id = await require_password(operation, body.password)
+    await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+
+    def replace(call: Call) -> wire.BackupCodes:
+        if not actions.consume_code(call, user_id, body.code):
+            raise _invalid_code_error()
+        throttle.record_success(call, throttle.for_mfa(user_id))
+        return wire.BackupCodes(backup_codes=actions.replace_backup_codes(call, user_id))
+
+    return await operation.write(replace)
 
 
 # Deletion and data export

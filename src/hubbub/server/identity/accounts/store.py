@@ -257,6 +257,12 @@ def set_backup_codes(tx: Tx, user_id: int, hashes: Sequence[bytes]) -> None:
     tx.run_many("INSERT INTO backup_codes (user_id, hash) VALUES (?, ?)", [(user_id, digest) for digest in hashes])
 
 
+def count_backup_codes(tx: Tx, user_id: int) -> int:
+    """Return the number of unused backup codes of a user."""
+    count: int = tx.value("SELECT COUNT(*) FROM backup_codes WHERE user_id = ?", user_id)
+    return count
+
+
 def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
     """Delete the backup code with this hash. Return False if the user has no such code."""
     return bool(tx.run("DELETE FROM backup_codes WHERE user_id = ? AND hash = ?", user_id, digest))

@@ -5,6 +5,7 @@ from hubbub.server.identity.accounts.signals import SecondFactorChanged
 from hubbub.server.identity.administration import (
     accounts,
     audit,
+    document_routes,
     feature_routes,
     jobs,
     listeners,
@@ -17,13 +18,14 @@ from hubbub.server.identity.administration import (
     signals,
     user_routes,
 )
+from hubbub.server.identity.administration.document_routes import publish as publish_document
 from hubbub.server.identity.administration.feature_routes import switch_feature
 from hubbub.server.identity.administration.rejected_uploads import record_rejected_upload
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
     name="administration",
-    modules=(routes, user_routes, queue_routes, feature_routes, ports),
+    modules=(routes, user_routes, queue_routes, feature_routes, document_routes, ports),
     jobs=jobs.JOBS,
     listeners={
         SecondFactorChanged: listeners.on_second_factor_changed,
@@ -37,6 +39,7 @@ __all__ = [
     "audit",
     "operators",
     "ports",
+    "publish_document",
     "queues",
     "record_rejected_upload",
     "rules",

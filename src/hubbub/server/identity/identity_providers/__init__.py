@@ -1,7 +1,7 @@
 """Identity providers: the external issuers an application trusts, and the verification of their credentials."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.identity_providers import routes
+from hubbub.server.identity.identity_providers import jwts, oidc, routes
 from hubbub.server.identity.identity_providers.actions import ProviderSettings, save_provider
 from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential, is_credential_error
 from hubbub.server.identity.identity_providers.issuers import BUILT_IN, IssuerValidation
@@ -21,6 +21,8 @@ __all__ = [
     "VerifiedIdentity",
     "delete_application_providers",
     "is_credential_error",
+    "jwts",
+    "oidc",
     "save_provider",
     "verify",
 ]

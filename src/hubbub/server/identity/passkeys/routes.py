@@ -51,7 +51,7 @@ async def auth_login_with_passkey(operation: AsyncOperation, body: wire.LoginWit
         # Another login may have used the passkey, or the user may have deleted it, since the verification began.
         if current is None or (sign_count and sign_count <= current.sign_count):
             raise ceremonies.invalid_credential()
-        accounts.require_not_banned(call, UserId(passkey.user_id))
+        accounts.logins.require_admitted(call, UserId(passkey.user_id))
         store.record_use(call.tx, passkey.id, sign_count, call.now_ms)
         token = accounts.sign_in(call, UserId(passkey.user_id))
         return SessionToken(user_id=UserId(passkey.user_id), token=token)

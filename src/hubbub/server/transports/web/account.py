@@ -8,7 +8,7 @@ from aiohttp import web
 
 from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import accounts, harvests, moderation_decisions, passkeys, users
+from hubbub.protocol.resources import accounts, harvests, login_providers, moderation_decisions, passkeys, users
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
@@ -29,6 +29,7 @@ async def show_settings(request: PageRequest, error: ApiError | None = None, **o
         "me": await request.current_user(),
         "sessions": await request.call(accounts.LIST_AUTH_SESSIONS),
         "passkeys": await request.call(passkeys.LIST_PASSKEYS),
+        "login_methods": await request.call(login_providers.GET_LOGIN_METHODS),
         "decisions": await request.call(moderation_decisions.LIST_MY_DECISIONS),
         "decision_texts": DECISION_TEXTS,
     }
@@ -63,6 +64,16 @@ async def change_password(request: PageRequest) -> web.Response:
     except ApiError as error:
         return await show_settings(request, error, fields=("password", "new_password"))
     return request.redirect(PATH, notice=gettext("Password changed. All your other sessions were logged out."))
+
+
+@page("POST", f"{PATH}/new-password")
+async def set_password(request: PageRequest) -> web.Response:
+    """Set the first password of an account. All other sessions end."""
+    try:
+        await request.call(accounts.SET_PASSWORD, body={"new_password": request.form.text("new_password")})
+    except ApiError as error:
+        return await show_settings(request, error, fields=("new_password",))
+    return request.redirect(PATH, notice=gettext("Password set. All your other sessions were logged out."))
 
 
 # Sessions
@@ -122,6 +133,32 @@ async def disable_second_factor(request: PageRequest) -> web.Response:
     except ApiError as error:
         return request.render_errors("second_factor_off.html", error, fields=("password", "code"))
     return request.redirect(PATH, notice=gettext("Two-factor authentication is off."))
+
+
+@page("GET", f"{SECOND_FACTOR_PATH}/backup-codes")
+async def show_backup_codes(request: PageRequest) -> web.Response:
+    """Show the form that replaces the backup codes."""
+    return await _show_backup_codes(request)
+
+
+@page("POST", f"{SECOND_FACTOR_PATH}/backup-codes")
+async def replace_backup_codes(request: PageRequest) -> web.Response:
+    """Replace the backup codes and show the new ones once."""
+    form = request.form
+    body = {"password": form.text("password"), "code": form.trimmed("code").replace(" ", "")}
+    try:
+        replaced = await request.call(accounts.REPLACE_BACKUP_CODES, body=body)
+    except ApiError as error:
+        return await _show_backup_codes(request, error)
+    return request.render("backup_codes.html", codes=replaced.backup_codes)
+
+
+async def _show_backup_codes(request: PageRequest, error: ApiError | None = None) -> web.Response:
+    methods = await request.call(login_providers.GET_LOGIN_METHODS)
+    context: dict[str, Any] = {"backup_code_count": methods.backup_code_count}
+    if error is None:
+        return request.render("replace_backup_codes.html", **context)
+    return request.render_errors("replace_backup_codes.html", error, fields=("password", "code"), **context)
 
 
 # Passkeys

@@ -7,14 +7,15 @@ from aiohttp import web
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import accounts, features, passkeys
+from hubbub.protocol.resources import accounts, features, legal_documents, passkeys, registration
 from hubbub.server.core import relying_party, translation
 from hubbub.server.core.translation import gettext
+from hubbub.server.transports.web import documents
 from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest, page
 
 LOGIN_FIELDS: Final = ("login", "password")
 CODE_FIELDS: Final = ("code",)
-REGISTER_FIELDS: Final = ("username", "global_name", "email", "password")
+REGISTER_FIELDS: Final = ("username", "global_name", "email", "password", "invite", "message", "accepted")
 
 MASKED_ERROR_CODES: Final = frozenset({"INVALID_LOGIN", "BASE_TYPE_BAD_LENGTH"})
 """Codes of form errors that are replaced at login, because they would reveal whether the username exists."""
@@ -33,17 +34,25 @@ def _may_leave_site(request: PageRequest) -> bool:
     return request.next_path.startswith(AUTHORIZE_PREFIXES)
 
 
-def _login_context(request: PageRequest) -> dict[str, Any]:
+def login_context(request: PageRequest) -> dict[str, Any]:
     """Return the values that every page of the login needs."""
     context: dict[str, Any] = {
         "next": request.next_path,
         "allows_external_redirect": _may_leave_site(request),
         "has_passkeys": False,
         "is_suspended": False,
+        "provider_id": read_provider_id(request),
+        "left_provider": request.config.login.find(request.query_parameter("left")),
     }
     if relying_party.find_relying_party(request.config.web_url) is not None:
         context |= {"has_passkeys": True, "policy": SCRIPT_POLICY}
     return context
+
+
+def read_provider_id(request: PageRequest) -> str:
+    """Return the ID of the provider of the form, or an empty string."""
+    provider = request.config.login.find(request.form.text("provider"))
+    return "" if provider is None else provider.id
 
 
 @page("GET", "/login", public=True)
@@ -51,7 +60,8 @@ async def show_login(request: PageRequest) -> web.Response:
     """Show the login form."""
     if request.actor is not None:
         return request.redirect(request.next_path or DEFAULT_PAGE)
-    return request.render("login.html", **_login_context(request))
+    published = await request.call(legal_documents.LIST_DOCUMENTS)
+    return request.render("login.html", documents=published, **login_context(request))
 
 
 @page("POST", "/login", public=True)
@@ -67,11 +77,11 @@ async def log_in(request: PageRequest) -> web.Response:
             "login.html",
             mask_login_error(error),
             fields=LOGIN_FIELDS,
-            **_login_context(request) | {"is_suspended": _is_suspended(error)},
+            **login_context(request) | {"is_suspended": _is_suspended(error)},
         )
     if result.token is None:
-        return request.render("login_code.html", ticket=result.ticket, **_login_context(request))
-    return _start_session(request, result.token)
+        return request.render("login_code.html", ticket=result.ticket, **login_context(request))
+    return await _start_session(request, result.token)
 
 
 @page("POST", "/login/code", public=True)
@@ -87,9 +97,9 @@ async def log_in_with_code(request: PageRequest) -> web.Response:
         if error.errors and "ticket" in error.errors:
             return request.redirect(_login_path(request), notice=gettext("Your login timed out. Log in again."))
         return request.render_errors(
-            "login_code.html", error, fields=CODE_FIELDS, ticket=ticket, **_login_context(request)
+            "login_code.html", error, fields=CODE_FIELDS, ticket=ticket, **login_context(request)
         )
-    return _start_session(request, result.token)
+    return await _start_session(request, result.token)
 
 
 @page("POST", "/login/passkey", public=True)
@@ -105,8 +115,8 @@ async def log_in_with_passkey(request: PageRequest) -> web.Response:
             passkeys.AUTH_LOGIN_WITH_PASSKEY, body={"ticket": form.text("ticket") or "-", "credential": credential}
         )
     except ApiError as error:
-        return request.render_errors("login.html", _generalize(error), **_login_context(request))
-    return _start_session(request, result.token)
+        return request.render_errors("login.html", _generalize(error), **login_context(request))
+    return await _start_session(request, result.token)
 
 
 @page("GET", "/register", public=True)
@@ -114,17 +124,29 @@ async def show_register(request: PageRequest) -> web.Response:
     """Show the registration form."""
     if request.actor is not None:
         return request.redirect(request.next_path or DEFAULT_PAGE)
-    return request.render(
-        "register.html",
-        next=request.next_path,
-        closed_reason=await _find_closed_reason(request),
-        allows_external_redirect=_may_leave_site(request),
-    )
+    return request.render("register.html", **await _register_context(request))
 
 
-async def _find_closed_reason(request: PageRequest) -> str | None:
+async def _register_context(request: PageRequest) -> dict[str, Any]:
+    settings = await request.call(registration.GET_REGISTRATION_SETTINGS)
+    is_closed = settings.mode is registration.RegistrationMode.CLOSED
+    return {
+        "next": request.next_path,
+        "mode": settings.mode,
+        "email_required": settings.email_required,
+        "invite": request.query_parameter("invite"),
+        "documents": await request.call(legal_documents.LIST_DOCUMENTS),
+        "registration_providers": [
+            provider for provider in request.config.login.providers if provider.auto_register or not is_closed
+        ],
+        "closed_reason": await _find_closed_reason(request, settings.mode),
+        "allows_external_redirect": _may_leave_site(request),
+    }
+
+
+async def _find_closed_reason(request: PageRequest, mode: registration.RegistrationMode) -> str | None:
     """Return the reason why users cannot register, or None if they can."""
-    if not request.config.allow_registration:
+    if mode is registration.RegistrationMode.CLOSED:
         return gettext("Registration is disabled on this server.")
     for feature in await request.call(features.LIST_FEATURES):
         if feature.name is features.Feature.REGISTRATION and not feature.enabled:
@@ -137,24 +159,21 @@ async def _find_closed_reason(request: PageRequest) -> str | None:
 async def register(request: PageRequest) -> web.Response:
     """Create an account and log in."""
     form = request.form
-    body = {"username": form.trimmed("username"), "password": form.text("password")}
-    for optional in ("global_name", "email"):
+    body: dict[str, Any] = {"username": form.trimmed("username"), "password": form.text("password")}
+    for optional in ("global_name", "email", "invite", "message"):
         if form.trimmed(optional):
             body[optional] = form.trimmed(optional)
     if (locale := translation.find_user_locale(translation.current_language())) is not None:
         body["locale"] = locale
+    if form.checked("accepted"):
+        body["accepted"] = documents.read_versions(request)
     try:
         result = await request.call(accounts.AUTH_REGISTER, body=body)
     except ApiError as error:
-        return request.render_errors(
-            "register.html",
-            error,
-            fields=REGISTER_FIELDS,
-            next=request.next_path,
-            closed_reason=await _find_closed_reason(request),
-            allows_external_redirect=_may_leave_site(request),
-        )
-    return _start_session(request, result.token)
+        return request.render_errors("register.html", error, fields=REGISTER_FIELDS, **await _register_context(request))
+    if result.token is None:
+        return request.render("registration_pending.html")
+    return await _start_session(request, result.token)
 
 
 @page("POST", "/logout", public=True)
@@ -163,6 +182,10 @@ async def log_out(request: PageRequest) -> web.Response:
     if request.actor is not None:
         await request.call(accounts.AUTH_LOGOUT)
     target = _login_path(request)
+    provider = request.config.login.find(request.session.provider_id)
+    if provider is not None:
+        # The session at the provider continues; the login page links to the page that ends it.
+        target = f"{target}{'&' if '?' in target else '?'}left={provider.id}"
     request.session.sign_out()
     request.actor = None
     response = request.redirect(target, notice=gettext("You have been logged out."))
@@ -171,9 +194,9 @@ async def log_out(request: PageRequest) -> web.Response:
     return response
 
 
-def _start_session(request: PageRequest, token: str) -> web.Response:
-    request.session.sign_in(token)
-    return request.redirect(request.next_path or DEFAULT_PAGE)
+async def _start_session(request: PageRequest, token: str) -> web.Response:
+    request.session.sign_in(token, read_provider_id(request))
+    return request.redirect(await documents.find_start_path(request, request.next_path))
 
 
 def _login_path(request: PageRequest) -> str:

@@ -35,6 +35,7 @@ from hubbub.server.transports.web import (
     console,
     conversations,
     devices,
+    documents,
     email,
     forms,
     guild_templates,
@@ -43,6 +44,8 @@ from hubbub.server.transports.web import (
     login,
     mailbox,
     portal,
+    provider_login,
+    registration_invites,
     storefront,
     subscriptions,
 )
@@ -59,6 +62,9 @@ requests_log = logging.getLogger("hubbub.http")
 PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
     home,
     login,
+    documents,
+    provider_login,
+    registration_invites,
     consent,
     devices,
     account,
@@ -237,6 +243,11 @@ class WebServer:
             await page_request.load_appearance()
         if page_request.actor is not None and page.method == "GET" and request.path.startswith(ANNOUNCING_PATHS):
             await page_request.load_announcements()
+        if page_request.actor is not None and page.method == "GET" and request.path.startswith(conversations.PATH):
+            # Sessions of browsers in use do not expire, so new documents cannot wait for the next login.
+            path = await documents.find_acceptance_path(page_request)
+            if path is not None:
+                return page_request.redirect(path)
         return await function(page_request)
 
     def _is_same_origin(self, request: web.Request) -> bool:

@@ -1,8 +1,9 @@
 """Cookies of the web server, and the form tokens and notices bound to them.
 
 The `session` cookie holds the user's token. The `visitor` cookie holds a random value for users who are not logged in,
-so that their forms are protected too. The server stores nothing: form tokens and notices are authenticated with the
-cookie value as the key, which only the browser and the server know.
+so that their forms are protected too. The `login` cookie holds the ticket of a login at an external provider, and the
+`provider` cookie the ID of the provider of the last login. The server stores nothing: form tokens and notices are
+authenticated with the cookie value as the key, which only the browser and the server know.
 """
 
 import base64
@@ -14,6 +15,7 @@ from typing import Final
 from aiohttp import web
 
 from hubbub.protocol import codec
+from hubbub.protocol.resources.login_providers import LOGIN_ATTEMPT_SECONDS
 from hubbub.server.core.config import Config
 
 SESSION_SECONDS: Final = 30 * 86_400
@@ -22,6 +24,11 @@ NOTICE_SECONDS: Final = 60
 """Lifetime in seconds of the notice cookie."""
 NOTICE_LENGTH_MAX: Final = 1024
 """Maximum length of a notice in characters."""
+
+LOGIN_SECONDS: Final = LOGIN_ATTEMPT_SECONDS
+"""Lifetime in seconds of the cookie of a login at an external provider."""
+LOGIN_COOKIE_MAX: Final = 3000
+"""Maximum length of the cookie of a login at an external provider, in characters."""
 
 _VISITOR_BYTES: Final = 24
 """Number of random bytes in the visitor cookie."""
@@ -36,6 +43,8 @@ class Cookies:
         self.session = f"{prefix}hubbub_session"
         self.visitor = f"{prefix}hubbub_visitor"
         self.notice = f"{prefix}hubbub_notice"
+        self.login = f"{prefix}hubbub_login"
+        self.provider = f"{prefix}hubbub_provider"
 
     def set(self, response: web.StreamResponse, name: str, value: str, max_age: int | None = None) -> None:
         """Set a cookie that scripts cannot read and that cross-site forms do not send."""
@@ -62,6 +71,12 @@ class WebSession:
         self._had_visitor = cookies.visitor in request_cookies
         self._had_notice = cookies.notice in request_cookies
         self._next_notice: str | None = None
+        self._login = request_cookies.get(cookies.login, "")
+        self._next_login: str | None = None
+        """New value of the cookie of an external login; None to leave it unchanged."""
+        self.provider_id = _valid_or_empty(request_cookies.get(cookies.provider, ""))
+        """ID of the provider of the last login, or an empty string. It has not been verified."""
+        self._had_provider = cookies.provider in request_cookies
 
     @property
     def _mac_key(self) -> bytes:
@@ -82,15 +97,37 @@ class WebSession:
         """Return whether a form was rendered for this browser."""
         return hmac.compare_digest(self.form_token.encode(), form_token.encode("utf-8", "replace"))
 
-    def sign_in(self, token: str) -> None:
-        """Log in with a new token. Form tokens and notices of the previous session become invalid."""
+    def sign_in(self, token: str, provider_id: str = "") -> None:
+        """Log in with a new token. Form tokens and notices of the previous session become invalid.
+
+        `provider_id` is the external provider at which the user logged in, or an empty string."""
         self.token = token
+        self.provider_id = provider_id
         self._visitor = ""
 
     def sign_out(self) -> None:
         """Log out and discard the visitor cookie."""
         self.token = ""
+        self.provider_id = ""
         self._visitor = ""
+
+    def start_provider_login(self, ticket: str, next_path: str) -> None:
+        """Store a login at an external provider until the provider redirects back.
+
+        The ticket binds the login to this browser, so that the response of another login cannot be completed in it."""
+        value = base64.urlsafe_b64encode(codec.encode([ticket, next_path])).decode()
+        if len(value) > LOGIN_COOKIE_MAX:
+            value = base64.urlsafe_b64encode(codec.encode([ticket, ""])).decode()
+        self._next_login = value
+
+    def take_provider_login(self) -> tuple[str, str]:
+        """Return ticket and next path of the started login, and delete it; the ticket is empty without one."""
+        self._next_login = "" if self._login else None
+        try:
+            ticket, next_path = codec.decode(base64.urlsafe_b64decode(self._login), tuple[str, str])
+        except ValueError:
+            return "", ""
+        return ticket, next_path
 
     def set_notice(self, text: str) -> None:
         """Show a notice on the next page."""
@@ -114,6 +151,14 @@ class WebSession:
             cookies.set(response, cookies.notice, f"{self._notice_mac(encoded)}.{encoded}", NOTICE_SECONDS)
         elif self._had_notice:
             cookies.delete(response, cookies.notice)
+        if self._next_login:
+            cookies.set(response, cookies.login, self._next_login, LOGIN_SECONDS)
+        elif self._next_login is not None:
+            cookies.delete(response, cookies.login)
+        if self.token and self.provider_id:
+            cookies.set(response, cookies.provider, self.provider_id, SESSION_SECONDS)
+        elif self._had_provider:
+            cookies.delete(response, cookies.provider)
         if self.token:
             # The cookie is sent with every response, so that a browser in use stays logged in.
             cookies.set(response, cookies.session, self.token, SESSION_SECONDS)

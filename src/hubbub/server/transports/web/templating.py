@@ -4,6 +4,7 @@ import functools
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -12,6 +13,8 @@ from hubbub.server.core import translation
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.static_files import Assets, CatalogFiles, ClientFiles
 
+LINK_SCHEMES: Final = ("", "http", "https", "mailto")
+"""Schemes of links in documents; links with other schemes are shown as text."""
 PACKAGE_DIR: Final = Path(__file__).parent
 
 # ISO 4217: currencies whose smallest unit is not a hundredth.
@@ -52,6 +55,7 @@ def template_environment(assets: Assets, client_files: ClientFiles, catalogs: Ca
     templates.globals["modules"] = client_files
     templates.globals["catalogs"] = catalogs
     templates.globals["language"] = translation.current_language
+    templates.globals["is_safe_link"] = is_safe_link
     templates.filters["moment"] = format_time
     templates.filters["initials"] = initials
     templates.filters["avatar_color_index"] = avatar_color_index
@@ -64,6 +68,14 @@ def format_time(text: str) -> Markup:
     """Format an ISO 8601 time in UTC; a page without script does not know the user's time zone."""
     formatted = translation.format_time(datetime.fromisoformat(text))
     return Markup('<time datetime="{}">{}</time>').format(escape(text), formatted)
+
+
+def is_safe_link(url: str) -> bool:
+    """Return whether a link of a document can be opened without running a script."""
+    try:
+        return urlsplit(url).scheme.lower() in LINK_SCHEMES
+    except ValueError:
+        return False
 
 
 def initials(name: str) -> str:

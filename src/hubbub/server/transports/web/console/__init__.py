@@ -7,16 +7,19 @@ from hubbub.server.transports.web.console import (
     announcements,
     applications,
     audit_log,
+    documents,
     features,
     files,
     guilds,
     operators,
     queues,
+    registrations,
     reports,
 )
 
 PAGE_MODULES: tuple[ModuleType, ...] = (
     accounts,
+    registrations,
     guilds,
     reports,
     applications,
@@ -24,6 +27,7 @@ PAGE_MODULES: tuple[ModuleType, ...] = (
     queues,
     announcements,
     features,
+    documents,
     operators,
     audit_log,
 )

@@ -27,6 +27,7 @@ GRACE_PERIODS: Final = (
 
 SECTIONS: Final = (
     ("/users", "Accounts"),
+    ("/registrations", "Registrations"),
     ("/guilds", "Guilds"),
     ("/reports", "Reports"),
     ("/appeals", "Appeals"),
@@ -35,6 +36,7 @@ SECTIONS: Final = (
     ("/queues", "Queues"),
     ("/announcements", "Announcements"),
     ("/features", "Features"),
+    ("/documents", "Documents"),
     ("/operators", "Operators"),
     ("/audit-log", "Audit log"),
 )
@@ -55,6 +57,7 @@ ACTIONS: Final = {
     "application.enable": "enabled the application",
     "application.link_publisher": "linked the game",
     "application.reset_bot_token": "reset the bot token of",
+    "document.publish": "published the document",
     "feature.switch_off": "switched off",
     "feature.switch_on": "switched on",
     "file.delete": "deleted the file",
@@ -72,6 +75,10 @@ ACTIONS: Final = {
     "operator.remove": "removed the operator",
     "operator.set": "set the operator role of",
     "queue.retry": "retried the failed jobs of",
+    "registration.approve": "approved the registration of",
+    "registration.reject": "rejected the registration of",
+    "registration_invite.create": "created a registration invite",
+    "registration_invite.delete": "deleted a registration invite",
     "report.assign": "took over the report on the",
     "report.decide": "decided about the report on the",
     "report.unassign": "released the report on the",

@@ -90,6 +90,8 @@ UNVERIFIED: Final = frozenset(
         "list_jobs",
         "list_operator_actions",
         "list_operators",
+        "list_registration_invites",
+        "list_registrations",
         "list_report_cases",
         "list_thread_members",
         "open_activity_link",

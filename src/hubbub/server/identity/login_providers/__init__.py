@@ -1,0 +1,10 @@
+"""External login: identities at the operator's OpenID Connect providers with which users log in."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.login_providers import actions, routes, signals
+from hubbub.server.identity.login_providers.actions import export_data
+from hubbub.server.identity.users.signals import UserDeleted
+
+SLICE = Slice(name="login_providers", modules=(routes,), listeners={UserDeleted: actions.on_user_deleted})
+
+__all__ = ["SLICE", "export_data", "signals"]

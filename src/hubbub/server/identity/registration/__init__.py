@@ -1,0 +1,30 @@
+"""Registration: its modes, invites of the server, and requests that wait for an operator."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.registration import actions, requests, routes, store
+from hubbub.server.identity.registration.actions import (
+    find_mode,
+    require_email_allowed,
+    require_open,
+    use_invite,
+)
+from hubbub.server.identity.users.signals import UserDeleted
+
+
+def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    store.delete_request(call.tx, signal.user_id)
+    store.delete_user_invites(call.tx, signal.user_id)
+
+
+SLICE = Slice(name="registration", modules=(routes,), listeners={UserDeleted: _on_user_deleted})
+
+__all__ = [
+    "SLICE",
+    "actions",
+    "find_mode",
+    "require_email_allowed",
+    "require_open",
+    "requests",
+    "use_invite",
+]

@@ -1,0 +1,101 @@
+"""Check whether a visitor can register, and create and use invites."""
+
+import base64
+import secrets
+from typing import Final
+
+from msgspec import UnsetType
+
+from hubbub.protocol import codec, errors
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.resources import registration as wire
+from hubbub.protocol.resources.features import Feature
+from hubbub.protocol.resources.registration import RegistrationMode
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.identity import features, users
+from hubbub.server.identity.registration import store
+from hubbub.server.identity.registration.store import RegistrationInviteRow
+
+DAY_MS: Final = 24 * 3_600_000
+CODE_BYTES: Final = 15
+"""Number of random bytes in the code of an invite."""
+
+
+def find_mode(config: Config) -> RegistrationMode:
+    """Return the mode of the registration. The setting `allow_registration` closes it."""
+    return RegistrationMode(config.registration.mode) if config.allow_registration else RegistrationMode.CLOSED
+
+
+def require_open(call: Call) -> None:
+    """Reject a registration while registration is closed or switched off."""
+    if find_mode(call.config) is RegistrationMode.CLOSED:
+        raise errors.FORBIDDEN(message="Registration is disabled on this server.")
+    features.require_enabled(call, Feature.REGISTRATION)
+
+
+def require_email_allowed(call: Call, email: str | None | UnsetType) -> None:
+    """Reject an address whose domain the operator does not allow, and a missing address if one is required."""
+    settings = call.config.registration
+    if not isinstance(email, str):
+        if settings.allowed_email_domains:
+            raise errors.invalid("email", *errors.required())
+    elif not settings.allows_email(email.lower()):
+        raise errors.invalid(
+            "email",
+            "EMAIL_DOMAIN_NOT_ALLOWED",
+            "This server does not accept addresses of this domain. Use another one.",
+        )
+
+
+def use_invite(call: Call, code: str | None | UnsetType) -> bool:
+    """Count the use of an invite, if the mode needs one. Return whether an operator has to approve the account."""
+    mode = find_mode(call.config)
+    if mode not in (RegistrationMode.INVITE, RegistrationMode.APPROVAL):
+        return False
+    if not isinstance(code, str) or not code.strip():
+        if mode is RegistrationMode.APPROVAL:
+            return True
+        raise errors.invalid("invite", "REGISTRATION_INVITE_REQUIRED", "You need an invite to register on this server.")
+    if not store.use_invite(call.tx, hash_token(code.strip().lower()), call.now_ms):
+        raise errors.invalid("invite", "REGISTRATION_INVITE_INVALID", "This invite is invalid, used up or expired.")
+    return False
+
+
+def create_invite(
+    call: Call, *, creator_id: UserId | None, note: str, uses_max: int | None, days: int | None
+) -> wire.NewRegistrationInvite:
+    """Create an invite and return it with its code. `uses_max` and `days` are None for no limit."""
+    code = base64.b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower()
+    row = RegistrationInviteRow(
+        id=call.new_id(Snowflake),
+        creator_id=creator_id,
+        note=note.strip(),
+        uses=0,
+        uses_max=uses_max,
+        created_ms=call.now_ms,
+        expires_ms=None if days is None else call.now_ms + days * DAY_MS,
+    )
+    store.insert_invite(call.tx, hash_token(code), row)
+    [view] = view_invites(call, [row])
+    fields = {name: getattr(view, name) for name in view.__struct_fields__}
+    return wire.NewRegistrationInvite(**fields, code=code, url=f"{call.config.web_url}/register?invite={code}")
+
+
+def view_invites(call: Call, rows: list[RegistrationInviteRow]) -> list[wire.RegistrationInvite]:
+    """Build the wire models of invites."""
+    creators = users.find_many(call.tx, [row.creator_id for row in rows if row.creator_id is not None])
+    return [
+        wire.RegistrationInvite(
+            id=Snowflake(row.id),
+            note=row.note,
+            uses=row.uses,
+            uses_max=row.uses_max,
+            created_at=codec.timestamp(row.created_ms),
+            expires_at=None if row.expires_ms is None else codec.timestamp(row.expires_ms),
+            creator_id=None if row.creator_id is None else UserId(row.creator_id),
+            creator_name=creators[row.creator_id].username if row.creator_id in creators else None,
+        )
+        for row in rows
+    ]

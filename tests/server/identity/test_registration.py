@@ -1,0 +1,451 @@
+"""Tests of the registration: modes, invites, approval by operators, and domains of email addresses."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.server.app import App
+from hubbub.server.commands.admin_actions import AdminError
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, MailConfig
+from hubbub.server.core.login_config import LoginConfig
+from hubbub.server.core.mail import Mailbox
+from hubbub.server.core.registration_config import RegistrationConfig
+from tests.fixtures.validator import ResponseMonitor
+from tests.openid_provider import OpenIdProvider
+from tests.pages import Browser
+from tests.server.admin_commands import run_admin_command
+from tests.server.identity.accounts import PASSWORD, create_user_with_password, log_in, request_registration
+from tests.server.identity.operators import create_operator
+from tests.smtp import token_in
+from tests.world import NOW_MS, Actor, ApiResponse, World
+
+StartWorld = Callable[..., Awaitable[World]]
+INVITES_PATH, REQUESTS_PATH = "/admin/registration-invites", "/admin/registrations"
+DAY_MS = 24 * 3_600_000
+
+
+@pytest.fixture
+async def start_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[StartWorld]:
+    """A function that starts a platform with these settings of the registration."""
+    async with AsyncExitStack() as stack:
+
+        async def start(mode: str = "open", *, changes: dict[str, Any] | None = None, **settings: Any) -> World:
+            registration = RegistrationConfig(mode=mode, **settings)
+            config = msgspec.structs.replace(store_config, registration=registration, **(changes or {}))
+            app = App(config, clock=ControlledClock(NOW_MS, running=False))
+            await app.start()
+            stack.push_async_callback(app.stop)
+            client = await stack.enter_async_context(aiohttp.ClientSession())
+            world = World(app, client)
+            stack.push_async_callback(world.close)
+            return world
+
+        yield start
+
+
+async def create_invite(operator: Actor, **fields: Any) -> Any:
+    """Create an invite as an operator."""
+    return (await operator.post(INVITES_PATH, json=fields)).ok()
+
+
+# Modes
+
+
+@pytest.mark.parametrize("mode", ["open", "invite", "approval", "closed"])
+async def test_the_mode_is_published(start_world: StartWorld, mode: str) -> None:
+    world = await start_world(mode)
+
+    settings = (await world.request("GET", "/auth/registration")).ok()
+
+    assert settings == {"mode": mode, "email_required": False, "member_invites": False}
+
+
+async def test_a_closed_registration_rejects_every_visitor(start_world: StartWorld) -> None:
+    world = await start_world("closed")
+    operator = await create_operator(world, "olga")
+    invite = await create_invite(operator)
+
+    (await request_registration(world, invite=invite["code"])).rejected(403, 0)
+    page = await Browser(world).open("/login")
+    assert "Create an account" not in page.text
+
+
+# Invites
+
+
+async def test_an_invite_is_required_and_counts_its_uses(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    operator = await create_operator(world, "olga")
+    invite = await create_invite(operator, note="For Mary", uses_max=2)
+
+    assert (await request_registration(world)).errors("invite") == ["REGISTRATION_INVITE_REQUIRED"]
+    assert (await request_registration(world, invite="guessed")).errors("invite") == ["REGISTRATION_INVITE_INVALID"]
+    assert (await request_registration(world, invite=f" {invite['code'].upper()} ")).ok()["token"] is not None
+    assert invite["url"] == f"{world.url}/register?invite={invite['code']}"
+    [listed] = (await operator.get(INVITES_PATH)).ok()
+    assert (listed["note"], listed["uses"], listed["uses_max"], listed["creator_name"]) == ("For Mary", 1, 2, "olga")
+    assert "code" not in listed
+    (await request_registration(world, "ben", invite=invite["code"])).ok()
+    assert (await request_registration(world, "carl", invite=invite["code"])).errors("invite") == [
+        "REGISTRATION_INVITE_INVALID"
+    ]
+    assert (await operator.get(INVITES_PATH)).ok() == []
+
+
+async def test_a_failed_registration_does_not_use_the_invite(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    operator = await create_operator(world, "olga")
+    invite = await create_invite(operator)
+
+    response = await request_registration(world, "olga", invite=invite["code"])
+
+    assert response.errors("username") == ["USERNAME_ALREADY_TAKEN"]
+    (await request_registration(world, invite=invite["code"])).ok()
+
+
+async def test_concurrent_registrations_use_an_invite_once(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    invite = await create_invite(await create_operator(world, "olga"), uses_max=1)
+
+    names = ("mary", "ben", "paul")
+    responses = await asyncio.gather(*(request_registration(world, name, invite=invite["code"]) for name in names))
+
+    assert sorted(response.status for response in responses) == [201, 400, 400]
+
+
+async def test_an_invite_expires_and_can_be_deleted(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    operator = await create_operator(world, "olga")
+    short, unlimited = (
+        await create_invite(operator, expires_in_days=1),
+        await create_invite(operator, expires_in_days=None),
+    )
+
+    world.clock.advance(DAY_MS)
+    assert (await request_registration(world, invite=short["code"])).errors("invite") == ["REGISTRATION_INVITE_INVALID"]
+    assert [invite["id"] for invite in (await operator.get(INVITES_PATH)).ok()] == [unlimited["id"]]
+    (await operator.post(f"{INVITES_PATH}/{unlimited['id']}/delete", json={"reason": "leaked"})).ok()
+    assert (await request_registration(world, invite=unlimited["code"])).errors("invite") == [
+        "REGISTRATION_INVITE_INVALID"
+    ]
+    (await operator.post(f"{INVITES_PATH}/{unlimited['id']}/delete", json={})).rejected(404, 0)
+    actions = [entry["action"] for entry in (await operator.get("/admin/audit-log")).ok()]
+    assert actions[:3] == ["registration_invite.delete", "registration_invite.create", "registration_invite.create"]
+
+
+async def test_users_create_a_limited_number_of_invites_if_the_operator_allows_it(start_world: StartWorld) -> None:
+    world = await start_world("invite", allow_member_invites=True, member_invites_max=1)
+    alice, bob = await create_user_with_password(world), await create_user_with_password(world, "bob")
+    path = "/users/@me/registration-invites"
+
+    invite = (await alice.post(path, json={"note": "Mary"})).ok()
+    assert (await alice.post(path, json={})).errors("note") == ["REGISTRATION_INVITES_MAX"]
+    assert [known["id"] for known in (await alice.get(path)).ok()] == [invite["id"]]
+    (await bob.delete(f"{path}/{invite['id']}")).rejected(404, 0)
+    (await request_registration(world, invite=invite["code"])).ok()
+    second = (await alice.post(path, json={})).ok()
+    (await alice.delete(f"{path}/{second['id']}")).ok()
+    assert (await request_registration(world, "ben", invite=second["code"])).errors("invite") == [
+        "REGISTRATION_INVITE_INVALID"
+    ]
+
+
+async def test_users_cannot_create_invites_by_default(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    alice = await create_user_with_password(world)
+
+    (await alice.post("/users/@me/registration-invites", json={})).rejected(403, 0)
+
+
+async def test_invites_and_requests_are_only_for_operators(start_world: StartWorld) -> None:
+    world = await start_world("approval")
+    alice, auditor = await create_user_with_password(world), await create_operator(world, "adam", OperatorRole.AUDITOR)
+    mary = (await request_registration(world)).ok()["user_id"]
+
+    for path in (INVITES_PATH, REQUESTS_PATH):
+        (await alice.get(path)).rejected(403, 0)
+        (await auditor.get(path)).ok()
+    for path in (INVITES_PATH, f"{REQUESTS_PATH}/{mary}/approve", f"{REQUESTS_PATH}/{mary}/reject"):
+        (await alice.post(path, json={})).rejected(403, 0)
+        (await auditor.post(path, json={})).rejected(403, 0)
+
+
+# Approval
+
+
+async def test_an_account_logs_in_after_an_operator_approved_it(start_world: StartWorld) -> None:
+    world = await start_world("approval")
+    operator = await create_operator(world, "olga")
+
+    result = (await request_registration(world, message=" I am Mary. ")).ok()
+    assert (result["token"], result["pending"]) == (None, True)
+    assert (await log_in(world, "mary")).errors("login") == ["REGISTRATION_PENDING"]
+    assert (await log_in(world, "mary", "wrong password")).errors("login") == ["INVALID_LOGIN"]
+    [request] = (await operator.get(REQUESTS_PATH)).ok()
+    assert (request["id"], request["username"], request["message"]) == (result["user_id"], "mary", "I am Mary.")
+
+    (await operator.post(f"{REQUESTS_PATH}/{request['id']}/approve", json={})).ok()
+    assert (await log_in(world, "mary")).ok()["token"] is not None
+    assert (await operator.get(REQUESTS_PATH)).ok() == []
+    (await operator.post(f"{REQUESTS_PATH}/{request['id']}/approve", json={})).rejected(404, 0)
+    [entry, *_] = (await operator.get("/admin/audit-log")).ok()
+    assert (entry["action"], entry["target_name"]) == ("registration.approve", "mary")
+
+
+async def test_a_rejected_user_sees_the_reason_and_can_still_be_approved(start_world: StartWorld) -> None:
+    world = await start_world("approval")
+    operator = await create_operator(world, "olga")
+    user_id = (await request_registration(world)).ok()["user_id"]
+
+    (await operator.post(f"{REQUESTS_PATH}/{user_id}/reject", json={"reason": "Unknown person"})).ok()
+
+    response = await log_in(world, "mary")
+    assert response.errors("login") == ["REGISTRATION_REJECTED"]
+    assert b"Unknown person" in response.body
+    assert (await operator.get(REQUESTS_PATH)).ok() == []
+    [request] = (await operator.get(f"{REQUESTS_PATH}?state=rejected")).ok()
+    assert (request["state"], request["reason"]) == ("rejected", "Unknown person")
+    (await operator.post(f"{REQUESTS_PATH}/{user_id}/approve", json={})).ok()
+    (await log_in(world, "mary")).ok()
+
+
+async def test_a_password_reset_does_not_replace_the_approval(start_world: StartWorld) -> None:
+    world = await start_world("approval", changes={"mail": MailConfig(keep_in_memory=True)})
+    mailer = world.app.mailer
+    assert world.app.worker is not None
+    assert isinstance(mailer, Mailbox)
+    (await request_registration(world, email="mary@example.org")).ok()
+    await world.app.worker.run_due()
+    (await world.request("POST", "/auth/verify", json={"token": token_in(list(mailer)[-1].text)})).ok()
+
+    (await world.request("POST", "/auth/forgot", json={"email": "mary@example.org"})).ok()
+    await world.app.worker.run_due()
+    body = {"token": token_in(list(mailer)[-1].text), "password": "another password"}
+    response = await world.request("POST", "/auth/reset", json=body)
+
+    assert response.status == 204
+    assert (await log_in(world, "mary", "another password")).errors("login") == ["REGISTRATION_PENDING"]
+
+
+async def test_a_provider_does_not_replace_the_approval_of_an_account_with_the_same_address(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    login = LoginConfig(providers=(provider.settings(trust_email=True, auto_register=True),))
+    changes = {"login": login, "mail": MailConfig(keep_in_memory=True)}
+    world = await start_world("approval", changes=changes)
+    operator = await create_operator(world, "olga")
+    user_id = (await request_registration(world, email="mary@example.org")).ok()["user_id"]
+    assert world.app.worker is not None
+    assert isinstance(world.app.mailer, Mailbox)
+    await world.app.worker.run_due()
+    (await world.request("POST", "/auth/verify", json={"token": token_in(list(world.app.mailer)[-1].text)})).ok()
+
+    async def log_in_at_provider() -> ApiResponse:
+        start = (await world.request("POST", "/auth/providers/work/start")).ok()
+        body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+        return await world.request("POST", "/auth/providers/login", json=body)
+
+    assert (await log_in_at_provider()).errors("login") == ["REGISTRATION_PENDING"]
+    (await operator.post(f"{REQUESTS_PATH}/{user_id}/approve", json={})).ok()
+    assert (await log_in_at_provider()).ok()["user_id"] == user_id
+
+
+async def test_an_invite_replaces_the_approval(start_world: StartWorld) -> None:
+    world = await start_world("approval")
+    invite = await create_invite(await create_operator(world, "olga"))
+
+    assert (await request_registration(world, invite=invite["code"])).ok()["pending"] is False
+
+
+async def test_the_decision_is_sent_to_a_confirmed_address(start_world: StartWorld) -> None:
+    world = await start_world("approval", changes={"mail": MailConfig(keep_in_memory=True)})
+    operator = await create_operator(world, "olga")
+    mailer = world.app.mailer
+    assert world.app.worker is not None
+    assert isinstance(mailer, Mailbox)
+    for name in ("mary", "ben"):
+        user_id = (await request_registration(world, name, email=f"{name}@example.org")).ok()["user_id"]
+        await world.app.worker.run_due()
+        (await world.request("POST", "/auth/verify", json={"token": token_in(list(mailer)[-1].text)})).ok()
+        decision = "approve" if name == "mary" else "reject"
+        (await operator.post(f"{REQUESTS_PATH}/{user_id}/{decision}", json={"reason": "Checked"})).ok()
+        await world.app.worker.run_due()
+
+    approved, rejected = list(mailer)[1], list(mailer)[3]
+    assert (approved.to, "was approved" in approved.subject) == ("mary@example.org", True)
+    assert (rejected.to, "was rejected" in rejected.subject) == ("ben@example.org", True)
+    assert "Checked" in rejected.text
+    assert "Checked" not in approved.text
+
+
+async def test_users_of_a_provider_follow_the_mode_unless_the_provider_registers_them(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    async def register_with_provider(world: World, **fields: Any) -> ApiResponse:
+        start = (await world.request("POST", "/auth/providers/work/start")).ok()
+        body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+        result = (await world.request("POST", "/auth/providers/login", json=body)).ok()
+        body = {"ticket": result["registration"]["ticket"], "username": "mary", **fields}
+        return await world.request("POST", "/auth/providers/register", json=body)
+
+    login = LoginConfig(providers=(provider.settings(),))
+    world = await start_world("approval", changes={"login": login}, denied_email_domains=("example.com",))
+
+    assert (await register_with_provider(world, message="Hi")).ok()["pending"] is True
+    start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    response = await world.request("POST", "/auth/providers/login", json=body)
+    assert response.errors("login") == ["REGISTRATION_PENDING"]
+    provider.subject, provider.claims["email"] = "subject-2", "ben@example.com"
+    assert (await register_with_provider(world)).errors("email") == ["EMAIL_DOMAIN_NOT_ALLOWED"]
+
+
+# Email addresses
+
+
+async def test_addresses_need_an_allowed_domain(start_world: StartWorld) -> None:
+    world = await start_world(allowed_email_domains=("example.org",))
+
+    assert (await request_registration(world)).errors("email") == ["BASE_TYPE_REQUIRED"]
+    assert (await request_registration(world, email="mary@example.com")).errors("email") == ["EMAIL_DOMAIN_NOT_ALLOWED"]
+    session = (await request_registration(world, email="Mary@Example.org")).ok()
+    mary = Actor(world, int(session["user_id"]), session["token"], "mary")
+    response = await mary.post("/users/@me/email", json={"email": "mary@example.com", "password": PASSWORD})
+    assert response.errors("email") == ["EMAIL_DOMAIN_NOT_ALLOWED"]
+
+
+async def test_denied_domains_include_their_subdomains(start_world: StartWorld) -> None:
+    world = await start_world(denied_email_domains=("mail.example",))
+
+    for email in ("a@mail.example", "a@x.mail.example"):
+        assert (await request_registration(world, email=email)).errors("email") == ["EMAIL_DOMAIN_NOT_ALLOWED"]
+    (await request_registration(world, email="a@othermail.example")).ok()
+
+
+# Command line
+
+
+async def test_the_command_line_decides_about_registrations(start_world: StartWorld) -> None:
+    world = await start_world("approval")
+    for name in ("mary", "ben"):
+        (await request_registration(world, name, message="Hello\nthere")).ok()
+
+    listed = await run_admin_command(world, "list-registrations")
+    assert [line.partition(" ")[0] for line in listed.splitlines()] == ["mary", "ben"]
+    assert listed.endswith(": Hello there")
+    await run_admin_command(world, "approve-registration", "mary")
+    await run_admin_command(world, "reject-registration", "ben", "--reason", "spam")
+    assert (await run_admin_command(world, "list-registrations")) == "No registrations."
+    assert (await run_admin_command(world, "list-registrations", "--state", "rejected")).startswith("ben ")
+    (await log_in(world, "mary")).ok()
+    with pytest.raises(AdminError, match="mary is not waiting for approval"):
+        await run_admin_command(world, "approve-registration", "mary")
+
+
+async def test_the_command_line_manages_invites(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+
+    created = await run_admin_command(
+        world, "create-registration-invite", "--uses", "0", "--days", "0", "--note", "All"
+    )
+    fields = dict(line.split(": ") for line in created.splitlines())
+    (await request_registration(world, invite=fields["code"])).ok()
+    assert await run_admin_command(world, "list-registration-invites") == f"{fields['id']} used 1 of any number: All"
+    await run_admin_command(world, "delete-registration-invite", fields["id"])
+    assert await run_admin_command(world, "list-registration-invites") == "No invites."
+    with pytest.raises(AdminError, match="there is no such invite"):
+        await run_admin_command(world, "delete-registration-invite", fields["id"])
+    with pytest.raises(AdminError, match="--uses must be"):
+        await run_admin_command(world, "create-registration-invite", "--uses", "-1")
+
+
+# Pages
+
+
+async def test_a_closed_registration_page_links_only_to_providers_that_register_users(
+    start_world: StartWorld, provider: OpenIdProvider
+) -> None:
+    providers = (
+        provider.settings(),
+        provider.settings(id="own", name="Own", issuer="https://own.example", auto_register=True),
+    )
+    world = await start_world("closed", changes={"login": LoginConfig(providers=providers)})
+
+    page = await Browser(world).open("/register")
+
+    assert [label for label, _ in page.links if label.startswith("Continue with")] == ["Continue with Own"]
+
+
+async def test_the_registration_page_takes_the_invite_from_the_link(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    invite = await create_invite(await create_operator(world, "olga"))
+    browser = Browser(world)
+
+    page = await browser.open(f"/register?invite={invite['code']}")
+    assert f'value="{invite["code"]}"' in page.body
+    done = await browser.submit(page, "Create account", username="mary", password=PASSWORD)
+
+    assert done.status == 200
+    assert browser.cookies["hubbub_session"]
+    again = await browser.request("GET", "/settings/account")
+    assert "Manage invites" not in again.text
+
+
+async def test_the_registration_page_shows_that_an_account_waits_and_operators_approve_it(
+    start_world: StartWorld,
+) -> None:
+    world = await start_world("approval")
+    browser, console = Browser(world), Browser(world)
+    console.sign_in_as(await create_operator(world, "olga"))
+
+    page = await browser.open("/register")
+    pending = await browser.submit(page, "Create account", username="mary", password=PASSWORD, message="It is me")
+    assert "Waiting for approval" in pending.text
+    assert "hubbub_session" not in browser.cookies
+    assert "waiting for the approval of an operator" in (await browser.log_in("mary")).text
+    requests = await console.open("/admin/registrations")
+    assert "It is me" in requests.text
+    decided = await console.submit(requests, "Approve")
+    assert "Registration approved." in decided.text
+    await browser.log_in("mary")
+    assert browser.cookies["hubbub_session"]
+
+
+async def test_operators_create_and_delete_invites_in_the_console(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    console = Browser(world)
+    console.sign_in_as(await create_operator(world, "olga"))
+
+    page = await console.open("/admin/registrations")
+    wrong = await console.submit(page, "Create invite", uses_max="0")
+    assert wrong.status == 400
+    created = await console.submit(page, "Create invite", note="For Mary", uses_max="", expires_in_days="3")
+    assert f"{world.url}/register?invite=" in created.text
+    listed = await console.open("/admin/registrations")
+    assert "For Mary" in listed.text
+    deleted = await console.submit(listed, "Delete")
+    assert "Invite deleted." in deleted.text
+
+
+async def test_users_create_and_delete_invites_on_a_page(start_world: StartWorld) -> None:
+    world = await start_world("invite", allow_member_invites=True)
+    browser = Browser(world)
+    browser.sign_in_as(await create_user_with_password(world))
+
+    assert ("Manage invites", "/settings/registration-invites") in (await browser.open("/settings/account")).links
+    page = await browser.open("/settings/registration-invites")
+    created = await browser.submit(page, "Create invite", note="Mary")
+    assert f"{world.url}/register?invite=" in created.text
+    for _ in range(4):
+        await browser.submit(created, "Create invite")
+    rejected = await browser.submit(created, "Create invite")
+    assert "You have too many unused invites. Delete one first." in rejected.text
+    deleted = await browser.submit(created, "Delete")
+    assert "Invite deleted." in deleted.text
