@@ -213,6 +213,7 @@ def test_only_listed_files_contain_async_code() -> None:
         "hubbub/server/identity/applications/endpoints.py",
         "hubbub/server/identity/applications/routes.py",
         "hubbub/server/identity/developers/routes.py",
+        "hubbub/server/identity/teams/routes.py",
         "hubbub/server/identity/identities/routes.py",
         "hubbub/server/identity/identity_providers/jwts.py",
         "hubbub/server/identity/identity_providers/oidc.py",

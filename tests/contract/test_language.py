@@ -26,9 +26,9 @@ VERBS = frozenset(
         Claim Complete Confirm Connect Consume Count Create Crosspost Decline Delete Deny Disable Disconnect Dismiss Edit
         Enable End
         Exchange Execute Export Find Follow Get Grant Import Invite Issue Join Kick Launch Leave Link List Log Look
-        Mark Merge Modify Move Open Pin Preview Prune Publish Purchase Read Refresh Refund Register Reject Remove
-        Rename Reorder Replace Report Request Reset Resolve Respond Resume Retry Return Revoke Ring Run Search Send
-        Set Show Start Stop Store Submit Subscribe Suspend Sync Transfer Trigger Unban Unlink Unmerge Unpin Update Upload
+        Mark Merge Modify Move Open Pin Prepare Preview Prune Publish Purchase Read Refresh Refund Register Reject Remove
+        Rename Reorder Replace Report Request Resend Reset Restore Resolve Respond Resume Retry Return Revoke Ring Run Search Send
+        Set Show Start Stop Store Submit Subscribe Suspend Switch Sync Transfer Trigger Unban Unlink Unmerge Unpin Update Upload
         Verify Vote Withdraw
         """,
     )

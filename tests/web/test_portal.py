@@ -30,6 +30,7 @@ SECTIONS = (
     "Identity",
     "Webhook events",
     "Interactions",
+    "Keys",
     "Log",
     "Commands",
     "Emoji and art",
@@ -226,6 +227,15 @@ async def test_every_portal_page_is_accessible(
             async with page.expect_navigation():
                 await page.get_by_role("navigation", name="Application").get_by_role("link", name=section).click()
             await record_problems(page, problems, section)
+        team = (await alice.post("/teams", json={"name": "Sailors"})).ok()
+        (await alice.post(f"/teams/{team['id']}/members", json={"username": "bob"})).ok()
+        sku = (await alice.post(f"/applications/{application_id}/skus", json={"type": 2, "name": "Gold"})).ok()
+        (await alice.post(f"/applications/{application_id}/key-rollover")).ok()
+        for path in ("teams", f"teams/{team['id']}", f"{application_id}/store/{sku['id']}", f"{application_id}/keys"):
+            await page.goto(f"{portal_world.url}/developers/{path}")
+            await record_problems(page, problems, path)
+        await page.goto(f"{portal_world.url}/")
+        await record_problems(page, problems, "home")
         await page.goto(f"{portal_world.url}/developers/{application_id}/oauth2?scope=bot&scope=identify")
         await record_problems(page, problems, "authorize URL")
         await page.get_by_label("Redirect URI").fill("nowhere")

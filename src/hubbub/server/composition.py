@@ -185,7 +185,7 @@ SLICES: tuple[Slice, ...] = (
 )
 
 PORTS: tuple[Binding, ...] = (
-    users.ports.check_deletion.bind(applications.reject_application_owner, guilds.reject_guild_owner),
+    users.ports.check_deletion.bind(applications.access.reject_application_owner, guilds.reject_guild_owner),
     users.ports.export_data.bind(
         connections.export_data,
         oauth2.export_data,

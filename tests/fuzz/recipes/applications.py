@@ -51,6 +51,8 @@ async def _name(platform: Platform) -> ValidRequest:
     "list_application_testers",
     "list_registered_commands",
     "list_deliveries",
+    "get_key_rollover",
+    "prepare_key_rollover",
     "list_application_oauth2_authorizations",
 )
 async def _owned(platform: Platform) -> ValidRequest:
@@ -112,6 +114,29 @@ async def _logged_event(platform: Platform) -> ValidRequest:
         return delivery_id
 
     return ValidRequest(client.owner, values | {"delivery_id": await platform.world.write(create)})
+
+
+async def _prepare_key(platform: Platform) -> tuple[Actor, dict[str, Any]]:
+    client, values = await create_owned(platform)
+    (await client.owner.post(f"/applications/{client.id}/key-rollover")).ok()
+    return client.owner, values
+
+
+@recipe("delete_key_rollover")
+async def _prepared_key(platform: Platform) -> ValidRequest:
+    return ValidRequest(*await _prepare_key(platform))
+
+
+@recipe("switch_signing_key")
+async def _next_key(platform: Platform) -> ValidRequest:
+    return ValidRequest(*await _prepare_key(platform), {})
+
+
+@recipe("restore_signing_key")
+async def _previous_key(platform: Platform) -> ValidRequest:
+    owner, values = await _prepare_key(platform)
+    (await owner.post(f"/applications/{values['application_id']}/key-rollover/switch", json={})).ok()
+    return ValidRequest(owner, values)
 
 
 async def _create_team(platform: Platform) -> tuple[Actor, dict[str, Any]]:

@@ -30,6 +30,7 @@ SECTIONS = (
     "/identity",
     "/webhooks",
     "/interactions",
+    "/keys",
     "/log",
     "/commands",
     "/pictures",

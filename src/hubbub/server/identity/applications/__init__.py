@@ -5,8 +5,10 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import (
+    access,
     administration,
     families,
+    keys,
     management,
     ports,
     routes,
@@ -15,14 +17,7 @@ from hubbub.server.identity.applications import (
     teams,
     testers,
 )
-from hubbub.server.identity.applications.rules import (
-    is_developer,
-    reject_application_owner,
-    require_manager,
-    require_own,
-    require_owner,
-    require_viewer,
-)
+from hubbub.server.identity.applications.rules import require_manager
 from hubbub.server.identity.applications.store import ApplicationRow, find, find_by_bot, find_many
 from hubbub.server.identity.applications.views import partial_application
 
@@ -39,25 +34,22 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="applications",
     modules=(routes, ports),
+    jobs=keys.JOBS,
     ready=_ready_fields,
 )
 
 __all__ = [
     "ApplicationRow",
     "SLICE",
+    "access",
     "families",
     "find",
     "find_by_bot",
     "find_many",
-    "is_developer",
     "management",
     "administration",
     "ports",
-    "reject_application_owner",
     "require_manager",
-    "require_own",
-    "require_owner",
-    "require_viewer",
     "settings",
     "signals",
     "teams",

@@ -14,7 +14,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
-from hubbub.server.identity.applications import ports, store
+from hubbub.server.identity.applications import keys, ports, store
 from hubbub.server.identity.applications.redirects import require_redirects
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.applications.store import ApplicationRow, DisabledRow
@@ -115,6 +115,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
         )
     ports.check_deletion(call, row.id)
     call.notify(ApplicationDeleting(row))
+    keys.delete(call.tx, row.id)
     if row.bot_id is not None:
         auth.revoke(call.tx, row.bot_id)
     store.delete(call.tx, row.id)

@@ -8,12 +8,13 @@ from msgspec import UNSET
 from hubbub.protocol import codec, errors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import application_keys as keys_wire
 from hubbub.protocol.resources import applications as wire
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
-from hubbub.server.identity.applications import actions, endpoints, redirects, rules, store, views
+from hubbub.server.identity.applications import actions, endpoints, keys, redirects, rules, store, views
 from hubbub.server.identity.applications.signals import (
     ActivitiesToggled,
     EventWebhooksChanged,
@@ -69,6 +70,45 @@ async def update_application(
 
     The caller must be the application's bot, its owner, or an admin or developer of its team."""
     return await _verify_and_update(operation, lambda call: rules.require_manager(call, application_id), body)
+
+
+@handles(keys_wire.GET_KEY_ROLLOVER)
+def get_key_rollover(call: Call, application_id: ApplicationId) -> keys_wire.KeyRollover:
+    """Get the roll-over of an application's signing key."""
+    return keys.view(call, rules.require_viewer(call, application_id))
+
+
+@handles(keys_wire.PREPARE_KEY_ROLLOVER)
+def prepare_key_rollover(call: Call, application_id: ApplicationId) -> keys_wire.KeyRollover:
+    """Prepare the next signing key of an application.
+
+    Requests are signed with the current key until the switch."""
+    row = rules.require_manager(call, application_id)
+    keys.prepare(call, row)
+    return keys.view(call, row)
+
+
+@handles(keys_wire.SWITCH_SIGNING_KEY)
+def switch_signing_key(call: Call, application_id: ApplicationId, body: keys_wire.SwitchKey) -> keys_wire.KeyRollover:
+    """Switch to the next signing key, immediately or at a time."""
+    row = rules.require_manager(call, application_id)
+    keys.schedule_switch(call, row, None if body.switch_at is UNSET else codec.milliseconds(body.switch_at))
+    return keys.view(call, rules.require_manager(call, application_id))
+
+
+@handles(keys_wire.RESTORE_SIGNING_KEY)
+def restore_signing_key(call: Call, application_id: ApplicationId) -> keys_wire.KeyRollover:
+    """Restore the previous signing key of an application."""
+    keys.switch_back(call, rules.require_manager(call, application_id))
+    return keys.view(call, rules.require_manager(call, application_id))
+
+
+@handles(keys_wire.DELETE_KEY_ROLLOVER)
+def delete_key_rollover(call: Call, application_id: ApplicationId) -> None:
+    """Delete the next or previous signing key of an application.
+
+    The key in use does not change."""
+    keys.finish(call, rules.require_manager(call, application_id))
 
 
 def _require_current_application(call: Call) -> ApplicationRow:

@@ -270,6 +270,13 @@ def find_signing_key(tx: Tx, application_id: int) -> bytes | None:
     return None if key is None else bytes(key)
 
 
+def set_signing_key(tx: Tx, application_id: int, signing_key: bytes, verify_key: str) -> None:
+    """Replace the key that signs requests to an application."""
+    tx.run(
+        "UPDATE applications SET signing_key = ?, verify_key = ? WHERE id = ?", signing_key, verify_key, application_id
+    )
+
+
 def find_client_secret_hash(tx: Tx, application_id: int) -> bytes | None:
     """Return the SHA-256 hash of an application's client secret, or None if the application does not exist."""
     stored_hash = tx.value("SELECT client_secret_hash FROM applications WHERE id = ?", application_id)

@@ -14,6 +14,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.identity import users
 from hubbub.server.identity.applications import store, teams
 from hubbub.server.identity.applications.store import ApplicationRow
+from hubbub.server.identity.applications.teams.views import team_user
 
 INITIAL_ACTIVITY_TYPES: Final = (ActivityType.PLAYING,)
 """Activity types that SET_ACTIVITY accepted before 25 July 2024."""
@@ -85,7 +86,7 @@ def application(tx: Tx, row: ApplicationRow, now_ms: int, *, for_owner: bool = F
         max_participants=stored.max_participants,
         rpc_origins=stored.rpc_origins or UNSET,
         tags=codec.decode(row.tags, list[str]),
-        owner=users.user_view(users_by_id[row.owner_id]) if team is None else teams.team_user(team),
+        owner=users.user_view(users_by_id[row.owner_id]) if team is None else team_user(team),
         team=None if team is None else teams.team(tx, team),
         redirect_uris=codec.decode(row.redirect_uris, list[str]),
         interactions_endpoint_url=stored.interactions_endpoint_url,

@@ -50,11 +50,11 @@ async def delete_application(operation: AsyncOperation, application_id: Applicat
     """Delete an application and everything that belongs to it.
 
     The request must contain an MFA code if the owner has two-factor authentication."""
-    await operation.read(lambda call: applications.require_owner(call, application_id))
+    await operation.read(lambda call: applications.access.require_owner(call, application_id))
     await accounts.logins.run_with_mfa(
         operation,
         body.code,
-        lambda call: actions.delete(call, applications.require_owner(call, application_id)),
+        lambda call: actions.delete(call, applications.access.require_owner(call, application_id)),
     )
 
 
@@ -118,7 +118,7 @@ async def _require_developer(
 @handles(wire.GET_APPLICATION_APPROVALS)
 def get_application_approvals(call: Call, application_id: ApplicationId) -> wire.Approvals:
     """Get the approvals of an application."""
-    return views.approvals(call, applications.require_viewer(call, application_id))
+    return views.approvals(call, applications.access.require_viewer(call, application_id))
 
 
 @handles(wire.REQUEST_APPLICATION_APPROVAL)
@@ -138,7 +138,7 @@ def request_application_approval(
 @handles(wire.LIST_APPLICATION_TESTERS)
 def list_application_testers(call: Call, application_id: ApplicationId) -> list[wire.Tester]:
     """List the testers of an application."""
-    row = applications.require_viewer(call, application_id)
+    row = applications.access.require_viewer(call, application_id)
     return views.testers(call.tx, applications.testers.list_testers(call.tx, row.id))
 
 

@@ -31,7 +31,8 @@ def list_teams(call: Call) -> list[Team]:
 def create_team(call: Call, body: wire.CreateTeam) -> Team:
     """Create a team."""
     features.require_enabled(call, Feature.APPLICATIONS)
-    if applications.teams.count_owned(call.tx, call.user_id) >= wire.TEAMS_MAX:
+    own_teams = applications.teams.list_user_teams(call.tx, call.user_id)
+    if sum(row.owner_id == call.user_id for row in own_teams) >= wire.TEAMS_MAX:
         raise errors.invalid("name", "TEAM_LIMIT", f"You can own at most {wire.TEAMS_MAX} teams.")
     row = TeamRow(call.new_id(TeamId), body.name.strip(), None, call.user_id)
     applications.teams.save(call.tx, row)
@@ -160,7 +161,7 @@ async def transfer_application(
     The caller must own the application, and own or administer the team."""
 
     def check(call: Call) -> TeamRow:
-        applications.require_owner(call, application_id)
+        applications.access.require_owner(call, application_id)
         try:
             return rules.require_admin(call, body.team_id)
         except errors.ApiError as error:
@@ -169,7 +170,7 @@ async def transfer_application(
 
     def transfer(call: Call) -> Application:
         team = check(call)
-        row = applications.require_owner(call, application_id)
+        row = applications.access.require_owner(call, application_id)
         row = row._replace(team_id=team.id, owner_id=UserId(team.owner_id))
         applications.management.update(call, row)
         return applications.management.application(call.tx, row, call.now_ms, for_owner=True)

@@ -21,7 +21,7 @@ from hubbub.server.play.commands.store import GLOBAL_GUILD_ID, CommandRow
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
     """Return the application `application_id`; raise an error unless the caller's token belongs to it."""
-    return applications.require_own(call, application_id)
+    return applications.access.require_own(call, application_id)
 
 
 def require_own_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:

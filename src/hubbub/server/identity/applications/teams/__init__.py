@@ -3,7 +3,6 @@
 from hubbub.server.identity.applications.teams.store import (
     TeamMemberRow,
     TeamRow,
-    count_owned,
     delete,
     delete_member,
     delete_user,
@@ -15,12 +14,11 @@ from hubbub.server.identity.applications.teams.store import (
     save,
     save_member,
 )
-from hubbub.server.identity.applications.teams.views import team, team_member, team_user, teams
+from hubbub.server.identity.applications.teams.views import team, team_member, teams
 
 __all__ = [
     "TeamMemberRow",
     "TeamRow",
-    "count_owned",
     "delete",
     "delete_member",
     "delete_user",
@@ -33,6 +31,5 @@ __all__ = [
     "save_member",
     "team",
     "team_member",
-    "team_user",
     "teams",
 ]

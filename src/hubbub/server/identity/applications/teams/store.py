@@ -56,11 +56,6 @@ def list_user_teams(tx: Tx, user_id: int) -> list[TeamRow]:
     )
 
 
-def count_owned(tx: Tx, user_id: int) -> int:
-    """Return the number of teams that a user owns."""
-    return int(tx.value("SELECT COUNT(*) FROM teams WHERE owner_id = ?", user_id))
-
-
 def save(tx: Tx, row: TeamRow) -> None:
     """Insert a team or update it."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in TeamRow._fields[1:])

@@ -28,6 +28,7 @@ SECTIONS: Final = (
     ("/identity", "Identity"),
     ("/webhooks", "Webhook events"),
     ("/interactions", "Interactions"),
+    ("/keys", "Keys"),
     ("/log", "Log"),
     ("/commands", "Commands"),
     ("/pictures", "Emoji and art"),

@@ -22,12 +22,10 @@ TEAMS_PATH: Final = PORTAL_PATH + "/teams"
 TEAM_PATH: Final = TEAMS_PATH + r"/{team_id:\d{1,19}}"
 MEMBER_PATH: Final = TEAM_PATH + r"/members/{user_id:\d{1,19}}"
 
-ROLES: Final = (
-    (TeamRole.ADMIN.value, "Admin: manages the team and everything except deletion and transfer of applications"),
-    (TeamRole.DEVELOPER.value, "Developer: changes applications, resets secrets and reads logs"),
-    (TeamRole.READ_ONLY.value, "Read-only: sees the settings of applications"),
+ROLE_HINT: Final = (
+    "Read-only members see the settings of applications. Developers change them, reset secrets and read the log. Admins also "
+    "manage members. Only the owner deletes and transfers applications."
 )
-"""Role and explanation, for selections."""
 ROLE_LABELS: Final = {"admin": "Admin", "developer": "Developer", "read_only": "Read-only"}
 
 
@@ -163,7 +161,7 @@ async def _team_context(request: PageRequest) -> dict[str, Any]:
     return {
         "team": team,
         "applications": await request.call(teams.LIST_TEAM_APPLICATIONS, team_id),
-        "roles": ROLES,
+        "role_hint": ROLE_HINT,
         "role_labels": ROLE_LABELS,
         "is_owner": team.owner_user_id == user_id,
         "is_admin": any(member.user.id == user_id and member.role == TeamRole.ADMIN for member in team.members),

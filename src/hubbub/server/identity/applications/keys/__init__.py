@@ -1,0 +1,6 @@
+"""Roll-over of the signing keys of applications."""
+
+from hubbub.server.identity.applications.keys.actions import JOBS, finish, prepare, schedule_switch, switch_back, view
+from hubbub.server.identity.applications.keys.store import delete
+
+__all__ = ["JOBS", "delete", "finish", "prepare", "schedule_switch", "switch_back", "view"]

@@ -1,0 +1,122 @@
+"""Prepare, switch and delete signing keys of applications."""
+
+import secrets
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hubbub.protocol import codec, errors
+from hubbub.protocol.resources import application_keys as wire
+from hubbub.server.core import jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.clock import DAY_MS
+from hubbub.server.core.jobs import Job
+from hubbub.server.identity.applications import store as applications_store
+from hubbub.server.identity.applications.keys import store
+from hubbub.server.identity.applications.keys.store import OtherKeyRow
+from hubbub.server.identity.applications.store import ApplicationRow
+
+KEY_JOB: Final = "applications.key"
+"""Kind of the job that switches to the next key at its time, and deletes the previous key at the end of its time."""
+OVERLAP_MS: Final = wire.KEY_OVERLAP_DAYS * DAY_MS
+
+
+def prepare(call: Call, row: ApplicationRow) -> None:
+    """Create the next signing key of an application. It is not used before a switch."""
+    if store.find(call.tx, row.id) is not None:
+        text = "A roll-over is in progress. Finish it first."
+        raise errors.invalid("application_id", "KEY_ROLLOVER_IN_PROGRESS", text)
+    key = Ed25519PrivateKey.from_private_bytes(secrets.token_bytes(32))
+    store.save(
+        call.tx,
+        OtherKeyRow(row.id, 1, key.private_bytes_raw(), key.public_key().public_bytes_raw().hex()),
+    )
+
+
+def schedule_switch(call: Call, row: ApplicationRow, at_ms: int | None) -> None:
+    """Switch to the next key at a time in Unix milliseconds, or immediately if it is None."""
+    other = _require_other_key(call, row, is_next=True)
+    if at_ms is not None and not call.now_ms < at_ms <= call.now_ms + OVERLAP_MS:
+        text = f"Choose a time within the next {wire.KEY_OVERLAP_DAYS} days."
+        raise errors.invalid("switch_at", "KEY_SWITCH_TIME_INVALID", text)
+    jobs.cancel_jobs(call.tx, KEY_JOB, _job_key(row.id))
+    if at_ms is None:
+        _swap(call, row, other)
+        return
+    store.save(call.tx, other._replace(switch_ms=at_ms))
+    call.tx.enqueue(KEY_JOB, int(row.id), due_ms=at_ms, key=_job_key(row.id))
+
+
+def switch_back(call: Call, row: ApplicationRow) -> None:
+    """Use the previous key again; the key in use becomes the next key."""
+    other = _require_other_key(call, row, is_next=False)
+    jobs.cancel_jobs(call.tx, KEY_JOB, _job_key(row.id))
+    _set_key(call, row, other, OtherKeyRow(row.id, 1, _current_key(call, row), row.verify_key))
+
+
+def finish(call: Call, row: ApplicationRow) -> None:
+    """Delete the next or previous key; the key in use does not change."""
+    jobs.cancel_jobs(call.tx, KEY_JOB, _job_key(row.id))
+    if not store.delete(call.tx, row.id):
+        raise errors.NOT_FOUND()
+
+
+def run_due(call: Call, job: Job) -> None:
+    """Switch to the next key whose time has come, or delete the previous key whose time has ended."""
+    application_id = job.decode(int)
+    row, other = applications_store.find(call.tx, application_id), store.find(call.tx, application_id)
+    if row is None or other is None:
+        return
+    if other.is_next:
+        if other.switch_ms is not None and other.switch_ms <= call.now_ms:
+            _swap(call, row, other)
+    elif other.ends_ms is not None and other.ends_ms <= call.now_ms:
+        store.delete(call.tx, application_id)
+
+
+def view(call: Call, row: ApplicationRow) -> wire.KeyRollover:
+    """Build the state of a roll-over."""
+    other = store.find(call.tx, row.id)
+    next_key = other if other is not None and other.is_next else None
+    previous_key = other if other is not None and not other.is_next else None
+    return wire.KeyRollover(
+        verify_key=row.verify_key,
+        next_verify_key=None if next_key is None else next_key.verify_key,
+        switch_at=None if next_key is None or next_key.switch_ms is None else codec.timestamp(next_key.switch_ms),
+        previous_verify_key=None if previous_key is None else previous_key.verify_key,
+        previous_ends_at=None
+        if previous_key is None or previous_key.ends_ms is None
+        else codec.timestamp(previous_key.ends_ms),
+    )
+
+
+def _swap(call: Call, row: ApplicationRow, other: OtherKeyRow) -> None:
+    """Use the next key; the key in use becomes the previous one until the overlap ends."""
+    ends_ms = call.now_ms + OVERLAP_MS
+    _set_key(call, row, other, OtherKeyRow(row.id, 0, _current_key(call, row), row.verify_key, None, ends_ms))
+    call.tx.enqueue(KEY_JOB, int(row.id), due_ms=ends_ms, key=_job_key(row.id))
+
+
+def _set_key(call: Call, row: ApplicationRow, used: OtherKeyRow, other: OtherKeyRow) -> None:
+    applications_store.set_signing_key(call.tx, row.id, used.signing_key, used.verify_key)
+    store.save(call.tx, other)
+
+
+def _current_key(call: Call, row: ApplicationRow) -> bytes:
+    key = applications_store.find_signing_key(call.tx, row.id)
+    assert key is not None
+    return key
+
+
+def _require_other_key(call: Call, row: ApplicationRow, *, is_next: bool) -> OtherKeyRow:
+    other = store.find(call.tx, row.id)
+    if other is None or bool(other.is_next) is not is_next:
+        raise errors.NOT_FOUND()
+    return other
+
+
+def _job_key(application_id: int) -> str:
+    return f"{KEY_JOB}:{int(application_id)}"
+
+
+JOBS = {KEY_JOB: run_due}

@@ -1,0 +1,82 @@
+"""Portal page for the roll-over of an application's signing key."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import application_keys
+from hubbub.server.transports.web.page_requests import PageRequest, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    load_application,
+    render,
+    render_errors,
+    section_path,
+)
+
+PATH: Final = APPLICATION_PATH + "/keys"
+
+
+@page("GET", PATH)
+async def show_keys(request: PageRequest) -> web.Response:
+    """Show the signing keys and the next step of the roll-over."""
+    return render(request, "keys.html", await load_application(request), **await _keys_context(request))
+
+
+@page("POST", PATH + "/prepare")
+async def prepare(request: PageRequest) -> web.Response:
+    """Prepare the next key."""
+    return await _run(
+        request, application_keys.PREPARE_KEY_ROLLOVER, "The next key is shown below. It is not used yet."
+    )
+
+
+@page("POST", PATH + "/switch")
+async def switch(request: PageRequest) -> web.Response:
+    """Switch to the next key, immediately or at the time of the form, which is in UTC."""
+    text = request.form.trimmed("switch_at")
+    if not text or request.form.text("when") == "now":
+        notice = "Requests are now signed with the new key. You can switch back for 7 days."
+        return await _run(request, application_keys.SWITCH_SIGNING_KEY, notice, body={})
+    try:
+        switch_at = datetime.fromisoformat(text).replace(tzinfo=UTC).isoformat()
+    except ValueError:
+        switch_at = text
+    notice = "The switch is scheduled."
+    return await _run(request, application_keys.SWITCH_SIGNING_KEY, notice, body={"switch_at": switch_at})
+
+
+@page("POST", PATH + "/restore")
+async def restore(request: PageRequest) -> web.Response:
+    """Use the previous key again."""
+    notice = "Requests are signed with the previous key again. The new key stays prepared."
+    return await _run(request, application_keys.RESTORE_SIGNING_KEY, notice)
+
+
+@page("POST", PATH + "/finish")
+async def finish(request: PageRequest) -> web.Response:
+    """Delete the next or previous key."""
+    return await _run(request, application_keys.DELETE_KEY_ROLLOVER, "The other key was deleted.")
+
+
+async def _run(request: PageRequest, operation: Any, notice: str, body: dict[str, Any] | None = None) -> web.Response:
+    """Call an operation of the roll-over and show the page again, with the notice or with the errors."""
+    try:
+        await request.call(operation, request.path_parameter("application_id"), body=body)
+    except ApiError as error:
+        if error.kind is errors.NOT_FOUND:
+            return request.redirect(section_path(request, "/keys"), notice="This step is no longer possible.")
+        if error.kind is errors.NOT_AUTHORIZED_ON_APPLICATION:
+            raise
+        application = await load_application(request)
+        context = await _keys_context(request)
+        return render_errors(request, "keys.html", error, application, fields=("switch_at",), **context)
+    return request.redirect(section_path(request, "/keys"), notice=notice)
+
+
+async def _keys_context(request: PageRequest) -> dict[str, Any]:
+    rollover = await request.call(application_keys.GET_KEY_ROLLOVER, request.path_parameter("application_id"))
+    return {"rollover": rollover, "days": application_keys.KEY_OVERLAP_DAYS}
