@@ -25,6 +25,7 @@ IMAGE_COLUMNS: Final = (
     ("roles", "icon"),
     ("scheduled_events", "image"),
     ("stickers", "image"),
+    ("teams", "icon"),
     ("users", "avatar"),
     ("users", "banner"),
     ("webhooks", "avatar"),
