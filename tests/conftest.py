@@ -10,6 +10,7 @@ pytest_plugins = [
     "pytester",
     "tests.fixtures.costs",
     "tests.fixtures.postgres",
+    "tests.fixtures.postgres_cases",
     "tests.fixtures.issuers",
     "tests.fixtures.receivers",
     "tests.fixtures.databases",

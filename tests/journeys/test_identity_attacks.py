@@ -61,6 +61,7 @@ async def test_ssrf_through_a_redirect_of_the_issuer_is_prevented(any_issuer_wor
     assert "/inner" not in issuer.requested_paths
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "url",
     [
@@ -89,6 +90,7 @@ async def test_ssrf_through_the_name_of_the_issuer_is_rejected(world: World, url
     ]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("field", ["event_webhooks_url", "interactions_endpoint_url"])
 @pytest.mark.parametrize(
     "url",
@@ -136,6 +138,7 @@ async def test_ssrf_through_a_redirect_of_a_webhook_is_prevented(
     await runner.cleanup()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1"]
 )
@@ -255,6 +258,7 @@ async def test_a_key_and_an_algorithm_of_different_families_are_rejected(
     (await request_token(client, issuer.sign_token(header={"kid": "rsa"}))).rejected(400, 530020)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("kid", ["../../etc/passwd", "one' OR '1'='1", "http://127.0.0.1/key", "\0", "x" * 5000, "ONE"])
 async def test_kid_injection_is_rejected_without_a_request(any_issuer_world: World, issuer: Issuer, kid: str) -> None:
     client = await create_social_game(any_issuer_world)

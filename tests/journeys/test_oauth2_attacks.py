@@ -73,6 +73,7 @@ async def test_a_pkce_downgrade_is_rejected(world: World) -> None:
 REGISTERED_REDIRECTS = ("https://game.example/callback", "https://game.example/a?b=c", LOOPBACK_REDIRECT)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "redirect_uri",
     [
@@ -144,6 +145,7 @@ async def test_the_redirect_of_the_exchange_must_be_that_of_the_request(world: W
     (await client.exchange(loopback_code, redirect_uri="http://127.0.0.1:5001/callback")).ok()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("registered_uri", "requested_uri"),
     [

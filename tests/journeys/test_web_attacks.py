@@ -33,6 +33,7 @@ def find_form_token(page: Page) -> str:
     return dict(page.forms[-1].values)["form_token"]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("headers", "token_kind"),
     [
@@ -125,6 +126,7 @@ async def test_session_fixation_is_prevented(world: World, planted_kind: str) ->
     assert response.status == 401 or response.json["username"] == "eve"
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "target",
     [
@@ -164,6 +166,7 @@ async def test_the_login_cannot_be_an_open_redirect(world: World, target: str) -
     assert urlsplit(second_response.location).netloc == ""
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "redirect_uri",
     [

@@ -241,6 +241,7 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
     await zoe.client.close()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("secret", "metadata"),
     [("", {}), ("s" * 251, {}), ("s", {str(n): "x" for n in range(26)}), ("s", {"k": "v" * 1000})],

@@ -100,6 +100,7 @@ async def test_a_blocked_user_cannot_send_friend_requests(world: World) -> None:
     await zoe.client.close()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "operation",
     [

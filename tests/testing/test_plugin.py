@@ -1,5 +1,6 @@
 """The pytest plugin in separate test runs, its platform process, and its documentation."""
 
+import contextlib
 import importlib.metadata
 import os
 import re
@@ -68,6 +69,19 @@ def test_xdist_workers_have_separate_platforms(run_project: ProjectRunner) -> No
     result = run_project("worlds.py", "users.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
 
     result.assert_outcomes(passed=17)
+
+
+def test_xdist_workers_share_one_server(run_project: ProjectRunner) -> None:
+    result = run_project("shared_server.py", arguments=("-n", "3", "--dist", "each", "-rP"))
+
+    result.assert_outcomes(passed=6)
+    urls = [line for line in result.outlines if line.startswith("control API of the server: ")]
+    assert len(urls) == 6
+    assert len(set(urls)) == 1
+    pids = {int(line.removeprefix("process: ")) for line in result.outlines if line.startswith("process: ")}
+    assert len(pids) == 1
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(pids.pop()).wait(60)
 
 
 def test_a_world_can_last_for_a_module(run_project: ProjectRunner) -> None:
@@ -269,7 +283,9 @@ def test_a_platform_that_cannot_start_names_the_missing_package(
 
 
 def test_the_platform_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> None:
-    script = "from hubbub.testing.process import PlatformProcess; p = PlatformProcess(); print(p._process.pid, flush=True); input()"
+    script = (
+        "from hubbub.testing.process import *; p = PlatformProcess(); print(p.server.process.pid, flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", script],
         stdin=subprocess.PIPE,

@@ -53,7 +53,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.upload_scanners import RejectedUpload, open_scanners
 from hubbub.server.core.url_maps import ActivitySite
-from hubbub.server.identity import administration, game_sessions, retention
+from hubbub.server.identity import administration, game_sessions, passkeys, retention
 from hubbub.server.places import activity_instances, activity_proxies, gateway_info, guild_state, voice_states
 from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
@@ -165,6 +165,9 @@ class App:
 
     async def start(self, sock: socket.socket | None = None) -> None:
         """Start all parts and accept connections on the configured address, or on the given socket."""
+        if "api" in self.config.roles and not self.config.control:
+            # A rehearsal starts faster without it.
+            passkeys.load_library()
         sock = sock or backends.open_socket(self.config)
         self._loop_monitor.start()
         if self.config.public_url is None:

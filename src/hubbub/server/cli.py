@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The agent runs beside the server, uses the SDK, and has its own settings.
         run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
         return run(argv[1:])
-    arguments = build_parser().parse_args(argv)
+    arguments = build_parser(argv[0] if argv else None).parse_args(argv)
     try:
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
@@ -114,8 +114,8 @@ _KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in settings.KEYS}
 """Setting by the attribute that argparse stores it in."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the command line; with `command`, the actions of `hubbub admin` are only added for it."""
     parser = argparse.ArgumentParser(prog="hubbub", description="A social platform that you run yourself.")
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -196,7 +196,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
 
     admin = commands.add_parser("admin", help="manage users, applications, bots and guilds")
-    _add_admin_actions(admin)
+    if command in (None, "admin"):
+        _add_admin_actions(admin)
 
     backup = commands.add_parser(
         "backup",

@@ -49,7 +49,7 @@ class Platform:
         self.faults = Faults(self.background, self.context)
         self.has_failed_test = False
         """Whether a test that used the platform failed."""
-        self._log_start = process.log_size()
+        self._log_start = process.server.log_size()
         self.background.run_and_wait(self.context.control.request("POST", "/trace", {"on": True}))
 
     def __repr__(self) -> str:
@@ -125,7 +125,7 @@ class Platform:
 
     def log(self) -> str:
         """Return the platform's log since the test started."""
-        return self._process.log_since(self._log_start)
+        return self._process.server.log_since(self._log_start)
 
 
 class Clock:

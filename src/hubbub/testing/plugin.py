@@ -15,6 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from hubbub.testing.platform import Platform
     from hubbub.testing.process import PlatformProcess, WorldChoice
+    from hubbub.testing.server_process import SharedDirectory
 
 MARKER_ARGUMENTS: Final = ("world", "now", "rate_limits", "seed")
 """Arguments of the marker; the ini options have the same names with the prefix `hubbub_`."""
@@ -30,8 +31,12 @@ MARKER: Final = (
 FINDINGS_KEY: Final = "hubbub_findings"
 """Key of the findings in the output of an xdist worker."""
 
+SHARED_PATH_KEY: Final = "hubbub_shared_path"
+"""Key of the folder of the shared server in the input of an xdist worker."""
+
 _FINDINGS: Final = pytest.StashKey[dict[str, int]]()
 _OPEN_PLATFORMS: Final = pytest.StashKey[list["Platform"]]()
+_SHARED_DIRECTORY: Final[pytest.StashKey["SharedDirectory"]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,6 +61,24 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_FINDINGS] = {}
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Pass the folder of the server that all xdist workers share to a worker."""
+    from hubbub.testing import server_process
+
+    if server_process.SharedDirectory.is_supported():
+        stash = node.config.stash
+        if _SHARED_DIRECTORY not in stash:
+            stash[_SHARED_DIRECTORY] = server_process.SharedDirectory()
+        node.workerinput[SHARED_PATH_KEY] = str(stash[_SHARED_DIRECTORY].path)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the server that xdist workers shared."""
+    if _SHARED_DIRECTORY in config.stash:
+        config.stash[_SHARED_DIRECTORY].close()
+
+
 def _platform_scope(fixture_name: str, config: pytest.Config) -> Any:
     scope = config.getini("hubbub_scope")
     if scope not in SCOPES:
@@ -64,14 +87,19 @@ def _platform_scope(fixture_name: str, config: pytest.Config) -> Any:
 
 
 @pytest.fixture(scope="session")
-def _hubbub_process() -> "Iterator[PlatformProcess]":
+def _hubbub_process(pytestconfig: pytest.Config) -> "Iterator[PlatformProcess]":
     """The process of all platforms of this test run, started for the first test that needs one."""
+    from hubbub.testing.server_process import ServerProcess
+
+    shared_path = getattr(pytestconfig, "workerinput", {}).get(SHARED_PATH_KEY)
+    # The server starts while the other modules are imported.
+    server = ServerProcess(None if shared_path is None else Path(shared_path))
     from hubbub.people.errors import PlatformUnavailable
     from hubbub.testing.process import PlatformProcess
 
     process, error_message = None, ""
     try:
-        process = PlatformProcess()
+        process = PlatformProcess(server)
     except PlatformUnavailable as error:
         error_message = str(error)
     if process is None:

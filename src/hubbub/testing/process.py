@@ -1,17 +1,10 @@
-"""The server process of a test run, from which every test gets a fork.
+"""The client of the server process of a test run, from which every test gets a fork.
 
 A fork is a complete platform on its own port: its store, clock, faults, rate limits and sessions are not shared with
 other tests. The process keeps a snapshot of each world that tests use, so that a world file is built only once.
 """
 
-import contextlib
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
-import threading
-from pathlib import Path
+import hashlib
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,15 +13,10 @@ from hubbub.people.errors import PlatformUnavailable
 from hubbub.people.ready import ReadyDocument, parse_ready_document
 from hubbub.people.requests import ControlClient
 from hubbub.testing.background import Background
+from hubbub.testing.server_process import ServerProcess
 
-START_TIMEOUT_SECONDS: Final = 120.0
-"""Time limit for the start of the server."""
-STOP_TIMEOUT_SECONDS: Final = 10.0
-"""Time limit for the shutdown of the server."""
 SNAPSHOTS_MAX: Final = 32
 """Maximum number of worlds whose snapshots are kept."""
-LOG_BYTES_MAX: Final = 4000
-"""Maximum number of bytes of the server's log in a report."""
 
 
 class WorldChoice(NamedTuple):
@@ -41,84 +29,76 @@ class WorldChoice(NamedTuple):
     now: str | None
     """Start time of the world, or None for the machine's time."""
 
+    @property
+    def key(self) -> str:
+        """The name under which workers share the snapshot of the world."""
+        return hashlib.sha256(repr(tuple(self)).encode()).hexdigest()
+
+
+class ServerState(msgspec.Struct):
+    """The snapshots of a server, which all workers use."""
+
+    empty_snapshot_id: str
+    """The snapshot without a world."""
+    snapshots: dict[str, str] = {}
+    """Snapshot of each world by `WorldChoice.key`, least recently used first."""
+
 
 class PlatformProcess:
     """A running `hubbub dev`. Tests use forks of it, not the process itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: ServerProcess | None = None) -> None:
+        """Connect to a server; without one, start it."""
+        self.server = server or ServerProcess()
         self.background = Background()
-        self._directory = Path(tempfile.mkdtemp(prefix="hubbub-testing-"))
-        self._log = self._directory / "log"
-        self._snapshots: dict[WorldChoice, str] = {}
-        self._process: subprocess.Popen[bytes] | None = None
         try:
-            self._start()
+            self._connect()
         except BaseException:
             self.close()
             raise
 
-    def _start(self) -> None:
-        empty_world, ready_file = self._directory / "empty.toml", self._directory / "ready.json"
-        empty_world.write_text("")
-        arguments = ["--port", "0", "--world", str(empty_world), "--ready-file", str(ready_file), "--seed", "0"]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "hubbub.server.cli", "dev", "--stop-with-stdin", *arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                # Settings for a server that runs from this shell must not affect tests.
-                env={name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")},
-            )
-        watchdog = threading.Timer(START_TIMEOUT_SECONDS, self._process.kill)
-        watchdog.daemon = True
-        watchdog.start()
-        try:
-            assert self._process.stdout is not None
-            line = self._process.stdout.readline()
-        finally:
-            watchdog.cancel()
-        if not line:
-            raise PlatformUnavailable(self._start_error())
-        document = parse_ready_document(msgspec.json.decode(ready_file.read_bytes()))
+    def _connect(self) -> None:
+        error_message = self.server.wait_started()
+        if error_message:
+            raise PlatformUnavailable(error_message)
+        document = parse_ready_document(msgspec.json.decode(self.server.ready_file.read_bytes()))
         self.control = ControlClient(self.background.http, document.control, document.control_token)
-        self._empty_snapshot_id = str(self.background.run_and_wait(self.control.request("POST", "/snapshots"))["id"])
+        if not self.server.state_file.exists():
+            snapshot = self.background.run_and_wait(self.control.request("POST", "/snapshots"))
+            self._store_state(ServerState(str(snapshot["id"])))
+        self.server.finish_start()
 
-    def _start_error(self) -> str:
-        log = self.log_since(0)
-        if "hubbub[server]" in log:
-            return log.strip().rpartition("\n")[2]
-        return f"the platform did not start:\n{log}"
+    def _load_state(self) -> ServerState:
+        return msgspec.json.decode(self.server.state_file.read_bytes(), type=ServerState)
 
-    def log_size(self) -> int:
-        """Return the current size of the server's log in bytes."""
-        return self._log.stat().st_size
-
-    def log_since(self, position: int) -> str:
-        """Return the server's log since a position, truncated to its last `LOG_BYTES_MAX` bytes."""
-        with self._log.open("rb") as log:
-            log.seek(max(position, self.log_size() - LOG_BYTES_MAX))
-            return log.read().decode("utf-8", "replace")
+    def _store_state(self, state: ServerState) -> None:
+        self.server.state_file.write_bytes(msgspec.json.encode(state))
 
     def fork(self, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
         """Create a platform with this world; return its ready document."""
-        return self.background.run_and_wait(self._fork(choice, rate_limits))
+        # Building a world takes several requests, and another worker may delete a snapshot that was not used for long.
+        with self.server.locked():
+            state = self._load_state()
+            try:
+                return self.background.run_and_wait(self._fork(state, choice, rate_limits))
+            finally:
+                self._store_state(state)
 
-    async def _fork(self, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
-        snapshot_id = self._snapshots.pop(choice, None)
+    async def _fork(self, state: ServerState, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
+        snapshot_id = state.snapshots.pop(choice.key, None)
         if snapshot_id is None:
-            snapshot_id = await self._build_snapshot(choice)
+            snapshot_id = await self._build_snapshot(state, choice)
         # Insert it at the end, so that the first entry is the least recently used one.
-        self._snapshots[choice] = snapshot_id
+        state.snapshots[choice.key] = snapshot_id
         # Client libraries compare the platform's time with the machine's, so that is the default.
         body = {"snapshot_id": snapshot_id, "now": choice.now or _machine_time(), "rate_limits": rate_limits}
         return parse_ready_document(await self.control.request("POST", "/forks", body))
 
-    async def _build_snapshot(self, choice: WorldChoice) -> str:
-        while len(self._snapshots) >= SNAPSHOTS_MAX:
-            oldest = next(iter(self._snapshots))
-            await self.control.request("DELETE", f"/snapshots/{self._snapshots.pop(oldest)}")
-        await self.control.request("POST", f"/snapshots/{self._empty_snapshot_id}/restore")
+    async def _build_snapshot(self, state: ServerState, choice: WorldChoice) -> str:
+        while len(state.snapshots) >= SNAPSHOTS_MAX:
+            oldest = next(iter(state.snapshots))
+            await self.control.request("DELETE", f"/snapshots/{state.snapshots.pop(oldest)}")
+        await self.control.request("POST", f"/snapshots/{state.empty_snapshot_id}/restore")
         if choice.now is not None:
             await self.control.request("POST", "/clock/set", {"now": choice.now})
         path = f"/worlds?seed={choice.seed}"
@@ -130,21 +110,9 @@ class PlatformProcess:
         self.background.run_and_wait(self.control.request("DELETE", f"/forks/{fork_id}"))
 
     def close(self) -> None:
-        """Stop the server process and all its forks."""
+        """Stop the server process and all its forks, unless other workers use it."""
         self.background.close()
-        process = self._process
-        if process is not None:
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    # The server exits when its stdin is closed.
-                    with contextlib.suppress(OSError):
-                        stream.close()
-            try:
-                process.wait(STOP_TIMEOUT_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self.server.close()
 
 
 def _machine_time() -> str:

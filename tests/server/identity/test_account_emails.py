@@ -169,6 +169,7 @@ async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World
     assert sorted(verified) == [False, True]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "address", ["mary", "a,b@example.org", "Mary <mary@example.org>", "mary@exa mple.org", "a@b@c"]
 )

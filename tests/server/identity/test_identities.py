@@ -53,6 +53,7 @@ async def test_the_same_external_id_maps_to_the_same_account(world: World) -> No
     assert (await same_player.get("/users/@me")).ok()["global_name"] == "First"
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path", "code"),
     [
@@ -329,6 +330,7 @@ async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
     (await client.exchange(code, external_auth_token=player.token, **credential)).ok()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "credential",
     [

@@ -54,6 +54,7 @@ async def test_only_the_owner_manages_identity_providers(world: World) -> None:
     (await client.owner.put(unknown_path, json=body)).rejected(404, 10002)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("provider_type", "body", "path", "code"),
     [
@@ -473,6 +474,7 @@ async def test_a_deeply_nested_id_token_is_rejected(any_issuer_world: World, iss
         (await request_token(client, token)).rejected(400, 530020)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("auth_type", "credential", "body", "status", "code"),
     [

@@ -54,6 +54,7 @@ async def test_only_the_owner_sets_rpc_origins(world: World) -> None:
     assert "rpc_origins" not in (await game.owner.patch(path, json={"rpc_origins": None})).ok()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "origin",
     [

@@ -98,6 +98,7 @@ async def test_reading_the_log_requires_the_permission(world: World) -> None:
     (await bob.get("/guilds/1/audit-logs")).rejected(404, 10004)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "before=x", "user_id=x", "action_type=x"])
 async def test_an_invalid_query_parameter_is_named(world: World, query: str) -> None:
     guild = await world.guild()

@@ -198,6 +198,7 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
     (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).rejected(404, 10004)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path", "code"),
     [

@@ -176,6 +176,7 @@ async def test_onboarding_requires_seven_channels_of_which_five_are_writable(wor
     (await guild.owner.put(path, json={**body, "mode": 1})).ok()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path"),
     [

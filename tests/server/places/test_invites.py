@@ -498,6 +498,7 @@ async def test_an_invite_without_target_users_has_none_to_return(world: World) -
     (await guild.owner.get("/invites/nothing0/target-users/job-status")).rejected(404, 10006)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("content", "messages"),
     [

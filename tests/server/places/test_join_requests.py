@@ -67,6 +67,7 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     (await stranger.patch(path, json={})).rejected(403, 50001)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("fields", "error_path"),
     [
@@ -144,6 +145,7 @@ async def test_disabling_the_form_admits_pending_members(world: World) -> None:
     assert not await is_pending(guild, bob)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("responses", "path"),
     [

@@ -70,6 +70,7 @@ async def test_an_application_replaces_its_metadata_records(world: World) -> Non
     assert (await bot.put(path, json=[])).ok() == []
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("record", "path"),
     [
@@ -144,6 +145,7 @@ async def test_numbers_and_booleans_are_stored_as_text(world: World) -> None:
     assert await stored(level=0, paid=0) == {"level": "0", "paid": "0"}
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path"),
     [

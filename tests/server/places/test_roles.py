@@ -116,6 +116,7 @@ async def test_a_role_update_is_published_and_audited(world: World) -> None:
     assert reset["permissions"] == str(Permissions.DEFAULT_EVERYONE)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path"),
     [

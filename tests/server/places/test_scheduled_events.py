@@ -73,6 +73,7 @@ async def test_a_new_event_is_published_audited_and_returned(world: World, guild
     assert bot_session.guilds[str(guild.id)]["guild_scheduled_events"] == [gateway_view(event)]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -358,6 +359,7 @@ def weekly_event(**overrides: Any) -> dict[str, Any]:
     )
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("rule", "field"),
     [

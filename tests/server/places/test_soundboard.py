@@ -66,6 +66,7 @@ async def test_mp3_sounds_are_accepted_and_the_default_volume_is_one(world: Worl
     assert served.headers["Content-Type"] == "audio/mpeg"
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("sound", "code"),
     [
@@ -83,6 +84,7 @@ async def test_a_sound_is_validated_by_its_bytes(world: World, sound: str, code:
     (await guild.owner.post(path, json={"name": "honk", "sound": media.data_uri(media.ogg(5200), "audio/ogg")})).ok()
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path", "code"),
     [

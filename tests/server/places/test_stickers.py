@@ -74,6 +74,7 @@ async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: Worl
     assert (served.headers["Content-Type"], served.json) == ("application/json", LOTTIE)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("change", "code"),
     [

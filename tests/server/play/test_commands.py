@@ -272,6 +272,7 @@ class TestLimits:
 # Validation
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path", "code"),
     [

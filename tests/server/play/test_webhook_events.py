@@ -41,6 +41,7 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(private_targets_wo
         assert len(bytes.fromhex(headers["X-Signature-Ed25519"])) == 64
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("fault", ["any signature accepted", "other key", "closed", "wrong response"])
 async def test_a_url_with_an_invalid_response_is_rejected(
     private_targets_world: World, receiver: Receiver, fault: str
@@ -87,6 +88,7 @@ async def test_an_interactions_endpoint_must_respond_with_a_pong(
     assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "pong", [b'{"type": 1, "more": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"type": 1, "\xff": 1}', b"[1]", b""]
 )

@@ -644,6 +644,7 @@ async def test_components_are_numbered_and_stored(world: World) -> None:
     assert [user["id"] for user in v2_message["mentions"]] == [str(bot.id)]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "path", "code"),
     [
@@ -1067,6 +1068,7 @@ async def test_a_page_of_plain_messages_matches_single_message_encoding(world: W
     assert page == single_messages
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("nonce", [True, 1.5, [], {}])
 async def test_a_nonce_of_an_invalid_type_has_its_own_error_code(world: World, nonce: object) -> None:
     guild = await world.guild()

@@ -312,6 +312,7 @@ async def test_a_poll_expires_in_an_archived_thread_without_unarchiving_it(world
     assert (await fetch_results(bob, int(thread["id"]), poll))["is_finalized"]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("poll", "path", "code"),
     [

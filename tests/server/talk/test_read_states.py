@@ -87,6 +87,7 @@ async def test_a_bulk_ack_skips_inaccessible_channels(world: World) -> None:
     assert await fetch_read_states(alice) == {str(guild.general): "5", private: message["id"]}
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("body", "error_path"),
     [

@@ -232,6 +232,7 @@ async def test_a_session_without_the_scope_gets_no_response(game: Game, make_cal
     await limited.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     "payload",
     [

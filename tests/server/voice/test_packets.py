@@ -366,6 +366,7 @@ async def test_a_control_packet_confirms_a_new_address(world: World, guild: Guil
     assert await moved.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("found"))
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.dated(changes.VOICE_ENCRYPTION)
 @pytest.mark.parametrize("mode", OLD_ENCRYPTION_MODES)
 async def test_old_modes_are_rejected_since_the_change(

@@ -61,6 +61,7 @@ async def test_a_resume_without_an_acknowledgement_replays_from_the_first_messag
     assert (await caller.receive_frame())["seq"] == 1
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("fields", [{"token": "0" * 32}, {"session_id": "x"}, {"server_id": "1"}, {"seq_ack": 4711}])
 async def test_an_invalid_resume_is_rejected(world: World, guild: Guild, make_caller: MakeCaller, fields: Any) -> None:
     caller = await make_caller()

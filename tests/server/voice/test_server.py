@@ -186,6 +186,7 @@ async def test_an_invalid_identify_is_rejected(guild: Guild, make_caller: MakeCa
     assert await caller.wait_close_code() == code
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("frame", "code"),
     [
@@ -276,6 +277,7 @@ async def test_a_reset_after_a_ping_is_not_an_error(
     assert not [record for record in caplog.records if record.exc_info]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("query", ["?v=10", "?v=0", "?v=-1", "?v=eight", "?v=8.0", "?v=٨"])
 async def test_unknown_versions_are_rejected(guild: Guild, make_caller: MakeCaller, query: str) -> None:
     caller = await make_caller()

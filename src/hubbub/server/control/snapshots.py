@@ -19,8 +19,8 @@ from hubbub.server.worlds import BuiltWorld
 
 SNAPSHOTS_MAX: Final = 64
 """Maximum number of stored snapshots."""
-FORKS_MAX: Final = 32
-"""Maximum number of open forks."""
+FORKS_MAX: Final = 128
+"""Maximum number of open forks; the parallel workers of a test run have one or more each."""
 
 
 class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):

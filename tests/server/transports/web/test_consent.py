@@ -114,6 +114,7 @@ async def test_an_approved_application_is_redirected_without_a_prompt(world: Wor
     assert (await browser.request("GET", url)).status == 200
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -136,6 +137,7 @@ async def test_an_unknown_client_or_redirect_shows_an_error_page_without_a_link(
     assert not [url for _, url in page.links if "example" in url]
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
     ("change", "error"),
     [

@@ -312,6 +312,7 @@ async def test_forged_and_unauthenticated_forms_send_no_message(world: World) ->
     assert (await alice.get(f"/channels/{guild.general}/messages")).ok() == []
 
 
+@pytest.mark.one_postgres_case
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 async def test_a_form_that_cannot_be_decompressed_is_an_error_of_the_client(world: World, encoding: str) -> None:
     alice = await world.user()

@@ -1,27 +1,37 @@
 """The registration and login ceremonies of Web Authentication, with the package `webauthn`.
 
 Credentials come from the client. The package and its parsers raise many kinds of exceptions for bad ones, some of them
-built-in, so these functions turn every exception into a form error."""
+built-in, so these functions turn every exception into a form error.
+
+Importing the package takes a tenth of the start of the server. A rehearsal imports it when it is first used; other servers
+import it at the start with `load_library`."""
 
 from collections.abc import Sequence
-from typing import Any, Final
-
-import webauthn
-from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
-from webauthn.helpers import structs
-from webauthn.registration.verify_registration_response import VerifiedRegistration
+from typing import TYPE_CHECKING, Any, Final
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import passkeys as wire
 from hubbub.server.core.relying_party import RelyingParty
 
+if TYPE_CHECKING:
+    from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+    from webauthn.registration.verify_registration_response import VerifiedRegistration
+
 TIMEOUT_MS: Final = wire.CHALLENGE_SECONDS * 1000
+
+
+def load_library() -> None:
+    """Import the package now, so that no request waits for it."""
+    import webauthn  # noqa: F401
 
 
 def registration_options(
     party: RelyingParty, *, user_id: int, username: str, name: str, challenge: bytes, known_ids: Sequence[bytes]
 ) -> dict[str, Any]:
     """Return the options to create a passkey that the authenticator stores and for which it verifies the user."""
+    import webauthn
+    from webauthn.helpers import structs
+
     options = webauthn.generate_registration_options(
         rp_id=party.id,
         rp_name="Hubbub",
@@ -41,6 +51,9 @@ def registration_options(
 
 def login_options(party: RelyingParty, challenge: bytes) -> dict[str, Any]:
     """Return the options to log in with any passkey of this server."""
+    import webauthn
+    from webauthn.helpers import structs
+
     options = webauthn.generate_authentication_options(
         rp_id=party.id,
         challenge=challenge,
@@ -50,8 +63,10 @@ def login_options(party: RelyingParty, challenge: bytes) -> dict[str, Any]:
     return codec.decode(webauthn.options_to_json(options).encode(), dict[str, Any])
 
 
-def verify_registration(party: RelyingParty, credential: dict[str, Any], challenge: bytes) -> VerifiedRegistration:
+def verify_registration(party: RelyingParty, credential: dict[str, Any], challenge: bytes) -> "VerifiedRegistration":
     """Return the verified new credential, or raise a form error."""
+    import webauthn
+
     try:
         return webauthn.verify_registration_response(
             credential=credential,
@@ -66,8 +81,10 @@ def verify_registration(party: RelyingParty, credential: dict[str, Any], challen
 
 def verify_login(
     party: RelyingParty, credential: dict[str, Any], challenge: bytes, *, public_key: bytes, sign_count: int
-) -> VerifiedAuthentication:
+) -> "VerifiedAuthentication":
     """Return the verified login, or raise a form error. A sign count that does not grow reveals a copied key."""
+    import webauthn
+
     try:
         return webauthn.verify_authentication_response(
             credential=credential,
@@ -84,6 +101,8 @@ def verify_login(
 
 def read_credential_id(credential: dict[str, Any]) -> bytes:
     """Return the ID of a credential, or raise a form error."""
+    import webauthn
+
     try:
         return webauthn.base64url_to_bytes(credential["id"])
     except Exception as error:
