@@ -187,7 +187,7 @@ class ProtectionConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TelemetryConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Traces, which are sent to an OpenTelemetry collector. They need the extra `telemetry`."""
+    """Traces, which are sent to an OpenTelemetry collector. They need the packages of the extra hubbub[telemetry]."""
 
     endpoint: str | None = None
     """The URL of a collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318; None sends no traces."""
